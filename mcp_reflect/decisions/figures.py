@@ -23,7 +23,8 @@ MARK_WORDS: Final = frozenset(
     "max maximum required require requirement requirements allowed expected sla budget".split()
 )
 _UNITS: Final = frozenset("ms s sec secs seconds milliseconds min minutes pct percent".split())
-_FILLERS: Final = frozenset({"task", "value", "level"})
+_FILLERS: Final = frozenset("task value level performance metric metrics kpi kpis state".split())
+_DEEPEST: Final = 2  # levels below the named objects in which marks are looked for
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 _NUMBER: Final = re.compile(
     r"(?P<number>[-+]?\d{1,30}(?:\.\d{1,30})?)\s{0,3}(?P<unit>%|[a-zA-Z]{1,12})?"
@@ -80,8 +81,8 @@ def metrics_with_marks(
 ) -> tuple[Metric, ...]:
     """The metrics in their order, each with its marks.
 
-    Marks stand beside the metrics, in `others` (what else the caller sent), or one level down in either
-    (`thresholds: {latency}`). `earlier` are the metrics of the component's last execution.
+    Marks stand beside the metrics, in `others` (what else the caller sent), or below them in either
+    (`thresholds: {latency}`, `targets: {accuracy: {min}}`). `earlier` are the metrics of the component's last execution.
     """
     named = [*_named(metrics), *_named(others)]
     marks = [figure for figure in named if _words(figure.name) & MARK_WORDS]
@@ -102,21 +103,19 @@ def metrics_with_marks(
     return tuple(found[:MOST_METRICS])
 
 
-def _named(values: Mapping[str, Json]) -> Iterator[Figure]:
-    """The values by name, those of objects one level down as well: `thresholds.latency`."""
+def _named(values: Mapping[str, Json], prefix: str = "", depth: int = 0) -> Iterator[Figure]:
+    """The values by name, those of objects below them as well: `thresholds.latency`."""
     for name, value in values.items():
-        if isinstance(value, dict):
-            for inner, item in value.items():
-                if not isinstance(item, dict | list) and item is not None:
-                    yield Figure(name=f"{_shown(name)}.{_shown(inner)}", value=item)
-        elif not isinstance(value, list) and value is not None:
-            yield Figure(name=_shown(name), value=value)
+        path = f"{prefix}{_shown(name)}"
+        if isinstance(value, dict) and depth < _DEEPEST:
+            yield from _named(value, f"{path}.", depth + 1)
+        elif not isinstance(value, dict | list) and value is not None:
+            yield Figure(name=path, value=value)
 
 
 def _subject(name: str) -> frozenset[str]:
     """The words of a name without those of a mark or a unit: what it is a figure of."""
-    own = name.rpartition(".")[2]
-    words = _words(own) - MARK_WORDS - _FILLERS
+    words = _words(name) - MARK_WORDS - _FILLERS
     return (words - _UNITS) or words
 
 

@@ -45,7 +45,7 @@ def tell(
     made += f" with this reason: {reason}" if reason else " without a reason."
     returned = f"returned: {result}" if result else "returned no result."
     lines = [metric.line for metric in metrics]
-    given = {metric.name.lower() for metric in metrics}
+    given = " ".join(metric.name.lower() for metric in metrics)
     lines += [f"{name.capitalize()}: not given" for name in _ALWAYS_LISTED if name not in given]
     compared = [sentence for metric in metrics for sentence in metric.comparisons()]
     patterns = [*compared, *findings]

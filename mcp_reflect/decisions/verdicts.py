@@ -18,16 +18,32 @@ _DECISION: Final = "decision"
 _EXECUTION: Final = "execution"
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE: Final = re.compile(
-    r"[;:]\s|,?\s\b(?:but|although|though|however|while|whereas|yet|and|aber|obwohl|jedoch|und|pero|aunque|mais|bien que)\b\s",
+    r";\s|,?\s\b(?:but|although|though|however|while|whereas|yet|and|aber|obwohl|jedoch|und|pero|aunque|mais|bien que)\b\s",
     re.IGNORECASE,
 )
 _REASON: Final = re.compile(
-    r"\b(?:because|since|given that|due to|weil|denn|porque|parce que|car)\b.*", re.IGNORECASE
-)
-_OPEN: Final = re.compile(
-    r"\?\s*$|\b(?:whether|if|would|could|might|unless|were (?:it|there)|more appropriate|ob|wenn|falls|wäre|si|serait|sería)\b",
+    r"\b(?:because|since|given that|due to|despite|in spite of|trotz|a pesar de|malgré|weil|denn|porque|parce que|car)\b.*",
     re.IGNORECASE,
 )
+_OPEN: Final = re.compile(
+    r"\?\s*$|\bcan['’]t\b|\b(?:whether|if|would|could|might|unless|were (?:it|there)|more appropriate|cannot|unable|unclear|not clear|no evidence|doubtful|ob|wenn|falls|wäre|si|serait|sería)\b",
+    re.IGNORECASE,
+)
+_HEDGED: Final = re.compile(
+    r"\b(?:partial(?:ly)?|partly|somewhat|mixed|in part|teilweise|en parte|en partie)\b",
+    re.IGNORECASE,
+)
+_DENIED: Final = re.compile(
+    r"\b(?:not|never|neither|nor|no|without|hardly|nicht|kein\w*|ni|sans)\b|n['’]t\b", re.IGNORECASE
+)
+_LABEL: Final = re.compile(
+    r"(?im)^\W*(?P<about>decision|execution)(?: was| is)?[ _]?(?:appropriate(?:ness)?|effective(?:ness)?|quality)\b"
+    r"[\s*_`:?–=-]{1,8}(?P<value>\w+)[^\n]*$"
+)
+_LABEL_VALUES: Final = {
+    **dict.fromkeys(("yes", "true", "high", "good", "ja", "sí", "oui"), True),
+    **dict.fromkeys(("no", "false", "low", "poor", "bad", "nein", "non"), False),
+}
 _NOT_ONLY: Final = re.compile(r"\b(?:not only|nicht nur|no solo|non seulement)\b", re.IGNORECASE)
 
 
@@ -37,7 +53,7 @@ def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
     parts = [("", text), *sections.items()]
     for heading, body in parts:
         subject = _subject_of_heading(heading)
-        for clause in _clauses(body[:MOST_CHARS]):
+        for clause in _clauses(_without_labels(body[:MOST_CHARS], verdicts)):
             _judge(clause, subject, verdicts)
     confidence = _confidence("\n".join((text, *map(": ".join, sections.items())))[:MOST_CHARS])
     appropriate, effective = _agreed(verdicts[_DECISION]), _agreed(verdicts[_EXECUTION])
@@ -55,8 +71,20 @@ def _judge(clause: str, subject: str | None, verdicts: dict[str, set[bool]]) -> 
     for name in named or ([subject] if subject else []):
         if words[f"{name} no"].search(clause):
             verdicts[name] |= {False}
+        elif words[f"{name} bad"].search(clause):
+            if not _DENIED.search(clause):
+                verdicts[name] |= {False}
         elif words[f"{name} yes"].search(clause):
             verdicts[name] |= {True}
+
+
+def _without_labels(text: str, verdicts: dict[str, set[bool]]) -> str:
+    """Note lines such as `Decision appropriate: no`, and return the text without them."""
+    for found in _LABEL.finditer(text):
+        value = _LABEL_VALUES.get(found["value"].lower())
+        if value is not None:
+            verdicts[found["about"].lower()] |= {value}
+    return _LABEL.sub("", text)
 
 
 def _clauses(text: str) -> list[str]:
@@ -65,7 +93,7 @@ def _clauses(text: str) -> list[str]:
     for sentence in _SENTENCE.split(text):
         if not _OPEN.search(sentence):
             stated = _NOT_ONLY.sub("", _REASON.sub("", sentence))
-            clauses += [part for part in _CLAUSE.split(stated) if part.strip()]
+            clauses += [part for part in _CLAUSE.split(stated) if not _HEDGED.search(part)]
     return clauses
 
 

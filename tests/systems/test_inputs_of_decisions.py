@@ -112,7 +112,7 @@ SAID: list[tuple[str, str, tuple[Any, Any, Any], dict[str, Any]]] = [
         (
             "# Reflection on Kill Decision for Component 'legacy_api'\n\n## Decision Analysis\nThe kill decision for component "
             "'legacy_api' was justified by its latency.\n\n## Execution Assessment\nThe execution using component 'legacy_api' "
-            "was only partially effective.\n\n## Strengths\n- Fast switch\n\n## Areas for Improvement\n- Warn users\n\n"
+            "was effective in the end.\n\n## Strengths\n- Fast switch\n\n## Areas for Improvement\n- Warn users\n\n"
             "## Recommendation\nWatch errors."
         ),
         (True, True, None),
