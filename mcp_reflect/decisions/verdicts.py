@@ -26,7 +26,8 @@ _REASON: Final = re.compile(
     re.IGNORECASE,
 )
 _OPEN: Final = re.compile(
-    r"\?\s*$|\bcan['’]t\b|\b(?:whether|if|would|could|might|unless|were (?:it|there)|more appropriate|cannot|unable|unclear|not clear|no evidence|doubtful|ob|wenn|falls|wäre|si|serait|sería)\b",
+    r"\?\s*$|\bcan['’]t\b|\b(?:whether|if|would|could|might|unless|were (?:it|there)|more appropriate|cannot|unable"
+    r"|unclear|not clear|no evidence|doubtful|ob|wenn|falls|wäre|si|serait|sería)\b",
     re.IGNORECASE,
 )
 _HEDGED: Final = re.compile(

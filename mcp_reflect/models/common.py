@@ -102,6 +102,8 @@ def to_json(value: Any, depth: int = 0) -> Json:
         }
     if isinstance(value, list | tuple | set | frozenset):
         return [to_json(item, depth + 1) for item in cast("Iterable[Any]", value)]
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
     if isinstance(value, date | time):
         return value.isoformat()
     dump: Any = getattr(cast("object", value), "model_dump", None)

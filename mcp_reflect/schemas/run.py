@@ -69,6 +69,7 @@ _ERROR_MESSAGES: Final = (
     "error",
 )
 _ERROR_CATEGORIES: Final = ("error_category", "category", "kind", "type")
+_ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "tool_input")
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 
 
@@ -192,6 +193,11 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
     name = metadata.get("tool") or metadata.get("tool_name")
     if isinstance(name, str) and "tool" not in event:
         event["tool"] = name
+    if "arguments" not in event:
+        sent = next(
+            (metadata[name] for name in _ARGUMENTS if isinstance(metadata.get(name), dict)), None
+        )
+        event |= {} if sent is None else {"arguments": sent}
     if "command" in metadata and "arguments" not in event:
         event = {"tool": "bash", **event, "arguments": {"command": metadata.pop("command")}}
     word = normalized(without_class(str(event.get("type", ""))))
@@ -218,8 +224,16 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
         event["error"] = content or "error"
     elif event.get("error") in _NO_ERROR:
         del event["error"]
+    elif _are_messages(event.get("error")):
+        event["error"] = "; ".join(str(item["message"]) for item in event["error"])
     elif isinstance(event.get("error"), dict):
         _read_error(event, cast("dict[str, Any]", event["error"]), content)
+
+
+def _are_messages(error: Any) -> bool:
+    """Whether an error is a list of objects with a message each."""
+    items = cast("list[Any]", error) if isinstance(error, list) else []
+    return bool(items) and all(isinstance(item, dict) and "message" in item for item in items)
 
 
 def _read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> None:
@@ -228,6 +242,9 @@ def _read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> N
     The event's error becomes its words with the code behind them; the category and all else go into the metadata.
     Without a message it stays an object, whose JSON is the error.
     """
+    inner = error.get("error")
+    if len(error) == 1 and isinstance(inner, dict):  # {"error": {"message": ...}}
+        error = cast("dict[str, Any]", inner)
     fields_sent = {str(name): value for name, value in error.items()}
     message = _taken(fields_sent, _ERROR_MESSAGES)
     if message is None:
@@ -441,7 +458,9 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
     if sent.get("error"):
         return Outcome.FAILURE
     failed = [
-        bool(event.get("error")) or event.get("metadata", {}).get("exit_code") not in (None, 0)
+        event.get("type") == "error_event"
+        or bool(event.get("error"))
+        or event.get("metadata", {}).get("exit_code") not in (None, 0)
         for event in events
         if event.get("type") in ("tool_response", "error_event", "observation")
     ]

@@ -294,9 +294,13 @@ def _done_without_arguments(trace: Trace) -> list[str]:
     if any(event.arguments is not None for event in trace.events):
         return []
     kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
-    done = [event for event in trace.events if event.type in kinds and event.content.strip()][:4]
-    listed = ", ".join(f"{_quoted(event.content)} ({event.id})" for event in done)
-    return [f"It did: {listed}."] if done else []
+    told = [event for event in trace.events if event.content.strip()]
+    done = [event for event in told if event.type in kinds]
+    noted = [event for event in told if event.type in (EventType.OBSERVATION, EventType.DECISION)]
+    listed = ", ".join(f"{_quoted(event.content)} ({event.id})" for event in (done or noted)[:4])
+    if not listed:
+        return []
+    return [f"It {'did' if done else 'noted'}: {listed}."]
 
 
 def _last_answer(trace: Trace) -> list[str]:

@@ -1,6 +1,7 @@
 """What came after a failed call or an empty search: the values that then worked, and the search that then found."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -9,6 +10,7 @@ from mcp_reflect.sessions.calls import Call
 from mcp_reflect.sessions.text import quote, sentence
 from mcp_reflect.sessions.tools import is_shell
 
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 HORIZON: Final = 30  # later calls that are looked at
 MOST_VALUES: Final = 3  # arguments that are named
 MOST_VALUE: Final = 80  # characters of an argument that is named
@@ -33,7 +35,11 @@ def worked_with_other_values(tried: Sequence[Call], failed: Call) -> Call | None
 
     Whether it does the same is not known: it is told as what was seen. A shell does something else with each command.
     """
-    if not failed.tool or is_shell(failed.tool) or not isinstance(failed.arguments, dict):
+    if is_shell(failed.tool):
+        return None
+    if not isinstance(failed.arguments, dict):  # a call in words
+        return _worked_in_other_words(tried, failed)
+    if not failed.tool:
         return None
     names = failed.arguments.keys()
     for later in tried[failed.index + 1 : failed.index + 1 + HORIZON]:
@@ -42,6 +48,21 @@ def worked_with_other_values(tried: Sequence[Call], failed: Call) -> Call | None
         if later.worked and later.arguments.keys() == names and later.exact != failed.exact:
             return later
     return None
+
+
+def _worked_in_other_words(tried: Sequence[Call], failed: Call) -> Call | None:
+    """The next call in words that worked and has most words of the failed one: `GET /items?limit=500` for `…=1000`."""
+    words = _words(failed.text)
+    for later in tried[failed.index + 1 : failed.index + 1 + HORIZON]:
+        others = _words(later.text)
+        is_alike = 2 * len(words & others) > max(len(words), len(others))
+        if later.made and later.worked and not isinstance(later.arguments, dict) and is_alike:
+            return later if later.text != failed.text else None
+    return None
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
 
 
 def model_call_after(events: Sequence[Event], failing_event: str) -> Event | None:

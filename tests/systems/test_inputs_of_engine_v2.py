@@ -233,13 +233,85 @@ CASES: list[tuple[str, dict[str, Any], list[str], dict[str, Any]]] = [
 ]
 
 
+MORE: list[tuple[str, dict[str, Any], list[str], dict[str, Any]]] = [
+    (
+        "calls in words",
+        run(
+            "success",
+            {"event_type": "tool_call", "content": "GET /items?limit=1000"},
+            {"event_type": "error_event", "content": "limit must not exceed 500"},
+            {"event_type": "tool_call", "content": "GET /items?limit=500"},
+            {"event_type": "tool_response", "content": "500 items"},
+        ),
+        ["limit must not exceed 500", 'Later "GET /items?limit=500" worked'],
+        {"error_category": "validation_error"},
+    ),
+    (
+        "parameters in the metadata",
+        run(
+            "success",
+            {
+                "event_type": "tool_call",
+                "content": "List",
+                "metadata": {"tool": "users", "params": {"size": 500}},
+            },
+            {"event_type": "error_event", "content": "size may be at most 200"},
+            {
+                "event_type": "tool_call",
+                "content": "List",
+                "metadata": {"tool": "users", "params": {"size": 200}},
+            },
+            {"event_type": "tool_response", "content": "200 users"},
+        ),
+        ["users with size 500 failed", "Later users with size 200 worked"],
+        {},
+    ),
+    (
+        "an error in an error",
+        run(
+            "failure",
+            call("api"),
+            answer("api", error={"error": {"message": "bad token", "type": "auth_error"}}),
+        ),
+        ['"bad token"'],
+        {"error_category": "auth_error"},
+    ),
+    (
+        "several errors",
+        run(
+            "failure",
+            call("api"),
+            answer("api", error=[{"message": "a is missing"}, {"message": "b is missing"}]),
+        ),
+        ["a is missing; b is missing"],
+        {},
+    ),
+    (
+        "an error event and no outcome",
+        {
+            name: value
+            for name, value in run("", {"event_type": "error_event", "content": "boom"}).items()
+            if name != "outcome"
+        },
+        ["Outcome: failure.", "boom"],
+        {"importance": 0.85},
+    ),
+    (
+        "memories as observations",
+        run("partial", {"event_type": "observation", "content": "Orders of week 3 were late"}),
+        ['It noted: "Orders of week 3 were late"'],
+        {},
+    ),
+]
+
+
 @pytest.fixture
 def engine(tmp_path: Path) -> ReflectionEngineV2:
     return ReflectionEngineV2(Settings(bank=tmp_path / "bank.db"))
 
 
 @pytest.mark.parametrize(
-    ("context", "parts", "values"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+    ("context", "parts", "values"), [c[1:] for c in CASES + MORE], ids=[c[0] for c in CASES + MORE]
 )
 async def test_a_run_is_told_with_its_values(
     context: dict[str, Any], parts: list[str], values: dict[str, Any], engine: ReflectionEngineV2
