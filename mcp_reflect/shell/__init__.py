@@ -8,15 +8,25 @@
     act_of(script.commands[1])                       # Act("npm", "test")
     written_files(command), read_files(command)      # by redirects and by what the program does
 
-**What it reads**: quotes, escapes, braces, lists, pipes, loops, conditions, `$(…)`; variables whose value stands in the
-text; functions and aliases where they are called; wrappers (`sudo`, `uv run`, `python3.12 -m`, `find -exec`: wrappers.txt);
-and what is fed to a shell (`bash -c`, `eval`, `ssh HOST`, a here-document, `echo … | sh`).
+**What it reads**: quotes, escapes, braces, lists, pipes, loops, conditions, `$(…)`; functions and aliases where they are
+called; programs that start others (wrappers.txt, interpreters.txt: `sudo -iu root`, `python3.12 -W ignore -m`, each
+`-exec` of `find`); and what is fed to a shell (`bash -c`, `eval`, `ssh HOST`, `git rebase --exec`, a here-document,
+`echo … | sh`). What stands behind the name of a script is not read: `bash deploy.sh -c prod` runs deploy.sh.
 
-**What it does not know** stands as it is written, and its place is in `Command.unknown`: variables that come from
-elsewhere, the output of commands. Files with scripts, aliases of git, keys sent to a terminal are beyond reach.
+**Variables** are known where every way through the script gives them one value. A word with one that is not known stands
+as it is written, and its place is in `Command.unknown`. Where a variable may have one of several values that stand in the
+text (after an `if`, in a loop), `Script.possible` has the command with each of up to 16 choices: guards look there, what
+proves something does not. A subshell, a part of a pipe and `bash -c` keep what they set for themselves; `bash -c` sees
+what is exported, `ssh` and `sudo` nothing; `read`, `let`, `((i++))`, `source` and an unknown `eval` leave doubt.
 
-**Bounds**: over 64 kB, 2,000 commands, 40 levels, or where the parser erred, the script `is_partial`: it has no commands,
-and `why_partial` says why. Nobody may conclude anything from it; an enforced guard asks `Script.may_start`.
+**What it cannot know**: values from outside, the output of commands, files with scripts, aliases of git, keys sent to a
+terminal, what code of Python or Node starts. docs/shell.md has the list.
+
+**Bounds**: the parser is given up to 2 MB, and .25 s of the processor; a pipeline has up to 1,000 commands. Of that 64,000
+characters are read (here-documents that no shell reads do not count), 2,000 commands, 40 levels, 60,000 steps of the
+walk, and 256,000 characters of words after expansion. Over one of these, or where the parser erred, the script
+`is_partial`: it has no commands, and `why_partial` says why. Nobody may conclude anything from it; an enforced guard asks
+`Script.may_start`, which looks for the program among the words of the text.
 """
 
 from functools import lru_cache
