@@ -10,6 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -115,6 +116,9 @@ CLAUDE: Final = launched(
     f"plugin:{SERVER_NAME}:{SERVER_NAME}",
 )
 CODEX: Final = launched("${CLAUDE_PLUGIN_ROOT}/plugin", ("--data=${CLAUDE_PLUGIN_DATA}",), "codex")
+COPILOT: Final = launched(
+    "${CLAUDE_PLUGIN_ROOT}/plugin", ("--data=${CLAUDE_PLUGIN_DATA}",), "copilot"
+)
 GEMINI: Final = launched(
     "${extensionPath}", (), "gemini"
 )  # the launcher knows a folder outside of it
@@ -127,6 +131,7 @@ def files() -> dict[str, str]:
     made = {
         ".claude-plugin/plugin.json": _json(claude_plugin()),
         ".claude-plugin/marketplace.json": _json(marketplace()),
+        ".github/plugin/plugin.json": _json(copilot_plugin()),
         ".codex-plugin/plugin.json": _json(codex_plugin()),
         "plugin/gemini-extension.json": _json(gemini_extension()),
         "plugin/GEMINI.md": AGENT_RULES,
@@ -141,6 +146,7 @@ def files() -> dict[str, str]:
     for host, name, command in (
         ("claude-code", "plugin/claude-code/hooks.json", CLAUDE),
         ("codex", "plugin/codex/hooks.json", CODEX),
+        ("copilot", "plugin/copilot/hooks.json", COPILOT),
         ("gemini", "plugin/hooks/hooks.json", GEMINI),
     ):
         made[name] = _json(hooks_of(host, command))
@@ -152,7 +158,10 @@ def files() -> dict[str, str]:
 
 def hooks_of(host: str, command: Command) -> dict[str, Any]:
     """Return the hooks of a plugin: those of `install`, started by whatever Python the machine has."""
-    hooks = json.loads(set_hooks("", HOOK_SETTINGS[host], command))
+    settings = HOOK_SETTINGS[host]
+    if host == "copilot":  # in a plugin it reads Claude Code's form, and knows commands alone
+        settings = replace(HOOK_SETTINGS["claude-code"], asked=())
+    hooks = json.loads(set_hooks("", settings, command))
     for event, entries in hooks["hooks"].items():
         for hook in (hook for entry in entries for hook in entry["hooks"] if "command" in hook):
             # In double quotes a shell fills a place in as well, and a path may have an apostrophe.
@@ -179,6 +188,17 @@ def claude_plugin() -> dict[str, Any]:
         **_about(),
         "mcpServers": {SERVER_NAME: CLAUDE.entry()},
         "hooks": "./plugin/claude-code/hooks.json",
+        "commands": "./plugin/claude-code/commands/",
+        "skills": "./plugin/skills/",
+    }
+
+
+def copilot_plugin() -> dict[str, Any]:
+    """Return the manifest of Copilot CLI's plugin, which it reads before that of Claude Code."""
+    return {
+        **_about(),
+        "mcpServers": {SERVER_NAME: COPILOT.entry()},
+        "hooks": "./plugin/copilot/hooks.json",
         "commands": "./plugin/claude-code/commands/",
         "skills": "./plugin/skills/",
     }

@@ -48,6 +48,10 @@ REGISTERED = {
         (),
         ".gemini/settings.json",
     ),  # an entry of the person's settings goes before the extension's
+    "copilot": (
+        (".copilot/mcp-config.json", ".github/mcp.json"),
+        ".copilot/hooks/mcp-reflect.json",
+    ),
 }
 OUR_HOOK = re.compile(r"""mcp[-_]reflect(?:\.exe)?[\\"']* hook[ "]|"tool":\s*"hook\"""")
 NO_PYTHON = (
@@ -303,6 +307,7 @@ MOVED = {
     ".claude.json": "CLAUDE_CONFIG_DIR",
     ".codex": "CODEX_HOME",
     ".gemini": "GEMINI_CLI_HOME",
+    ".copilot": "COPILOT_HOME",
 }
 """The variables by which hosts move what is in the home directory; that of Gemini CLI stands for the home itself."""
 
