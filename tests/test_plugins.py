@@ -320,3 +320,12 @@ def test_an_install_link_in_the_readme_registers_what_install_writes(
     command = {"command": "uvx", "args": ["--from", f"git+{PLUGINS['REPOSITORY']}", "mcp-reflect"]}
     assert entry == {**written["mcp-reflect"], **command}
     assert f"][{label}]" in readme
+
+
+def test_copilot_s_plugin_has_hooks_that_it_knows() -> None:
+    manifest = json.loads((ROOT / ".github" / "plugin" / "plugin.json").read_text("utf-8"))
+    hooks = json.loads((ROOT / manifest["hooks"]).read_text("utf-8"))["hooks"]
+    lines = [hook for entries in hooks.values() for entry in entries for hook in entry["hooks"]]
+    assert {hook["type"] for hook in lines} == {"command"}
+    assert all("--host=copilot" in hook["command"] for hook in lines)
+    assert set(hooks) == set(HOOK_SETTINGS["copilot"].events)

@@ -156,8 +156,11 @@ def test_server_json_would_not_be_valid_with(fault: dict[str, Any]) -> None:
 
 
 def test_server_json_announces_the_package_that_pyproject_builds() -> None:
-    (package,) = SERVER["packages"]
+    package, image = SERVER["packages"]
     assert package["identifier"] == PROJECT["name"]
+    assert image["identifier"].endswith(f":{PROJECT['version']}")  # the registry wants it there
+    recipe = (ROOT / "Dockerfile").read_text("utf-8")
+    assert f'LABEL io.modelcontextprotocol.server.name="{SERVER["name"]}"' in recipe
     # A host that was only told the package runs the command of that name.
     assert PROJECT["scripts"][package["identifier"]] == PROJECT["scripts"]["mcp-reflect"]
 
@@ -173,7 +176,7 @@ def test_versions_agree() -> None:
     assert newest
     versions = {
         SERVER["version"],
-        *(package["version"] for package in SERVER["packages"]),
+        *(package["version"] for package in SERVER["packages"] if "version" in package),
         newest.group(1),
     }
     assert versions == {PROJECT["version"]} == {mcp_reflect.__version__}
