@@ -259,7 +259,7 @@ class Ledger:
         for one in commands:
             if one.script >= 0:
                 chains.setdefault(one.script, []).append((one, unwrapped(one.words)))
-        bodies = "\n".join(one.text for one in commands)
+        bodies = "\n".join(one.document for one in commands)
         for number, links in chains.items():
             # What follows a script may end otherwise than the script.
             alone = number == 0 or all(one.before in ("", "&&") for one, _ in chains.get(0, ()))

@@ -9,7 +9,7 @@ from mcp_reflect.evidence.kinds import ProofKind, kinds_of
 from mcp_reflect.evidence.outcomes import Ending, lines_of, read_outcome
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import Evidence, OutcomeDraft
-from mcp_reflect.shell import chain, unwrapped
+from mcp_reflect.shell import own_commands, read_script, unwrapped
 
 MOST_READ: Final = 60_000
 """Characters of one result that are read: a quarter from its start, the rest from its end."""
@@ -117,9 +117,7 @@ def _ended_well(result: ToolResult) -> bool | None:
 
 def _runs(result: ToolResult) -> Iterator[RunReport]:
     command = result.tool or ""
-    named = {kind for _, words in chain(command[:2_000]) for kind in kinds_of(unwrapped(words))} & {
-        *_KINDS
-    }
+    named = _kinds_in(command[:2_000])
     lines = lines_of(result.content)
     known = named or (
         {ProofKind.TESTS} if _TESTS_END.search(result.content[-2_000:]) else set[ProofKind]()
@@ -132,6 +130,14 @@ def _runs(result: ToolResult) -> Iterator[RunReport]:
         counts, line = _counts(lines)
         if outcome.passed is not None or counts:
             yield RunReport(kind, command, outcome.passed, line or outcome.line, counts)
+
+
+def _kinds_in(text: str) -> set[ProofKind]:
+    """Return the kinds of proof that the commands of a line are runs of."""
+    found: set[ProofKind] = set()
+    for command in own_commands(read_script(text)):
+        found |= kinds_of(unwrapped(command.line))
+    return found.intersection(_KINDS)
 
 
 def _counts(lines: Sequence[str]) -> tuple[dict[str, frozenset[int]], str]:

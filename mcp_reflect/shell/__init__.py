@@ -40,7 +40,6 @@ from mcp_reflect.shell.acts import (
     Part,
     act_of,
     acts_in,
-    chain,
     doing_in,
     is_idle,
     is_viewed,
@@ -49,7 +48,6 @@ from mcp_reflect.shell.acts import (
     own_commands,
     part_of,
     parts_in,
-    segments,
 )
 from mcp_reflect.shell.bash_reader import read_bash
 from mcp_reflect.shell.commands import (
@@ -88,7 +86,6 @@ __all__ = [
     "act_of",
     "acts_in",
     "base_name",
-    "chain",
     "doing_in",
     "is_idle",
     "is_viewed",
@@ -101,7 +98,6 @@ __all__ = [
     "program_name",
     "read_files",
     "read_script",
-    "segments",
     "unwrapped",
     "written_files",
 ]

@@ -162,27 +162,14 @@ def is_viewer(words: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1_000)
 def parts_in(text: str) -> tuple[Part, ...]:
-    """The commands of a line, in order, without viewers at the end of a pipe."""
-    return tuple(part_of(words) for words in segments(text))
+    """Return the commands of a line, in order, without viewers at the end of a pipe."""
+    from mcp_reflect.shell import read_script  # noqa: PLC0415 - it stands above
+
+    commands = own_commands(read_script(text))
+    return tuple(part_of(one.line) for one in commands if one.line and not is_viewed(one))
 
 
 def doing_in(text: str) -> Part | None:
-    """The first command of a line that does more than prepare the others."""
+    """Return the first command of a line that does more than prepare the others."""
     parts = parts_in(text)
     return next((part for part in parts if part.program not in _SILENT), next(iter(parts), None))
-
-
-def segments(text: str) -> list[list[str]]:
-    """The words of each command of a line, without redirections to nowhere and viewers at the end of a pipe."""
-    return [words for before, words in chain(text) if not (before == "|" and is_viewer(words))]
-
-
-def chain(text: str) -> list[tuple[str, list[str]]]:
-    """The commands of a line: the operator before each, and its words without redirections to nowhere."""
-    from mcp_reflect.shell import read_script  # noqa: PLC0415 - it stands above
-
-    return [
-        (command.before, list(command.line))
-        for command in own_commands(read_script(text))
-        if command.line
-    ]

@@ -95,11 +95,6 @@ class Command:
         return self.words[1:]
 
     @property
-    def text(self) -> str:
-        """The text of its here-documents, by its former name."""
-        return self.document
-
-    @property
     def writes(self) -> tuple[str, ...]:
         """The files that it redirects to. `written_files` has those that its program changes as well."""
         return tuple(one.target for one in self.redirections if one.is_written)

@@ -15,7 +15,8 @@ _POWERSHELLS: Final = words_of_table("PowerShell and cmd")
 _COMMAND_FLAGS: Final = frozenset(("-c", "-command", "--command", "/c", "/k"))
 _JOINING: Final = words_of_table("programs that join their words to a script")
 _READING: Final = words_of_table("programs that read a script where they start nothing")
-_OTHERS: Final = frozenset(("xargs", "eval", "trap", "sudo"))
+_SOURCING: Final = frozenset((".", "source"))
+_OTHERS: Final = _SOURCING | frozenset(("xargs", "eval", "trap", "sudo"))
 _LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # of sudo
 _SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")
 # What may give a script to a shell. A program that another starts may do so by any name: `docker exec web 'a b'`.
@@ -94,6 +95,8 @@ def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:
         return _of_shell(read_shell_call(found.arguments), given, by)
     if name == "xargs" and carried:
         return FedScript(_with_input(found.inner, carried.split()), by)
+    if name in _SOURCING and given and found.arguments[:1] and found.arguments[0] in _INPUTS:
+        return FedScript(given, by, is_own_shell=True)
     if name == "eval" and found.arguments:
         return FedScript(" ".join(found.arguments), by, is_own_shell=True)
     if name == "trap":

@@ -13,7 +13,7 @@ from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.warning import LastWord
 from mcp_reflect.moments.last_word import MOST_TEXT, DoubtKind, at_stop, doubts, text_of
-from mcp_reflect.shell import segments, unwrapped
+from mcp_reflect.shell import read_script, unwrapped
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDS = [json.loads(line) for line in (DATA / "last_words.jsonl").read_text("utf-8").splitlines()]
@@ -223,7 +223,9 @@ def test_a_run_in_the_background_counts_when_its_end_was_read() -> None:
     ],
 )
 def test_a_command_is_known_behind_its_wrappers(command: str, kind: ProofKind | None) -> None:
-    assert set(kinds_of(unwrapped(segments(command)[0]))) == ({kind} if kind else set())
+    assert set(kinds_of(unwrapped(read_script(command).commands[0].words))) == (
+        {kind} if kind else set()
+    )
 
 
 def test_a_person_extends_the_table() -> None:

@@ -49,6 +49,8 @@ def is_met(text: str) -> bool:
         "echo 'rm -rf x' | sh /dev/stdin",
         "su root -c 'rm -rf x'",
         "su -lc 'rm -rf x' root",
+        ". /dev/stdin <<< 'rm -rf x'",
+        "echo 'rm -rf x' | source /dev/stdin",
         "ssh host <<'EOF'\nrm -rf x\nEOF",
         "bash <<EOF\n\\rm -rf x\nEOF",
         "bash <<'EOF'\n\\rm -rf x\nEOF",
