@@ -30,7 +30,8 @@ _LONG: Final = (
 _CHAT: Final = frozenset(
     "please tell show find look looking want know help need thank thanks give something anything someone anyone way "
     "happen happened make take trying actually already currently "
-    "bitte geht gibt bekomme bekommen machen tun zuruck finde finden such suche suchen zeig zeige gib nenne".split()
+    "bitte geht gibt bekomme bekommen machen tun zuruck finde finden such suche suchen zeig zeige gib nenne "
+    "cherche chercher trouve trouver montre busca buscar muestra encuentra cerca trova mostra zoek vind toon".split()
 )
 _UNKNOWN: Final = 450  # weight of a word that the table does not know: rarer than most
 

@@ -114,9 +114,16 @@ def _wrong_claims(found: Mapping[str, Json]) -> tuple[str, ...]:
 
 def _of_words(reply: str) -> Judgment:
     """Read prose: a score where one is named, and issues by heading, list or sentence."""
-    score, rest = _score_in(reply)
+    is_number = reply.strip()[:1].isdigit()
+    alone = read_score(reply.strip()) if is_number else None
+    score, rest = (alone, "") if alone is not None else _score_in(reply)
     issues, fix, accepts = _said_in(rest)
-    if score is None and not issues and (_words("refusal").search(reply) or not accepts):
+    refused = _words("refusal").search(reply)
+    if (
+        score is None and refused and refused.start() == 0
+    ):  # an error of the model's service, or a plain no
+        return _unread(_UNREADABLE)
+    if score is None and not issues and (refused or not accepts):
         return _unread(_UNREADABLE)
     if score is None:
         score = _AT_FAULT if issues else _PRAISED
@@ -149,7 +156,10 @@ def _said_in(text: str) -> tuple[tuple[str, ...], str | None, bool]:
     except InputError:
         opinion = None
     if opinion is not None and (opinion.issues or opinion.suggested_fix):
-        return opinion.issues, opinion.suggested_fix, False
+        issues = tuple(
+            issue for issue in opinion.issues if not issue.lower().startswith("nothing ")
+        )
+        return issues, opinion.suggested_fix, not issues
     parts = [_BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
     stated = [part for part in parts if not _words("refusal").search(part)]
     praise = [part for part in stated if _words("praise").search(part)]
