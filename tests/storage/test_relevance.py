@@ -341,3 +341,29 @@ async def test_a_program_of_the_project_is_no_verb(engine: Engine) -> None:
     )
     asked = await engine.recall(task="Post 120 to the account 'travel' with ./books.")
     assert [hit.id for hit in asked.lessons if hit.fit == "strong"] == [stored.lesson_id]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "correction", "task"),
+    [
+        ("Ran pytest without uv", "Use uv run pytest", "run the tests"),
+        ("Called jest in the root folder", "Run vitest in packages/web", "run the tests"),
+        ("eslint was called without a cache", "Pass --cache to eslint", "fix the lint errors"),
+    ],
+)
+async def test_a_lesson_that_names_a_program_is_found_by_what_it_is_for(
+    engine: Engine, mistake: str, correction: str, task: str
+) -> None:
+    stored = await engine.store_lesson(mistake=mistake, correction=correction)
+    assert [hit.id for hit in (await engine.recall(task=task)).lessons] == [stored.lesson_id]
+
+
+@pytest.mark.parametrize(
+    "task", ["write a test plan for the customers", "run the migration", "type the letter"]
+)
+async def test_what_a_program_is_for_does_not_make_it_fit_other_tasks(
+    engine: Engine, task: str
+) -> None:
+    await engine.store_lesson(mistake="Ran pytest without uv", correction="Use uv run pytest")
+    await engine.store_lesson(mistake="mypy read gen/", correction="Exclude gen/ for mypy")
+    assert (await engine.recall(task=task)).lessons == ()

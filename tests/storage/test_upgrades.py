@@ -275,7 +275,7 @@ def test_a_change_of_the_analysis_has_a_version_of_its_own() -> None:
     packed = word_vector(text)
     assert packed is not None
     assert (ANALYZER, " ".join(terms_of(text)), packed[4:16].hex()) == (
-        2,
+        3,
         "cancel pipelin retr in src_app_parse_invoice_date_py src app pars invoic dat py e4012 wasnt deja 部署",
         "5e81ffc4fdfce537fee77321",
     )

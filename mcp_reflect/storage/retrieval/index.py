@@ -22,6 +22,7 @@ from mcp_reflect.storage.repository import (
     readable,
 )
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
+from mcp_reflect.text.program_words import words_for_programs
 from mcp_reflect.text.signature import fingerprint
 from mcp_reflect.text.stemmer import ENGLISH, STOP_WORDS, stem
 
@@ -136,7 +137,7 @@ _CONTEXT_WEIGHT: Final = 0.3
 BUDGET: Final = 400
 """Postings that are read for a question in one scope: those of its rarest terms."""
 
-ANALYZER: Final = 2
+ANALYZER: Final = 3
 """The version of `entry` and of the table of word vectors: another one makes another index of the same texts."""
 
 _COMMON_TERMS: Final = (
@@ -181,6 +182,8 @@ def entry(scope: Scope, lesson: Lesson) -> Values | None:
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         return None
     text = "\n".join((lesson.text, lesson.why or "", *lesson.symptoms, *lesson.keywords))
+    purposes = " ".join(words_for_programs(terms_of(text)))
+    text = f"{text}\n{purposes}"
     names = "\n".join(dict.fromkeys((lesson.task_type or "", *lesson.tags)))
     marks = (
         mark("kind", lesson.kind),
@@ -196,7 +199,7 @@ def entry(scope: Scope, lesson: Lesson) -> Values | None:
                 length += weight * count
     # The mistake counts twice: it names the situation in which the lesson is wanted.
     words = "\n".join(
-        (lesson.mistake or "", text_of(lesson.text, lesson.symptoms, lesson.keywords))
+        (lesson.mistake or "", text_of(lesson.text, lesson.symptoms, lesson.keywords), purposes)
     )
     return {
         "id": Derived(lesson.id),
