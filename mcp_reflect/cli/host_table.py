@@ -46,11 +46,13 @@ class HooksOff:
 class Host:
     """A host.
 
-    `hooks` is None where none of its hooks can tell its model anything, or none that we write. `processes` matches the
-    names of its programs. `note` is what a person is told who registers the server there.
+    `program` is its command in a terminal, if it has one. `hooks` is None where none of its hooks can tell its model
+    anything, or none that we write. `processes` matches the names of its programs. `note` is what a person is told who
+    registers the server there.
     """
 
     config: HostConfig
+    program: str | None = None
     hooks: HookSettings | None = None
     off: HooksOff | None = None
     processes: re.Pattern[str] | None = None
@@ -83,6 +85,7 @@ _SHOWN_FROM_START: Final = (
 
 ROWS: Final[Mapping[str, Host]] = {
     "claude-code": Host(
+        program="claude",
         config=HostConfig(
             title="Claude Code", language="json", block="mcpServers", place="~/.claude.json",
             project=".mcp.json", type="stdio", variable="${NAME}", kind="http", restart=_NEW_SESSIONS,
@@ -144,6 +147,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "codex": Host(
+        program="codex",
         config=HostConfig(
             title="Codex", language="toml", block="mcp_servers", place="~/.codex/config.toml",
             restart=_NEW_SESSIONS,
@@ -168,6 +172,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "gemini": Host(
+        program="gemini",
         config=HostConfig(
             title="Gemini CLI", language="json", block="mcpServers", place="~/.gemini/settings.json",
             project=".gemini/settings.json", variable="${NAME}", url="httpUrl",
@@ -202,6 +207,7 @@ ROWS: Final[Mapping[str, Host]] = {
         moments=HostMoments(prompts="yes"),
     ),
     "copilot": Host(
+        program="copilot",
         config=HostConfig(
             title="Copilot CLI", language="json", block="mcpServers",
             place="~/.copilot/mcp-config.json", project=".github/mcp.json", type="local",
@@ -219,6 +225,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "qwen": Host(
+        program="qwen",
         config=HostConfig(
             title="Qwen Code", language="json", block="mcpServers", place="~/.qwen/settings.json",
             project=".qwen/settings.json", variable="${NAME}", url="httpUrl",
@@ -236,6 +243,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "opencode": Host(
+        program="opencode",
         config=HostConfig(
             title="opencode", language="json", block="mcp",
             place="~/.config/opencode/opencode.json", project="opencode.json", type="local",
@@ -252,6 +260,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "cline": Host(
+        program="cline",
         config=HostConfig(
             title="Cline", language="json", block="mcpServers",
             place="~/.cline/data/settings/cline_mcp_settings.json", variable="${env:NAME}",
@@ -264,6 +273,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "pi": Host(
+        program="pi",
         config=HostConfig(
             title="pi", language="json", block="mcpServers", place="~/.pi/agent/mcp.json",
             project=".pi/mcp.json", variable="${NAME}", restart=_NEW_SESSIONS,
@@ -282,6 +292,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "droid": Host(
+        program="droid",
         config=HostConfig(
             title="Droid", language="json", block="mcpServers", place="~/.factory/mcp.json",
             project=".factory/mcp.json", type="stdio", variable="${NAME}", kind="http",
@@ -299,6 +310,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
     ),
     "antigravity": Host(
+        program="agy",
         config=HostConfig(
             title="Antigravity", language="json", block="mcpServers",
             place="~/.gemini/config/mcp_config.json", url="serverUrl",

@@ -4,6 +4,7 @@ The change of the host's file is shown, a person agrees, and the file as it was 
 """
 
 import re
+import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -60,6 +61,13 @@ class Change:
         except OSError as error:
             fault = f"it cannot be written: {error.strerror}"
             raise InputError(str(self.path), fault, "Nothing was changed.") from None
+
+    def take_back(self, *, had_backup: bool) -> None:
+        """Put the file back as it was. Another program that changed it meanwhile has the last word."""
+        if read_file(self.path) == self.after:
+            Change(self.path, self.after, self.before).apply()
+            if not had_backup:
+                backup_of(self.path).unlink(missing_ok=True)
 
 
 def backup_of(path: Path) -> Path:
@@ -161,8 +169,7 @@ def run_install(options: Namespace) -> int:
         )
         if not confirm("Make this change?", "it changes the host's file as shown above"):
             return 1
-    for change in changes:
-        change.apply()
+    _apply_all(changes)
     backups = [str(backup) for change in changes if (backup := backup_of(change.path)).exists()]
     report = {"changed": [str(change.path) for change in changes], "backups": backups}
     said = "\n".join(
@@ -170,6 +177,20 @@ def run_install(options: Namespace) -> int:
     )
     write_result(options, report, said)
     return 0
+
+
+def _apply_all(changes: Sequence[Change]) -> None:
+    """Make all changes, or none: where one fails, those before it are taken back."""
+    made: list[tuple[Change, bool]] = []
+    try:
+        for change in changes:
+            had_backup = backup_of(change.path).exists()
+            change.apply()
+            made.append((change, had_backup))
+    except InputError:
+        for change, had_backup in reversed(made):
+            change.take_back(had_backup=had_backup)
+        raise
 
 
 def _said(host: HostConfig, options: Namespace) -> str:
@@ -188,10 +209,19 @@ def _said(host: HostConfig, options: Namespace) -> str:
         if options.distil
         else []
     )
+    notes.append(_missing_program(options.host))
     if options.hooks:
         notes += hooks_switched_off(options.host)
     notes.append(running(options.host) or "")
     return " ".join(filter(None, notes))
+
+
+def _missing_program(host: str) -> str:
+    """Return a sentence where the program of a host is not on PATH; an empty one where it is, or has a window."""
+    program = ROWS[host].program
+    if program is None or shutil.which(program):
+        return ""
+    return f"There is no `{program}` on PATH here: {HOSTS[host].title} reads the file once it is installed."
 
 
 def _changes(

@@ -310,6 +310,27 @@ def test_a_script_under_our_name_that_is_broken_changes_no_other_file(home: Path
     assert not HOSTS["opencode"].file().exists()
 
 
+@pytest.mark.usefixtures("home")
+def test_where_one_file_cannot_be_written_none_is(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = HOSTS["opencode"].file()
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"theme": "dark"}\n', "utf-8")
+    (settings.parent / "plugins").write_text("a file where a folder should be", "utf-8")
+    assert main(["install", "opencode", "--hooks", "--yes"]) == 2
+    assert "mcp-reflect.js" in capsys.readouterr().err
+    assert settings.read_text("utf-8") == '{"theme": "dark"}\n'
+    assert sorted(path.name for path in settings.parent.iterdir()) == ["opencode.json", "plugins"]
+
+
+def test_a_host_that_is_not_installed_is_said_and_a_window_is_not_looked_for(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    for host, is_said in (("copilot", True), ("cursor", False)):
+        assert main(["install", host, "--yes"]) == 0
+        assert ("on PATH here" in capsys.readouterr().out) is is_said
+
+
 def test_doctor_names_the_hosts_and_whether_their_hooks_run(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
