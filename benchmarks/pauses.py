@@ -29,7 +29,7 @@ def cases() -> dict[str, dict[str, Any]]:
         "goal": "Repair the shop's tests",
         "response": "All 40 tests pass. The build takes 3 seconds.",
     }
-    megabyte = "".join(map(_LINE.format, range(14_000)))
+    megabyte = "".join(map(_LINE.format, range(13_500)))
     many = [
         {"tool": f"pytest part_{place}", "content": "3 passed in 0.1s", "exit_code": 0}
         for place in range(10_000)

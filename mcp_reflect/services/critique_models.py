@@ -1,5 +1,6 @@
 """The language models of a critique: one that judges, one that corrects, and what both are shown."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,9 +87,8 @@ class CritiqueModels:
             "same_call": any(self.tokens.values()),
             "seconds": max(self.until - time.monotonic(), 0.0),
         }
-        result = await self.context.runner.generate(
-            role, prompt, clean_inputs({**common, **inputs}), read=read, **about
-        )
+        cleaned = await asyncio.to_thread(clean_inputs, {**common, **inputs})
+        result = await self.context.runner.generate(role, prompt, cleaned, read=read, **about)
         self.tokens["input"] += result.input_tokens
         self.tokens["output"] += result.output_tokens
         self.thinker = result.thinker or self.thinker
