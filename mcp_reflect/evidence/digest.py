@@ -38,7 +38,7 @@ _MOST_SHOWN: Final = 7  # outputs
 _MOST_FOR_A_CLAIM: Final = 3  # outputs
 _MOST_LINES_IN_ALL: Final = 10  # of an output
 _LONGEST_LINE: Final = 120
-_LONG_ENOUGH: Final = 60
+_LONG_ENOUGH: Final = 40
 _LONGEST_TOOL: Final = 70
 _LONG_PAGE: Final = 3_000  # characters
 _FEW_CLAIMS: Final = 2
@@ -60,12 +60,13 @@ _LEAST_SHARE: Final = 0.05  # of a claim's words
 _BY_SHARE: Final = 1.7
 _BY_BEST_LINE: Final = 0.3
 _BY_PLACE: Final = 0.4
-_BY_SUMMARY: Final = 0.1
+_BY_SUMMARY: Final = 0.2
 _SMALL_NUMBER: Final = 0.5
 _UNFOUND: Final = 0.5  # of a term that no output has, in what a claim's terms weigh together
 _QUOTED: Final = re.compile(r"`([A-Za-z_]\w{0,80})(?:\(\))?`")
 
 _TERM: Final = re.compile(r"[\w./:-]+")
+_LINE_NUMBER: Final = re.compile(r"^\d{1,6}(?:→|:|-)\s{0,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class Outputs:
         bearings = {one.claim.number: self._bearings(one, strictness) for one in wanted}
         chosen = _chosen(bearings, strictness)
         shown = _within_bytes(_shown_once([one.shown(claims) for one in chosen]))
-        places = _places(chosen[: len(shown)])
+        places = _places(chosen, shown)
         failed = {number for one in shown for number in one.failed_beside}
         well = {one.claim.number for one in wanted if one.went_well}
         unproven = frozenset((well - places.keys()) | failed)
@@ -314,11 +315,14 @@ def _chosen(bearings: Mapping[int, Sequence[_Bearing]], strictness: _Strictness)
     )
 
 
-def _places(chosen: Sequence[_Chosen]) -> dict[int, tuple[int, ...]]:
+def _places(chosen: Iterable[_Chosen], shown: Iterable[Shown]) -> dict[int, tuple[int, ...]]:
+    """Return by a claim's number the places, from 1, of the outputs that are shown for it."""
+    place_of = {one.result: place for place, one in enumerate(shown, start=1)}
     places: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
-    for place, one in enumerate(chosen, start=1):
+    for one in chosen:
         for claim in one.claims:
-            places[claim] += (place,)
+            if one.output.number in place_of:
+                places[claim] += (place_of[one.output.number],)
     return dict(places)
 
 
@@ -345,16 +349,17 @@ def _short_tool(name: str) -> str:
 
 
 def _shown_once(shown: Iterable[Shown]) -> list[Shown]:
-    """Return the outputs without the long lines that stand in one before; one that says nothing else keeps its first.
+    """Return the outputs without the long lines that stand in one before; none of which nothing is left.
 
-    A short one may be the result of two runs.
+    A short line may be the result of two runs.
     """
     seen: set[str] = set()
     found: list[Shown] = []
     for one in shown:
-        lines = tuple(line for line in one.lines if line not in seen) or one.lines[:1]
-        seen.update(line for line in lines if len(line) >= _LONG_ENOUGH)
-        found.append(replace(one, lines=lines))
+        lines = tuple(line for line in one.lines if _LINE_NUMBER.sub("", line) not in seen)
+        seen.update(_LINE_NUMBER.sub("", line) for line in lines if len(line) >= _LONG_ENOUGH)
+        if lines:
+            found.append(replace(one, lines=lines))
     return found
 
 

@@ -20,6 +20,8 @@ from mcp_reflect.evidence.outputs import (
 _LONG_LINE: Final = 150  # characters; what a longer one shares counts for less
 _MOST_FORM: Final = 300
 _SHORT_OUTPUT: Final = 5  # lines
+_MOST_ITEMS: Final = 8  # lines of an output of which each may be shown
+_WORDS_OF_AN_ITEM: Final = 3
 _NUMBER: Final = re.compile(r"\d+")
 _AGAIN: Final = 0.5  # what a word counts for that a line before has shown
 _LATER: Final = 0.9  # what the form of a line counts for behind another one
@@ -69,12 +71,19 @@ class LinesFor:
 
     def is_tied(self, at: int) -> bool:
         """True for a line that tells by its form, and one that shares enough words with the claim, or a name."""
+        shared = self.shared[at]
+        if self._is_item(at):
+            return any(term[0] == "=" for term in shared) or len(shared) >= _WORDS_OF_AN_ITEM
         if self.is_run and self.form(at) >= self.least_form:
             return True
-        shared = self.shared[at]
         has_name = any(term[0] == "=" or term in self.named for term in shared)
         words = [term for term in shared if not is_common(term)]
         return has_name or len(words) >= self.least_words
+
+    def _is_item(self, at: int) -> bool:
+        """True where one item of many passed: the line that sums the run up says so of all."""
+        is_long = len(self.output.lines) > _MOST_ITEMS
+        return is_long and ITEM.search(self.output.lines[at][:_MOST_FORM]) is not None
 
     @cached_property
     def best(self) -> float:
@@ -119,8 +128,8 @@ class LinesFor:
         if not self.is_run:
             return 0.0
         start = self.output.lines[at][:_MOST_FORM]
-        if self.least_form and ITEM.search(start):
-            return 0.0  # that one item of many passed
+        if self._is_item(at):
+            return 0.0
         last = len(self.output.lines) - 1
         score = _SUMS_UP if SUMMARY.search(start) else 0.0
         if TELLING.search(start):

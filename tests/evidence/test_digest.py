@@ -209,3 +209,24 @@ def test_what_tools_print_whatever_they_did_is_not_shown() -> None:
     )
     shown = digest("httpx is at 0.28.1 and the todos are modified.", todo, install).shown
     assert [one.lines for one in shown] == [("Successfully installed httpx-0.28.1",)]
+
+
+def test_of_many_tests_that_passed_the_line_that_sums_them_up_is_shown() -> None:
+    lines = [f"test_cart.py::test_part_{number} PASSED [ {number}%]" for number in range(40)]
+    run = ToolResult(
+        tool="pytest -v", content="\n".join([*lines, "40 passed in 0.3s"]), exit_code=0
+    )
+    (shown,) = digest("All tests are passing.", *NOISE, run).shown
+    assert shown.lines == ("40 passed in 0.3s",)
+    (shown,) = digest("`test_part_7` passes.", *NOISE, run).shown
+    assert "test_cart.py::test_part_7 PASSED [ 7%]" in shown.lines
+
+
+def test_a_line_that_two_outputs_have_is_shown_once() -> None:
+    looks = [
+        ToolResult(tool=tool, content="7→    quantized = quantize(items, rounding=ROUND_HALF_UP)")
+        for tool in ("/shop/cart.py", "sed -n 7p cart.py")
+    ]
+    found = digest("`quantize` uses ROUND_HALF_UP.", looks[0], *NOISE, looks[1])
+    assert len(found.shown) == 1
+    assert found.places == {1: (1,)}
