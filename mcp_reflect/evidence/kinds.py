@@ -1,4 +1,4 @@
-"""The kinds of proof and the programs that give one: a table, which the setting `proofs` extends.
+"""The kinds of proof and the programs that give one: the list words/programs.txt, which the setting `proofs` extends.
 
 An entry is a program with the words that must follow it; `*` stands for any characters. Wrappers such as `npx`,
 `poetry run` and `docker exec NAME` are taken off before the table is read. For a program that is not in the table, its
@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.shell import VALUED, is_idle
 
 
@@ -38,107 +39,20 @@ CHECKS: Final = frozenset(
 )
 """The kinds that a run of `make check` or `pre-commit` may show, whichever of them it holds."""
 
-_TABLE: Final = """
-tests: pytest, py.test, unittest, nose2, tox, nox, behave, robot, jest, vitest, mocha, ava, tap, jasmine, karma, node
-  --test, deno test, bun test, playwright test, cypress run, wdio, testcafe, react-scripts test, ng test,
-  vue-cli-service test*, go test, gotestsum, ginkgo, cargo test, cargo nextest, cargo t, mvn test, mvn verify, mvn
-  install, mvn package, gradle *test*, gradle check, gradle build, sbt test*, dotnet test, dotnet vstest, rspec,
-  minitest, rails test*, rake test*, rake spec*, phpunit, pest, artisan test, codecept, ctest, bats, prove, mix test,
-  swift test, xcodebuild test, flutter test, bazel test, busted, manage.py test, runtests.py
-build: webpack, vite build, rollup, esbuild, next build, astro build, ng build, tsup, vue-cli-service build,
-  react-scripts build, turbo build, tsc, vue-tsc, go build, go install, go vet, cargo build, cargo check, cargo b,
-  cargo run, mvn compile, mvn package, mvn install, mvn verify, gradle *build*, gradle assemble*, gradle *compile*,
-  gradle jar, sbt compile, dotnet build, dotnet publish, msbuild, make, cmake --build, ninja, gcc, g++, clang,
-  clang++, cc, c++, javac, kotlinc, scalac, rustc, swift build, xcodebuild, flutter build, mix compile, bazel build,
-  hugo, latexmk, pdflatex, xelatex, typst compile, quarto render, mkdocs build, sphinx-build, python -m build, uv
-  build, mvn deploy, py_compile, compileall, poetry build, electron-builder, expo export
-types: mypy, dmypy, pyright, basedpyright, pyre, pytype, ty check, tsc, vue-tsc, svelte-check, flow check, sorbet, srb
-  tc, phpstan, psalm, cargo check, dialyzer, mix dialyzer, astro check
-lint: eslint, oxlint, ruff check, flake8, pylint, pycodestyle, pydocstyle, bandit, clippy, cargo clippy,
-  golangci-lint, staticcheck, go vet, rubocop, standardrb, stylelint, shellcheck, hadolint, actionlint, yamllint,
-  markdownlint*, ktlint*, detekt, checkstyle, gradle *lint*, biome check, biome lint, biome ci, mix credo, next lint,
-  ng lint, ansible-lint, swiftlint, dart analyze, flutter analyze, phpcs, xo, standard, tslint, terraform validate,
-  semgrep, lint-imports
-format: prettier, black, ruff format, gofmt, goimports, gofumpt, go fmt, rustfmt, cargo fmt, isort, yapf, autopep8,
-  clang-format, dprint, biome format, biome check, shfmt, terraform fmt, tofu fmt, mix format, dart format,
-  swiftformat, dotnet format, php-cs-fixer, pint, ktfmt, spotless*, gradle spotless*, rubocop, stylua
-commit: git commit, git merge, git cherry-pick, git revert, git rebase, git am, gh pr merge, jj commit, hg commit
-push: git push, gh pr create, gh pr merge, glab mr create, docker push, podman push, jj git push, hg push, gt submit
-migration: alembic upgrade, alembic downgrade, flyway migrate, liquibase update, rails db:*, rake db:*, manage.py
-  migrate, prisma migrate, prisma db, drizzle-kit migrate, drizzle-kit push, knex migrate:*, sequelize db:migrate,
-  typeorm migration:run, dbmate up, dbmate migrate, goose up, migrate up, golang-migrate, sqlx migrate, diesel
-  migration, atlas migrate, mix ecto.migrate, artisan migrate*, flask db, dotnet ef, supabase db, mikro-orm
-  migration:up, doctrine:migrations:migrate, mvn flyway:migrate, gradle flyway*
-deployment: kubectl apply, kubectl rollout, kubectl set, kubectl create, kubectl replace, helm upgrade, helm install,
-  helmfile apply, helmfile sync, terraform apply, tofu apply, pulumi up, cdk deploy, sam deploy, serverless deploy,
-  sls deploy, fly deploy, flyctl deploy, vercel, netlify deploy, wrangler deploy, wrangler publish, heroku *, railway
-  up, gcloud run, gcloud app, gcloud functions, gcloud builds, az webapp, az containerapp, az functionapp, aws ecs,
-  aws lambda, aws s3, aws cloudformation, aws deploy, eb deploy, firebase deploy, ansible-playbook, cap, kamal deploy,
-  docker stack, docker service, docker compose up, docker-compose up, nomad job, argocd app, skaffold run, gh-pages,
-  gh release, npm publish, pnpm publish, yarn publish, yarn npm publish, cargo publish, twine upload, uv publish,
-  poetry publish, goreleaser, gem push, dotnet nuget, mvn deploy, rsync, scp, supabase functions, git push heroku
-health: curl, wget, http, https, xh, httpie, kubectl get, kubectl describe, kubectl wait, kubectl rollout, docker ps,
-  docker inspect, docker logs, docker compose ps, docker-compose ps, docker compose logs, docker compose up,
-  docker-compose up, docker run, systemctl, service, pg_isready, redis-cli ping, mysqladmin ping, nc, pm2,
-  supervisorctl, lsof, ss, netstat, grpcurl, fly status, fly checks, flyctl status, heroku ps, helm status, uvicorn,
-  gunicorn, hypercorn, flask run, rails s*, manage.py runserver, http.server, artisan serve, next dev, next start,
-  vite dev, vite preview, nodemon, cargo run, go run, dotnet run, wrangler dev, ping
-image: docker build, docker buildx, docker image, docker images, podman build, podman images, buildah, docker compose
-  build, docker-compose build, docker compose up, docker-compose up, docker push, podman push, docker tag, docker
-  bake, gcloud builds, fly deploy, flyctl deploy
-"""
+_LISTS: Final = read_word_list("programs")
+_NAMES: Final = {name: kind.value for kind in ProofKind for name in _LISTS.get(f"names {kind}", ())}
+"""Words in the names of scripts and targets: `npm run test:unit`, `make deploy`, `./scripts/lint.sh`."""
 
-# Words in the names of scripts and targets: `npm run test:unit`, `make deploy`, `./scripts/lint.sh`.
-_NAMES: Final = {
-    **dict.fromkeys(
-        "test tests testing spec specs unit integration e2e jest vitest pytest cypress t".split(),
-        "tests",
-    ),
-    **dict.fromkeys("build compile bundle dist assemble package".split(), "build"),
-    **dict.fromkeys("typecheck types tsc mypy pyright typing".split(), "types"),
-    **dict.fromkeys("lint eslint linter clippy ruff".split(), "lint"),
-    **dict.fromkeys("format fmt prettier black".split(), "format"),
-    **dict.fromkeys("deploy release publish ship rollout".split(), "deployment"),
-    **dict.fromkeys("migrate migration migrations".split(), "migration"),
-    **dict.fromkeys(
-        "health healthcheck smoke start serve server dev up preview ping".split(), "health"
-    ),
-    **dict.fromkeys("image docker container".split(), "image"),
-    **dict.fromkeys("commit".split(), "commit"),
-    **dict.fromkeys("push".split(), "push"),
-}
 _SHORTEST_PREFIX: Final = 5
-_ALL_NAMES: Final = frozenset(
-    "check checks ci verify validate all precommit quality qa preflight".split()
-)
-
-# Programs that run a script or target by its name.
-_RUNNERS: Final = frozenset(
-    "make gmake just task rake invoke inv composer mage nox tox turbo nx moon lerna hatch pdm poe mise pixi rye rush "
-    "ant".split()
-)
-_WITH_TASKS: Final = frozenset(
-    "gradle mvn sbt bazel cargo mix lein dotnet rails".split()
-)  # a project adds its own
-_PACKAGE_MANAGERS: Final = frozenset("npm pnpm yarn bun deno".split())
+_ALL_NAMES: Final = frozenset(_LISTS["names all"])
+_RUNNERS: Final = frozenset(_LISTS["runners"])
+_WITH_TASKS: Final = frozenset(_LISTS["with tasks"])
+_PACKAGE_MANAGERS: Final = frozenset(_LISTS["package managers"])
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w{0,80}\+?=.{0,2000}", re.DOTALL)
-_SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"})
-_INTERPRETERS: Final = frozenset(
-    "python node ruby tsx ts-node perl deno php julia Rscript lua".split()
-)
-# Programs that look, move files or wait, and words with which a program only gets what it needs.
-_SHOWS_NOTHING: Final = frozenset(
-    "git ls cat bat grep egrep fgrep rg ag ack sed awk find fd head tail less more wc cp mv rm mkdir rmdir touch chmod "
-    "chown ln cd pushd popd echo printf export set unset source . alias which type whereis command env date sleep wait "
-    "ps kill pkill jobs jq yq sort uniq cut tr column diff cmp tree stat file du df tar unzip zip gunzip xargs tee "
-    "true false for while until case select function [[ ["
-    " read pwd history clear open code vim nano basename dirname realpath readlink seq id whoami uname "
-    "hostname nproc free top htop man hexdump xxd od strings md5sum sha256sum base64 pip pip3 brew apt apt-get dnf yum "
-    "apk curl wget gh glab ssh-keygen chezmoi tmux screen nvm pyenv rustup exit return".split()
-)
-_INSTALLING: Final = frozenset(
-    "install i add ci x update upgrade sync lock init remove uninstall fetch download restore list ls show help".split()
-)
+_SHELLS: Final = frozenset(_LISTS["shells"])
+_INTERPRETERS: Final = frozenset(_LISTS["interpreters"])
+_SHOWS_NOTHING: Final = frozenset(_LISTS["shows nothing"])
+_INSTALLING: Final = frozenset(_LISTS["installing"])
 _SCRIPT: Final = re.compile(
     r"(?:.*[/\\])?([\w.:-]{1,80}?)(?:\.(?:sh|bash|py|js|mjs|cjs|ts|rb|ps1|bat|cmd|pl))?"
 )
@@ -146,12 +60,9 @@ _SCRIPT: Final = re.compile(
 
 def words_of_kinds(extra: Sequence[str] = ()) -> dict[ProofKind, list[list[str]]]:
     """Return the table with the entries of the setting, each `KIND: PROGRAM WORDS`."""
-    table: dict[ProofKind, list[list[str]]] = {}
-    for line in re.sub(r"\n  ", " ", _TABLE.strip()).split("\n"):
-        kind, _, programs = line.partition(": ")
-        table[ProofKind(kind)] = [
-            program.split() for program in programs.replace("\n", " ").split(",")
-        ]
+    table = {
+        kind: [program.split() for program in _LISTS[kind]] for kind in ProofKind if kind in _LISTS
+    }
     for entry in extra:
         kind, _, program = entry.partition(":")
         if kind.strip() in set(ProofKind) and program.strip():
