@@ -12,7 +12,7 @@ from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of, may_show_any
 from mcp_reflect.evidence.outcomes import Ending, read_outcome
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.shell import chain, unwrapped
+from mcp_reflect.shell import own_commands, read_script, unwrapped
 from mcp_reflect.text.stemmer import STOP_WORDS, stem
 
 _MOST_READ: Final = 24_000  # characters of an output: a third from its start, the rest from its end
@@ -189,8 +189,8 @@ class Output:
         if " " not in command and "/" in command:
             return frozenset()  # the path of a file
         roles: set[str] = set()
-        for _, started in chain(command):
-            words = unwrapped(started)
+        for started in own_commands(read_script(command)):
+            words = unwrapped(started.line)
             kinds = kinds_of(words)
             roles.update(kinds)
             if words and words[0] in read_word_list("roles")["history commands"]:
