@@ -48,21 +48,23 @@ class Call:
     def by_command(self) -> tuple[tuple[Command, tuple[Program, ...]], ...]:
         """The commands that start a program, each with its programs, from the outside to the inside."""
         return tuple(
-            (command, tuple(Program(self, command, found) for found in command.invocations))
+            (command, self._programs_of(command))
             for command in self.commands
             if command.invocations
         )
 
+    def _programs_of(self, command: Command) -> tuple[Program, ...]:
+        return tuple(Program(self, command, found) for found in command.invocations)
+
     @cached_property
     def programs(self) -> tuple[Program, ...]:
         """The programs that it starts, and those that it may start by one of several values of a variable."""
-        certain = tuple(program for _, programs in self.by_command for program in programs)
-        possible = tuple(
-            Program(self, command, found)
-            for command in self.script.possible
-            for found in command.invocations
-        )
-        return certain + possible
+        found: list[Program] = []
+        for _, programs in self.by_command:
+            found += programs
+        for command in self.script.possible:
+            found += self._programs_of(command)
+        return tuple(found)
 
     @cached_property
     def by_name(self) -> dict[str, list[Program]]:
@@ -89,21 +91,20 @@ class Call:
     def written(self) -> tuple[str, ...]:
         """The files that it changes."""
         if self.shell:
-            commands = (*self.commands, *self.script.possible)
-            return tuple(file for command in commands for file in written_files(command))
-        values = self.arguments if isinstance(self.arguments, dict) else {"patch": self.arguments}
+            return self._written_by_commands()
         if not tool_words(self.tool) & _EDIT_WORDS:
             return ()
+        values: dict[str, Json] = {"patch": self.arguments}
+        if isinstance(self.arguments, dict):
+            values = self.arguments
         named = [value for name in _PATHS if isinstance(value := values.get(name), str)]
-        return tuple(
-            named
-            or [
-                file
-                for text in values.values()
-                if isinstance(text, str)
-                for file in patched_files(text)
-            ]
-        )
+        return tuple(named or _patched_by(values))
+
+    def _written_by_commands(self) -> tuple[str, ...]:
+        files: list[str] = []
+        for command in (*self.commands, *self.script.possible):
+            files += written_files(command)
+        return tuple(files)
 
     @cached_property
     def values(self) -> tuple[tuple[str, str], ...]:
@@ -117,8 +118,7 @@ class Call:
             elif isinstance(value, list):
                 waiting += [(name, part) for part in value[:_MOST_VALUES]]
             else:
-                text = str(value).lower() if isinstance(value, bool) else str(value)
-                found.append((name, text[:MOST_VALUE_CHARS]))
+                found.append((name, _text_of_value(value)))
         return tuple(found)
 
     @property
@@ -135,3 +135,19 @@ class Call:
                 *(f"{folder}/" for folder in folders),
             }
         return keys | {tool_key(self.tool)}
+
+
+def _patched_by(values: dict[str, Json]) -> list[str]:
+    """Return the files of the patches among the arguments of a tool."""
+    files: list[str] = []
+    for text in values.values():
+        if isinstance(text, str):
+            files += patched_files(text)
+    return files
+
+
+def _text_of_value(value: Json) -> str:
+    text = str(value)[:MOST_VALUE_CHARS]
+    if isinstance(value, bool):
+        return text.lower()
+    return text

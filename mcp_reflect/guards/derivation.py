@@ -8,7 +8,7 @@ of one task and never decides. Where two differences compete, or none is left, t
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from mcp_reflect.guards.call import Call
@@ -36,13 +36,15 @@ _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
 
 def derive(wrong: Call, right: Call) -> Guard | None:
     """Return the guard that meets the wrong call and not the right one; None if no difference of structure decides."""
-    found = _of_commands(wrong, right) if wrong.shell else _of_arguments(wrong, right)
-    guards = dict.fromkeys(found)
+    find = _of_commands if wrong.shell else _of_arguments
+    guards = dict.fromkeys(find(wrong, right))
     if len(guards) != 1:
         return None
     guard = next(iter(guards))
     decides = matches(guard, wrong) and not matches(guard, right)
-    return guard if decides and not is_too_wide(guard) else None
+    if not decides or is_too_wide(guard):
+        return None
+    return guard
 
 
 # Commands
@@ -113,7 +115,7 @@ def _works(call: Call) -> list[_Work]:
 
 def _is_script(program: Program) -> bool:
     """True for a file that an interpreter runs: its name is a value, the interpreter is the program."""
-    wrapper = program.found.wrappers[-1] if program.found.wrappers else ""
+    wrapper = next(reversed(program.found.wrappers), "")
     return wrapper in _SILENT_WRAPPERS and program.found.name not in _PYTHON_PROGRAMS
 
 
@@ -127,7 +129,9 @@ def _head(one: _Work, other: _Work) -> list[str]:
     if known is not None:
         return [one.name, *known]
     mine, theirs = one.plain_words[:1], other.plain_words[:1]
-    return [one.name, *mine] if mine == theirs else [one.name]
+    if mine != theirs:
+        return [one.name]
+    return [one.name, *mine]
 
 
 def _partner(one: _Work, others: Sequence[_Work]) -> _Work | None:
@@ -141,7 +145,9 @@ def _partner(one: _Work, others: Sequence[_Work]) -> _Work | None:
 
 def _full_head(work: _Work) -> list[str]:
     known = subcommands_of(work.name, work.plain_words)
-    return [work.name, *(work.plain_words[:1] if known is None else known)]
+    if known is None:
+        known = work.plain_words[:1]
+    return [work.name, *known]
 
 
 def _of_flags(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
@@ -159,12 +165,15 @@ def _of_flags(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
     added = [forms for forms in _forms_of(theirs, head) if not _is_there(forms, one)]
     telling = [forms for forms in extra if forms[0] not in words_about("noise")]
     cures = [forms for forms in added if forms[0] not in words_about("noise")]
-    has = telling or ([] if cures else extra)
-    lacks = tuple(form for forms in cures for form in forms)
+    has = telling
+    if not telling and not cures:
+        has = extra
+    lacks = tuple(chain.from_iterable(cures))
     if not has and not lacks:
         has = [(f"{name} ...",) for name in one.wrappers if name not in other.wrappers][:1]
         starters = [name for name in other.wrappers if name not in one.wrappers]
-        lacks = tuple(f"{name} ..." for name in starters) if not has else ()
+        if not has:
+            lacks = tuple(f"{name} ..." for name in starters)
     if has or lacks:
         yield Guard(tool, (forms_of_head(head), *has), lacks)
 
@@ -207,7 +216,7 @@ def _forms_of(own: _OwnFlags, head: list[str]) -> list[tuple[str, ...]]:
 
 
 def _is_there(forms: tuple[str, ...], work: _Work) -> bool:
-    return any(work.program.has(form) for form in forms)
+    return work.program.has_one_of(forms, work.program.found.arguments)
 
 
 def _of_heads(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
@@ -263,7 +272,7 @@ def _of_arguments(wrong: Call, right: Call) -> Iterator[Guard]:
     lacks = tuple(
         f"{key}: {value}" for key, value in theirs.items() if _is_turned(key, value, mine)
     )
-    turned = {item.partition(":")[0] for item in (*(one for (one,) in has), *lacks)}
+    turned = {item.partition(":")[0] for item in (*chain.from_iterable(has), *lacks)}
     if mine.keys() - turned != theirs.keys() - turned:
         return
     if has:

@@ -43,6 +43,7 @@ FORMS: Final = (
 )
 """The forms of a guard, for a person who wrote another."""
 
+_NAMED: Final = {EDIT: "the file", SHELL: "the program", POWERSHELL: "the program"}
 _EDIT_HEAD: Final = "Edit or a shell redirect"
 _MOST_ITEMS: Final = 12
 _ITEM: Final = lazy_compile(r"`([^`]*)`|(without|with|and|or)\b|an argument|([^\s`]+)")
@@ -57,15 +58,17 @@ class Guard:
     lacks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        text, groups = f"{self.tool}:", self.has
         if self.tool == EDIT:
-            first = " or ".join(path if " " not in path else f"`{path}`" for path in self.has[0])
-            text, groups = f"{_EDIT_HEAD}: {first}", self.has[1:]
+            text = f"{_EDIT_HEAD}: {' or '.join(map(_path_shown, self.has[0]))}"
+            groups = self.has[1:]
         elif self.tool in (SHELL, POWERSHELL):
-            text, groups = f"{self.tool}: {_alternatives(self.has[0])}", self.has[1:]
-        else:
-            text, groups = f"{self.tool}:", self.has
-        text += f" with {' and '.join(map(_alternatives, groups))}" if groups else ""
-        text += f" without {_alternatives(self.lacks)}" if self.lacks else ""
+            text += f" {_alternatives(self.has[0])}"
+            groups = self.has[1:]
+        if groups:
+            text += f" with {' and '.join(map(_alternatives, groups))}"
+        if self.lacks:
+            text += f" without {_alternatives(self.lacks)}"
         return text.removesuffix(":")
 
     @property
@@ -84,26 +87,32 @@ class Guard:
 
 
 def _alternatives(items: Sequence[str]) -> str:
-    return " or ".join(item if item == ANY_ARGUMENT else f"`{item}`" for item in items)
+    return " or ".join(map(_item_shown, items))
+
+
+def _item_shown(item: str) -> str:
+    if item == ANY_ARGUMENT:
+        return item
+    return f"`{item}`"
+
+
+def _path_shown(path: str) -> str:
+    if " " in path:
+        return f"`{path}`"
+    return path
 
 
 def parse_guard(text: str) -> Guard:
     """Return the guard of its readable form; InputError says what is wrong with it, and gives an example."""
     if not text.strip() or len(text) > MOST_CHARS:
         raise InputError("guard", f"it is empty or longer than {MOST_CHARS} characters", FORMS)
-    tool, colon, rest = text.strip().partition(":")
-    if not colon or "`" in tool:
-        tool, rest = (SHELL, text) if "`" in text else (text.strip(), "")
-    of_file = tool.lower().startswith("edit or") or (
-        tool.strip().lower() == "edit" and not rest.lstrip().startswith("with")
-    )
-    tool = EDIT if of_file else tool.strip()
+    tool, rest = _tool_and_rest(text.strip())
     has, lacks = _read_items(rest, joined=tool in (SHELL, POWERSHELL))
     groups = tuple(tuple(filter(None, group)) for group in has)
     groups = tuple(group for group in groups if group)
     known = tool in (SHELL, POWERSHELL, EDIT)
     if not tool or " " in tool or (known and not has[0]):
-        about = "the file" if tool == EDIT else "the program" if known else "the tool's name"
+        about = _NAMED.get(tool, "the tool's name")
         raise InputError("guard", f"it does not name {about}", FORMS)
     if sum(map(len, groups)) + len(lacks) > _MOST_ITEMS:
         raise InputError("guard", f"it has more than {_MOST_ITEMS} parts", FORMS)
@@ -113,6 +122,20 @@ def parse_guard(text: str) -> Guard:
             "guard", "it would meet every call", f"Name what the wrong call has. {FORMS}"
         )
     return guard
+
+
+def _tool_and_rest(text: str) -> tuple[str, str]:
+    """Return the tool of a guard and what stands behind its colon; a guard of a command may leave the tool out."""
+    tool, colon, rest = text.partition(":")
+    tool = tool.strip()
+    if "`" in tool or ("`" in text and not colon):
+        return SHELL, text
+    if not colon:
+        return text, ""
+    names_files = tool.lower() == "edit" and not rest.lstrip().startswith("with")
+    if names_files or tool.lower().startswith("edit or"):
+        return EDIT, rest
+    return tool, rest
 
 
 def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]:
@@ -125,7 +148,8 @@ def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]
             if match[3] and bare and joined:
                 into[-1] += f" {match[3]}"
             else:
-                into.append((match[1] if match[1] is not None else match[0]).strip())
+                quoted = match[1]
+                into.append(match[0] if quoted is None else quoted.strip())
         elif word == "without":
             into = lacks
         elif word == "with" or (word == "and" and into is not lacks):

@@ -23,8 +23,11 @@ def path_key(path: str) -> str:
     last = base_name(path)
     if any(sign in last for sign in "*?["):
         extension = last.rsplit(".", 1)[-1]
-        return f"*.{extension}" if last != extension and not set("*?[") & set(extension) else "*"
-    return f"{last}/" if path.endswith("/") else last
+        has_plain_ending = last != extension and set("*?[").isdisjoint(extension)
+        return f"*.{extension}" if has_plain_ending else "*"
+    if path.endswith("/"):
+        return f"{last}/"
+    return last
 
 
 def name_of(head: str) -> str:

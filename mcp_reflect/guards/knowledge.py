@@ -26,7 +26,10 @@ def words_about(name: str) -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _depths() -> dict[str, int]:
     names = ("without subcommands", "with one subcommand", "with two subcommands")
-    return {program: depth for depth, name in enumerate(names) for program in _tables()[name]}
+    depths: dict[str, int] = {}
+    for depth, name in enumerate(names):
+        depths.update(dict.fromkeys(_tables()[name], depth))
+    return depths
 
 
 def subcommands_of(program: str, words: list[str]) -> list[str] | None:
@@ -67,7 +70,9 @@ def forms_of_head(head: list[str]) -> tuple[str, ...]:
     pairs = (entry.split("=") for entry in _tables()["same heads"])
     other = next((second for first, second in pairs if first == name), None)
     plain = " ".join(head)
-    return (plain,) if other is None else (plain, _spaced(other))
+    if other is None:
+        return (plain,)
+    return (plain, _spaced(other))
 
 
 def _spaced(name: str) -> str:

@@ -1,5 +1,6 @@
 """Whether a call goes against a guard."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.guards.call import Call
@@ -15,18 +16,26 @@ _ASKING: Final = frozenset(
 def matches(guard: Guard, call: Call) -> bool:
     """True for a call that goes against the guard."""
     if guard.tool == EDIT and guard.has:
-        written = (
-            file for file in call.written if any(is_path(file, path) for path in guard.has[0])
+        return any(
+            _is_one_of(file, guard.has[0]) and not _is_one_of(file, guard.lacks)
+            for file in call.written
         )
-        return any(not any(is_path(file, path) for path in guard.lacks) for file in written)
     if guard.tool in (SHELL, POWERSHELL):
         here = guard.tool == SHELL or call.powershell
         return here and any(_is_met(guard, call.uses_of(head)) for head in guard.has[0])
     return (
         _is_same_tool(guard.tool, call.tool)
-        and all(any(_has_value(call, item) for item in group) for group in guard.has)
-        and not any(_has_value(call, item) for item in guard.lacks)
+        and all(_has_one_of(call, group) for group in guard.has)
+        and not _has_one_of(call, guard.lacks)
     )
+
+
+def _is_one_of(file: str, paths: Sequence[str]) -> bool:
+    return any(is_path(file, path) for path in paths)
+
+
+def _has_one_of(call: Call, items: Sequence[str]) -> bool:
+    return any(_has_value(call, item) for item in items)
 
 
 def may_be_met(guard: Guard, call: Call) -> bool:
@@ -61,8 +70,8 @@ def _is_met(guard: Guard, uses: HeadUses) -> bool:
     for program, rest in uses.programs:
         if rest and rest[0] in _ASKING:
             continue
-        has_all = all(any(program.has(item, rest) for item in group) for group in groups)
-        if has_all and not any(program.has(item, rest) for item in guard.lacks):
+        has_all = all(program.has_one_of(group, rest) for group in groups)
+        if has_all and not program.has_one_of(guard.lacks, rest):
             return True
     return False
 
@@ -74,18 +83,18 @@ def _has_value(call: Call, item: str) -> bool:
     for key, value in call.values:
         if key != name:
             continue
-        if not colon:
-            return True
-        if (
-            wanted[:1] in "<>"
-            and NUMBER.fullmatch(value)
-            and NUMBER.fullmatch(limit := wanted[1:].strip())
-        ):
-            if (float(value) > float(limit)) if wanted[0] == ">" else (float(value) < float(limit)):
-                return True
-        elif wanted[:1] == '"':
-            if has_words(value, wanted.strip('"')):
-                return True
-        elif value.strip("#@ ").lower() == wanted.strip("#@ ").lower():
+        if not colon or _is_value(value, wanted):
             return True
     return False
+
+
+def _is_value(value: str, wanted: str) -> bool:
+    """Return whether a value is what an item asks for: `> 100`, `"words"`, or the same in any case."""
+    limit = wanted[1:].strip()
+    if wanted[:1] in "<>" and NUMBER.fullmatch(value) and NUMBER.fullmatch(limit):
+        if wanted[0] == ">":
+            return float(value) > float(limit)
+        return float(value) < float(limit)
+    if wanted[:1] == '"':
+        return has_words(value, wanted.strip('"'))
+    return value.strip("#@ ").lower() == wanted.strip("#@ ").lower()

@@ -41,12 +41,11 @@ class Program:
         if not self.command.pipes:
             return []
         later = self.call.commands[self.command.number + 1 :]
-        return [
-            found.name
-            for other in later
-            if self.command.feeds(other)
-            for found in other.invocations
-        ]
+        names: list[str] = []
+        for other in later:
+            if self.command.feeds(other):
+                names += (found.name for found in other.invocations)
+        return names
 
     @property
     def in_background(self) -> bool:
@@ -57,7 +56,9 @@ class Program:
     def text(self) -> str:
         """The text that it is given: its arguments, a here-document, what is piped into it."""
         texts = [*self.command.arguments, self.command.document]
-        for other in self.earlier if self.command.pipes else ():
+        if not self.command.pipes:
+            return "\n".join(texts)
+        for other in self.earlier:
             if other.feeds(self.command) and base_name(other.program) in _FEEDERS:
                 texts += [*other.arguments, other.document]
         return "\n".join(texts)
@@ -70,8 +71,9 @@ class Program:
     @cached_property
     def flags(self) -> list[tuple[str, str]]:
         """Its flags, those of a cluster one by one, each with its value or the next word."""
-        words = pairwise((*self.found.arguments, ""))
-        flags = [flag for word, behind in words for flag in self.flags_of_word(word, behind)]
+        flags: list[tuple[str, str]] = []
+        for word, behind in pairwise((*self.found.arguments, "")):
+            flags += self.flags_of_word(word, behind)
         if self.found.name == "git" and any(word[:1] == "+" for word in self.found.arguments):
             flags.append(("--force", ""))  # `git push origin +main`
         return flags
@@ -80,19 +82,23 @@ class Program:
         """Return the flags of one word, each with its value, which may be the word behind it."""
         if word[:1] != "-" or word in ("-", "--"):
             return []
-        sign = ":" if self.call.powershell and ":" in word else "="
-        name, equal, value = word.partition(sign)
-        if not equal:
-            value = "" if behind[:1] == "-" else behind
+        name, equal, value = word.partition("=")
+        if self.call.powershell and ":" in word:
+            name, equal, value = word.partition(":")
+        if not equal and behind[:1] != "-":
+            value = behind
         if not self.has_clusters or len(name) == 2 or name[:2] == "--":
             return [(name, value)]
         if _CLUSTER.fullmatch(name):
             return [(f"-{letter}", value) for letter in name[1:]]
         return [(word[:2], word[2:]), (name, value)]  # -n50, and a long flag with one dash
 
-    def has(self, item: str, arguments: Sequence[str] | None = None) -> bool:
-        """Return whether the call has an item of a guard; `arguments` are those after the subcommands."""
-        words = self.found.arguments if arguments is None else arguments
+    def has_one_of(self, items: Sequence[str], arguments: Sequence[str]) -> bool:
+        """Return whether the call has one of some items."""
+        return any(self.has(item, arguments) for item in items)
+
+    def has(self, item: str, words: Sequence[str]) -> bool:
+        """Return whether the call has an item of a guard; `words` are the arguments after the subcommands."""
         if item == ANY_ARGUMENT:
             return any(is_operand(word) for word in words)
         if item == "&":
@@ -118,12 +124,18 @@ class Program:
         """The values of each flag, and the flags as they are written."""
         values = {word: set[str]() for word in self.found.arguments if word[:1] == "-"}
         for flag, value in self.flags:
-            values.setdefault(flag.lower() if self.call.powershell else flag, set()).add(value)
+            values.setdefault(self._flag_name(flag), set()).add(value)
         return values
+
+    def _flag_name(self, flag: str) -> str:
+        """Return a flag as it is compared: PowerShell takes it in any case."""
+        if self.call.powershell:
+            return flag.lower()
+        return flag
 
     def _has_flag(self, item: str) -> bool:
         name, equal, value = item.partition("=")
-        values = self._values.get(name.lower() if self.call.powershell else name)
+        values = self._values.get(self._flag_name(name))
         return item in self._values or (values is not None and (not equal or value in values))
 
     def _sets(self, name: str, value: str) -> bool:
@@ -145,8 +157,11 @@ class HeadUses:
 
     @cached_property
     def _flags(self) -> frozenset[str]:
-        written = {word for _, rest in self.programs for word in rest if word[:1] == "-"}
-        return frozenset(written) | {flag for one, _ in self.programs for flag, _ in one.flags}
+        flags: set[str] = set()
+        for program, rest in self.programs:
+            flags.update(word for word in rest if word[:1] == "-")
+            flags.update(flag for flag, _ in program.flags)
+        return frozenset(flags)
 
     def may_have(self, group: Sequence[str]) -> bool:
         """Return whether any of them may have an item of a group: of plain flags, whether one of them is there at all."""
@@ -161,18 +176,28 @@ class HeadUses:
 
 def _starts_with(command: Command, words: Sequence[str]) -> bool:
     for found in command.invocations:
-        if found.name == program_name(words[0]) or is_path(found.program, words[0]):
-            rest = iter(found.arguments)
-            if all(any(is_argument(given, word) for given in rest) for word in words[1:]):
-                return True
+        is_same = found.name == program_name(words[0]) or is_path(found.program, words[0])
+        if is_same and _come_in_order(words[1:], found.arguments):
+            return True
     return False
+
+
+def _come_in_order(words: Sequence[str], arguments: Sequence[str]) -> bool:
+    """Return whether words are among the arguments, one after the other."""
+    left = list(words)
+    for argument in arguments:
+        if left and is_argument(argument, left[0]):
+            del left[0]
+    return not left
 
 
 def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
     """Return the arguments without the subcommands of `head`, None if the program or a subcommand is another."""
     name, *subcommands = head
     found = program.found
-    same = is_path(found.program, name) if "/" in name else found.name == program_name(name)
+    same = found.name == program_name(name)
+    if "/" in name:
+        same = is_path(found.program, name)
     if not same and not (program.call.powershell and found.name.lower() == name.lower()):
         return None
     words = list(found.arguments)

@@ -43,7 +43,9 @@ def joined(words: Sequence[str]) -> str:
     """Return a command given as a list: what `bash -lc` is to run, else the words as a line."""
     by_shell = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell")
     script = by_shell and len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-ic", "-command")
-    return words[-1] if script else shlex.join(words)
+    if script:
+        return words[-1]
+    return shlex.join(words)
 
 
 def is_powershell(tool: str) -> bool:
