@@ -19,7 +19,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.log import Log, logged_with
-from mcp_reflect.models.common import HOST, RULES, compact, plain
+from mcp_reflect.models.common import HOST, RULES, Scope, compact, plain
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -62,6 +62,7 @@ class Service:
         self._engine = engine
         self._own_engine = engine is None
         self._for_hooks: Engine | None = None
+        self._transcripts: dict[Scope, str] = {}
         self.next_dream = time.monotonic() + _DREAM_SECONDS if settings.mode == "full" else math.inf
         self.dreaming: asyncio.Task[None] | None = None
         self._taking: asyncio.Task[None] | None = None
@@ -76,8 +77,13 @@ class Service:
         if self._engine is None:
             from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - see above
 
-            self._engine = Engine(self.settings)
+            self._engine = self._knowing_transcripts(Engine(self.settings))
         return self._engine
+
+    def _knowing_transcripts(self, engine: "Engine") -> "Engine":
+        """Let an engine know the transcripts that hooks tell of: a hook's engine learns them, critique reads them."""
+        engine.context = replace(engine.context, transcripts=self._transcripts)
+        return engine
 
     async def close(self) -> None:
         """Give up dreaming, and close the engine, if this service made one."""
@@ -219,7 +225,7 @@ class Service:
                 durable=False,
                 stores_names=False,
             )
-            self._for_hooks = Engine(settings)
+            self._for_hooks = self._knowing_transcripts(Engine(settings))
         with suppress(BankError):
             await self._for_hooks.open()
             scopes = await self._for_hooks.bank.projects.renamed(self._for_hooks.scopes)

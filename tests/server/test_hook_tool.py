@@ -185,6 +185,26 @@ async def test_what_a_model_reports_counts_only_where_the_transcript_shows_the_c
     assert await host.ask("PreToolUse", "s3", tool_input=PUSH) == {}
 
 
+async def test_critique_reads_the_outputs_of_the_session_that_hooks_told_of(
+    bank_path: Path, tmp_path: Path
+) -> None:
+    settings = Settings(bank=bank_path, project="app")
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "1 failed, 12 passed"}
+    async with Client(build(settings)) as client, Engine(settings) as command:
+        host = Host(client, tmp_path)
+        await host.start(command, "s1")
+        run = {"command": "pytest -q"}
+        await host.ask("PostToolUse", "s1", tool_input=run, tool_response={"stdout": "1 failed"})
+        host.unwritten.append(
+            json.dumps({"type": "user", "message": {"role": "user", "content": [result]}}) + "\n"
+        )
+        host.write()
+        work = {"goal": "Fix it", "response": "All 13 tests pass."}
+        (content,) = (await client.call_tool("critique", work)).content
+        assert isinstance(content, TextContent)
+        assert "1 failed, 12 passed" in content.text
+
+
 @pytest.mark.parametrize(
     "sent", [{}, {"hook_event_name": 5}, {"hook_event_name": "PreToolUse"}, {"a": ["b"]}]
 )
