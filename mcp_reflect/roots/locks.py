@@ -22,6 +22,7 @@ _LEAST_NAME: Final = 2
 _NAME: Final = re.compile(r"@?[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*\Z")
 _VERSION: Final = re.compile(r"v?(\d+(?:\.\d+)*[\w.+-]{0,30})\Z")
 _NUMBERS: Final = re.compile(r"\d+")
+_SEPARATORS: Final = re.compile(r"[-_.]")
 _CONFLICT: Final = "\n<<<<<<< "
 
 
@@ -153,17 +154,18 @@ def changed_version(tree: Path, root: VersionRoot) -> NewVersion | None:
 
 
 def _text_of(tree: Path, path: str, most: int) -> str | None:
+    """Return a file's text in lower case, as names are looked for: to ignore case in a search takes many times as long."""
     try:
         data = read_in(tree, path, most)
     except NotMeasuredError:
         return None
-    return None if data is None else data.decode("utf-8", "replace")
+    return None if data is None else data.decode("utf-8", "replace").lower()
 
 
 def _is_named(name: str, manifest: str) -> bool:
     """Return whether a manifest names a package as one of its own."""
-    pattern = rf"(?<![\w@/.-])(?:[\w.-]+/)*{_escaped(name)}(?![\w/-])"
-    return re.search(pattern, manifest, re.IGNORECASE) is not None
+    pattern = rf"(?<![\w@.-]){_escaped(name.lower())}(?![\w/-])"
+    return re.search(pattern, manifest) is not None
 
 
 def _version_in(text: str, lock: _Lock, name: str) -> str | None:
@@ -173,10 +175,12 @@ def _version_in(text: str, lock: _Lock, name: str) -> str | None:
 
 def _all_versions(text: str, lock: _Lock, name: str) -> list[str]:
     """Return the versions of a package in a lock file, by the first pattern that finds any."""
-    if len(name) < _LEAST_NAME or not _NAME.match(name):
+    wanted = name.lower()
+    longest = max(_SEPARATORS.split(wanted), key=len)
+    if len(name) < _LEAST_NAME or not _NAME.match(name) or longest not in text:
         return []
-    for pattern in lock.patterns(_escaped(name)):
-        found = re.findall(pattern, text, re.MULTILINE | re.IGNORECASE)
+    for pattern in lock.patterns(_escaped(wanted)):
+        found = re.findall(pattern, text, re.MULTILINE)
         versions = [match[1] for one in found if (match := _VERSION.match(one))]
         if versions:
             return list(dict.fromkeys(versions))

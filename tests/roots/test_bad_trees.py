@@ -144,6 +144,22 @@ def test_long_words_and_many_dots_take_no_long_time() -> None:
     assert time.monotonic() - began < 2
 
 
+def test_a_lock_file_of_five_megabytes_takes_no_long_time(tmp_path: Path) -> None:
+    packages = "".join(
+        f'  "node_modules/package-{number}": {{\n   "version": "1.2.{number}"\n  }},\n'
+        for number in range(80_000)
+    )
+    lock = '{"packages": {\n' + packages + ' "node_modules/left-pad": {\n "version": "1.0.0"}}}'
+    tree = tree_with(tmp_path / "tree", {"package-lock.json": lock, "package.json": "{}"})
+    assert len(lock) > 4_000_000
+    words = " ".join(f"`package-{number}x`" for number in range(60))
+    began = time.process_time()
+    roots = planted(tree, f"`left-pad` pads on the wrong side {words}")
+    write(tree, "package-lock.json", lock.replace("1.0.0", "2.0.0"))
+    assert measured(tree, roots, 0).told == "left-pad is 2.0.0 now"
+    assert time.process_time() - began < 2
+
+
 # What is said of versions: the text of a lock file of each kind, a later one, and one of another major version.
 LOCKS = {
     "package-lock.json": (
