@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number
 from mcp_reflect.cli.output import aligned, counted, table, visible, write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine, with_place
@@ -65,6 +66,7 @@ def run_recall(options: Namespace) -> None:
         # A person who looks is not an agent who applies: it does not count as a use.
         own, holdout = engine.scopes.own, engine.settings.holdout
         recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
+        recall = await services.ground.marked(engine.context, own, recall)
         counts = {} if recall.lessons else await engine.bank.lessons.projects(own.tenant)
         others = [
             f"{name or '(global)'} ({count})"

@@ -88,10 +88,18 @@ async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
             await _settle(do, options, known[part], approved=approved, changes=words)
             continue
         shown: Shown = await do("show", {"id": part})
-        item = doubted.get(shown.lesson.id, shown.lesson)
+        item = _asked_about(shown.lesson, doubted, approved=approved)
         if not options.json and (shown.lesson.held or isinstance(item, Doubted)):
             show(item)
         await _settle(do, options, item, approved=approved)
+
+
+def _asked_about(
+    lesson: Lesson, doubted: Mapping[str, Doubted], *, approved: bool
+) -> Lesson | Doubted:
+    """Return what a person decides about: to vouch for a lesson says that it is still true, too."""
+    vouches = approved and not lesson.is_kept_by_person
+    return lesson if vouches else doubted.get(lesson.id, lesson)
 
 
 def _words_of(options: Namespace) -> dict[str, str]:
