@@ -66,7 +66,8 @@ def run_recall(options: Namespace) -> None:
         # A person who looks is not an agent who applies: it does not count as a use.
         own, holdout = engine.scopes.own, engine.settings.holdout
         recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
-        recall = await services.ground.marked(engine.context, own, recall)
+        if recall.lessons:
+            recall = await services.ground.marked(engine.context, own, recall)
         counts = {} if recall.lessons else await engine.bank.lessons.projects(own.tenant)
         others = [
             f"{name or '(global)'} ({count})"

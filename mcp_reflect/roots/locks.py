@@ -6,7 +6,6 @@ versions, a file with conflicts) has no version.
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +70,8 @@ def _is_json(text: str) -> bool:
 
 
 def _is_toml(text: str) -> bool:
+    import tomllib  # noqa: PLC0415 - only where a package is gone
+
     try:
         return bool(tomllib.loads(text))
     except (ValueError, RecursionError):

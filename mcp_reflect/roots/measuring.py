@@ -7,7 +7,6 @@ from typing import Final
 from mcp_reflect.clock import iso
 from mcp_reflect.models.root import WHOLE, FileRoot, Ground, Roots, Standing, VersionRoot
 from mcp_reflect.roots.lines import digest_of, digest_of_line, lines_of
-from mcp_reflect.roots.locks import changed_version
 from mcp_reflect.roots.tree import Listing, NotMeasuredError, read_in, size_in
 
 _LONGEST_NAME: Final = 60  # characters of a file's name in a mark
@@ -96,6 +95,8 @@ def renamed_to(tree: Path, root: FileRoot) -> str | None:
 
 
 def _of_version(tree: Path, root: VersionRoot) -> Ground:
+    from mcp_reflect.roots.locks import changed_version  # noqa: PLC0415 - few lessons are about a package
+
     new = changed_version(tree, root)
     if new is None:
         return Ground()

@@ -42,7 +42,6 @@ from mcp_reflect.schemas.lessons import (
 )
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.ground import marked
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.proposals import decide_or_keep
 from mcp_reflect.speaker import Speaker
@@ -75,7 +74,8 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
     if applied:
         await services.triggers.note_task(context, "recall_lessons", sent.task)
     result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=holdout)
-    result = await marked(context, scope, result)
+    if result.lessons:
+        result = await services.ground.marked(context, scope, result)
     context.log.info(
         "lessons_recalled",
         recall_id=result.recall_id,
@@ -91,7 +91,9 @@ async def _recall_by_id(context: Context, scope: Scope, name: str) -> Recall:
     lesson = await context.bank.lessons.get(scope, lesson_id, "task")
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         raise InputError("task", "that lesson is not in use", "Describe the task instead.")
-    return await marked(context, scope, await context.bank.recalls.recall_by_id(scope, lesson))
+    return await services.ground.marked(
+        context, scope, await context.bank.recalls.recall_by_id(scope, lesson)
+    )
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:

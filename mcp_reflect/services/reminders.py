@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind
@@ -14,7 +15,6 @@ from mcp_reflect.models.warning import HookInput, SessionState
 from mcp_reflect.moments.texts import KEEP, LESSONS_HEAD, lessons_text, pinned_text
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.ground import marks_of
 from mcp_reflect.services.warnings import session_state
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import one_subject
@@ -120,14 +120,21 @@ async def _standing(
     changed stands behind an equal one that stands.
     """
     looked_at = hits[: MOST_LESSONS + _MOST_HIDDEN]
-    marks = await marks_of(context, scope, _ids(looked_at))
+    if not looked_at:
+        return [], {}
+    marks = await services.ground.marks_of(context, scope, _ids(looked_at))
     left = [hit for hit in looked_at if hit.id not in marks or not marks[hit.id].hides]
     left.sort(key=lambda hit: hit.id in marks and not marks[hit.id].hides)
     return left[:MOST_LESSONS], {name: mark.told for name, mark in marks.items()}
 
 
 async def _told_changes(context: Context, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-    return {name: mark.told for name, mark in (await marks_of(context, scope, ids)).items()}
+    if not ids:
+        return {}
+    return {
+        name: mark.told
+        for name, mark in (await services.ground.marks_of(context, scope, ids)).items()
+    }
 
 
 def _ids(hits: Iterable[Told]) -> list[str]:

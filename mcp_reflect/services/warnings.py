@@ -28,7 +28,6 @@ from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.ground import marks_of
 from mcp_reflect.sessions.known_failures import forms_of
 from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.storage.spool import Spool
@@ -161,7 +160,7 @@ async def _at_guard(
 async def _with_change(context: Context, scope: Scope, text: str, lesson_id: str) -> str:
     """Return what is said of a lesson with what changed since: that alters no guard, and the agent may know."""
     try:
-        mark = (await marks_of(context, scope, (lesson_id,))).get(lesson_id)
+        mark = (await services.ground.marks_of(context, scope, (lesson_id,))).get(lesson_id)
     except BankError:  # the guard speaks all the same
         return text
     return text if mark is None else f"{text}\nSince that lesson was stored: {mark.told}."
