@@ -65,7 +65,7 @@ class EffectRepository(Repository):
         """Return what became of a session, by its name or the beginning of it; None: of the latest. None if there is none."""
 
         def read(reading: Reading) -> SessionCard | None:
-            row = reading.row("card_session", scoped(scope, part=session))
+            row = reading.row("card_session", scoped(scope, part=session or ""))
             if row is None:
                 return None
             own = {"session": row["id"]}

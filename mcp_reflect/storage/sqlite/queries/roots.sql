@@ -62,7 +62,7 @@ UPDATE shown_in SET project = :project WHERE tenant = :tenant AND project = :old
 -- name: card_session
 -- A session of a project: the one of that name or whose name begins so, else the latest that made a call.
 SELECT id, started_at, updated_at, notes FROM sessions
-WHERE tenant = :tenant AND project = :project AND calls > 0 AND (:part IS NULL OR substr(id, 1, length(:part)) = :part)
+WHERE tenant = :tenant AND project = :project AND calls > 0 AND (:part = '' OR substr(id, 1, length(:part)) = :part)
 ORDER BY updated_at DESC LIMIT 1;
 
 -- name: card_followed
