@@ -3,24 +3,20 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, cast
-
-from pydantic import AfterValidator, BeforeValidator, Field
+from typing import ClassVar, Final
 
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.json_replies import as_mapping, objects_in, read_object, without_thinking
+from mcp_reflect.llm.json_replies import objects_in, read_object, without_thinking
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
-from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Score
-from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.fields import Arguments, field_of, normalized, read
+from mcp_reflect.models.reflection import Analysis, Assessment, Score
+from mcp_reflect.schemas.analysis_fields import KNOWN_FIELDS, AnalysisArguments, ScoreArguments
+from mcp_reflect.schemas.fields import field_of, read
+from mcp_reflect.schemas.sections import field_name, items, read_insights, split_sections
 from mcp_reflect.security.redact import quoted
 
 _FIX: Final = 'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
-_LONGEST_TITLE: Final = 80
 _MOST_TOLD: Final = (
     600  # characters of a text that is a lesson as a whole; a longer one is a report
 )
@@ -30,84 +26,7 @@ _CITED: Final = re.compile(
 )
 
 
-class ScoreArguments(Arguments):
-    """The score of one criterion, with its reason."""
-
-    score: fields.Share | None = None
-    reason: str = ""
-
-
-def _as_scores(value: Any) -> Any:
-    """Return scores by criterion from `{"safety": 0.9}`, `{"safety": {...}}`, or a list of {criterion, score}."""
-    value = as_mapping(value, "criterion")
-    if not isinstance(value, Mapping):
-        return value
-    scores: dict[str, dict[str, Any]] = {}
-    for name, item in cast("Mapping[str, Any]", value).items():
-        entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
-        scores[name[:60]] = {
-            key: entry[key] for key in ("score", "reason") if entry.get(key) is not None
-        }
-    return scores
-
-
-_Passage = Annotated[
-    str, fields.most("max_lesson_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)
-]
-_Call = Annotated[str, fields.most("max_lesson_chars"), BeforeValidator(fields.as_text)]
-_Scores = Annotated[dict[str, ScoreArguments], BeforeValidator(_as_scores)]
-
-
-class AnalysisArguments(Arguments):
-    """The fields of an analysis; all are optional, and one of the first four has to be there."""
-
-    SYNONYMS: ClassVar = {
-        "reflection": "reflection_text reflections root_cause what_went_wrong what_happened what_went_right why "
-        "diagnosis analysis summary",
-        "strategy": "strategy_text strategies next_time next_strategy recommendation",
-        "importance": "importance_score",
-        "confidence": "confidence_score",
-        "tags": "tag labels",
-        "mistake": "the_mistake key_mistake problem issue what_failed pitfall",
-        "correction": "lesson lesson_text lesson_learned lessons_learned learned fix prevention solution what_to_do "
-        "what_works resolution takeaway",
-        "wrong_call": "failing_call wrong_command",
-        "right_call": "working_call right_command",
-        "symptoms": "symptom",
-        "keywords": "keyword",
-        "scores": "evaluation criteria ratings",
-        "source_event_ids": "event_ids source_events cited_events",
-    }
-
-    reflection: Annotated[
-        str,
-        fields.most("max_judgment_chars"),
-        AfterValidator(str.strip),
-        BeforeValidator(fields.as_text),
-    ] = ""
-    strategy: _Passage = ""
-    mistake: _Passage = ""
-    correction: _Passage = ""
-    importance: fields.Share | None = None
-    confidence: fields.Share | None = None
-    tags: fields.Labels = ()
-    wrong_call: _Call | None = None
-    right_call: _Call | None = None
-    symptoms: fields.Phrases = ()
-    keywords: fields.Labels = ()
-    decision_appropriate: bool | None = None
-    execution_effective: bool | None = None
-    scores: _Scores = Field(default_factory=dict[str, ScoreArguments])
-    source_event_ids: fields.Labels = ()
-
-
 _NOTHING: Final[tuple[Json, ...]] = (None, "", [])
-_KNOWN: Final = {
-    *AnalysisArguments.model_fields,
-    *" ".join(AnalysisArguments.SYNONYMS.values()).split(),
-}
-
-
 _AS_SENT: Final = ("importance", "confidence", "wrong_call", "right_call", "symptoms", "keywords")
 
 
@@ -199,7 +118,7 @@ def _fields_of(value: Json, limits: Limits) -> tuple[dict[str, Json], dict[str, 
     if isinstance(value, str):
         limits.refuse_more("max_analysis_chars", "analysis", len(value))
         plain = without_thinking(value).strip()
-        found = read_object(value, _KNOWN)
+        found = read_object(value, KNOWN_FIELDS)
         if found is None and plain.startswith(
             "{"
         ):  # keys of another spelling, or none that is known
@@ -287,157 +206,3 @@ def read_evaluation(value: Json) -> Assessment:
         raise InputError("reply", "it is not an object", "Send one object.")
     sent = read(_ModelAnalysis, value)
     return _verdict(sent, _scores(sent.scores)) or Assessment()
-
-
-# Sections of a text, by their headings.
-
-
-def _read_titles() -> Mapping[str, str]:
-    """The meaning of each title in section_titles.txt."""
-    titles: dict[str, str] = {}
-    path = Path(__file__).with_name("section_titles.txt")
-    for line in path.read_text(encoding="utf-8").splitlines():
-        kind, _, names = line.partition(":")
-        if names and not line.startswith("#"):
-            titles |= dict.fromkeys(names.split(), kind)
-    return titles
-
-
-_TITLES_BY_NAME: Final = _read_titles()
-_TITLES: Final = _KNOWN.union(
-    _TITLES_BY_NAME,
-    "overview executive_summary tldr conclusion strengths what_went_well what_worked improvements weaknesses "
-    "areas_for_improvement what_did_not_work what_could_be_better recommendations next_steps suggestions advice".split(),
-)
-"""Names of sections that are known where nothing but a colon marks them as headings."""
-
-_BULLET: Final = re.compile(r"^\s*(?:[-*+•‣◦–—·]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
-_FENCE: Final = re.compile(r"\s*(```|~~~)")
-_COLON: Final = re.compile(r"[:：]|(?:\*\*|__) ?[–—-]")
-# A known title inside of a line: after the end of a sentence or a mark, or with a capital after a small letter.
-_INSIDE: Final = lazy_compile(
-    r"(?:^|(?<=[^\W\d][.!?;,…。！？；])\s+|(?<=[*`)])\s+|(?<=[a-z])\s+(?=[A-Z*]))(?=(?:(?:[-*•|]|\d{1,2}[.)])\s+)?(?:\*\*|__)?"
-    rf"(?i:({'|'.join(_TITLES).replace('_', '[ _]')}))(?:\*\*|__)?\s*[:：])",
-    re.MULTILINE,
-)
-
-
-def field_name(title: str) -> str:
-    """Return a title in lower case with underscores, without its number and the signs around it."""
-    words = re.sub(r"[^\w\s-]+", "", _BULLET.sub("", title.replace("’", "'")))
-    return re.sub(r"_+", "_", normalized(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words))).strip("_")
-
-
-def split_sections(markdown: str) -> list[tuple[str, str]]:
-    """Return the sections of a text in order, titles without their marks; that before the first heading has none.
-
-    Headings are `## Title` and `**Title:** text`, and of the known `_TITLES` also `Title: text` and a title in a list;
-    inside of a line where the text has several of them.
-    """
-    return [(section.title, section.body) for section in _sections_of(markdown)]
-
-
-class _Section(NamedTuple):
-    """A section; `is_inline`: its text begins on the line of its title."""
-
-    title: str
-    body: str
-    is_inline: bool
-
-    @property
-    def advice(self) -> str:
-        """The body without a paragraph that follows a title's own line: it is about something else."""
-        paragraphs = re.split(r"\n\s*\n", self.body)
-        if not self.is_inline:
-            return self.body
-        listed = [part for part in paragraphs[1:] if _BULLET.match(part)]
-        return "\n\n".join((paragraphs[0], *listed))
-
-
-def _sections_of(markdown: str) -> list[_Section]:
-    if len({title.lower() for title in _INSIDE.findall(markdown)}) > 1:
-        markdown = _INSIDE.sub("\n", markdown)
-    parts: list[tuple[str, list[str]]] = [("", [])]
-    fenced = False
-    for line in markdown.splitlines():
-        fenced ^= bool(_FENCE.match(line))
-        heading = None if fenced else _heading(line)
-        if heading is None:
-            parts[-1][1].append(line)
-        else:
-            parts.append((heading[0], [heading[1]]))
-    sections = [
-        _Section(title, "\n".join(body).strip(), bool(title and body[0])) for title, body in parts
-    ]
-    return [section for section in sections if section.title or section.body]
-
-
-def _heading(line: str) -> tuple[str, str] | None:
-    """Return the title that a line gives and the text after it; None if it gives none."""
-    bare = _BULLET.sub("", line, count=1).strip()
-    title, *rest = (part.strip(" #*_") for part in _COLON.split(bare, maxsplit=1))
-    is_hash, is_bold, is_item = (
-        bare.startswith("#"),
-        bare.startswith(("**", "__")),
-        bare != line.strip(),
-    )
-    if field_name(title) in _TITLES:
-        return (title, "".join(rest)) if rest or is_hash or is_bold or is_item else None
-    if is_hash:
-        return bare.strip(" #*_"), ""
-    is_title = is_bold and not is_item and len(title) <= _LONGEST_TITLE and "**" not in title
-    return (title, "".join(rest)) if is_title else None
-
-
-def items(body: str) -> list[str]:
-    """Return the items of a list, at any depth and with any sign, each on one line; other text is one item."""
-    listed: list[str] = []
-    for line in filter(str.strip, body.splitlines()):
-        text = _BULLET.sub("", line, count=1)
-        if text != line or not listed:
-            listed.append(text.strip())
-        else:
-            listed[-1] = f"{listed[-1]} {text.strip()}"
-    return listed
-
-
-# The meaning of a heading by a part of its name ("Key strengths of the run").
-_STEMS: Final = {
-    "summary": re.compile(r"summary|overview|conclusion|^(?:tldr|abstract|reflection|analysis)$"),
-    "strengths": re.compile(
-        r"strength|positive|went_well|worked_well|^(?:what_worked|successes|pros|good)$"
-    ),
-    "improvements": re.compile(
-        r"improve|weakness|limitation|went_wrong|could_be_better|did_?no?t_work|^(?:issues|problems?|mistakes|cons)$"
-    ),
-    "recommendation": re.compile(
-        r"recommend|suggestion|next_step|next_time|action_item|^(?:strategy|advice)$"
-    ),
-}
-
-
-def read_insights(markdown: str) -> Insights:
-    """Return the sections by meaning; a missing one is None or empty, and `raw_sections` has all by their headings.
-
-    Text before any heading is the summary where no heading gives one.
-    """
-    raw: dict[str, str] = {}
-    bodies: dict[str | None, list[str]] = {}
-    for section in _sections_of(markdown):
-        title, body = section.title, section.body
-        if title:
-            raw[title] = f"{raw.get(title, '')}\n\n{body}".strip()
-        name = field_name(title)
-        about = name.startswith(("reflection_on_", "decision_", "execution_"))  # it names a thing
-        stems = (kind for kind, stem in _STEMS.items() if not about and stem.search(name))
-        kind = _TITLES_BY_NAME.get(name) or next(stems, None)
-        body = section.advice if kind == "recommendation" else body
-        bodies.setdefault(kind if title else "intro", []).append(body)
-    texts = {kind: "\n\n".join(filter(None, parts)) or None for kind, parts in bodies.items()}
-    return Insights(
-        summary=texts.get("summary") or texts.get("intro"),
-        strengths=tuple(item for body in bodies.get("strengths", ()) for item in items(body)),
-        improvements=tuple(item for body in bodies.get("improvements", ()) for item in items(body)),
-        recommendation=texts.get("recommendation"),
-        raw_sections=raw,
-    )

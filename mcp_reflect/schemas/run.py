@@ -1,7 +1,6 @@
 """The arguments of reflect and should_reflect, the forms in which agents send events, and the run made of them."""
 
 import re
-from collections.abc import Sequence
 from itertools import accumulate, chain, count, takewhile
 from typing import Annotated, Any, ClassVar, Final, cast
 
@@ -19,6 +18,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import to_json
 from mcp_reflect.models.run import ErrorCategory, EventType, Outcome
 from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.event_errors import are_messages, read_error
 from mcp_reflect.schemas.fields import (
     Arguments,
     ReadContext,
@@ -59,16 +59,6 @@ _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _NO_OUTPUT: Final = "(no output)"
 _CATEGORY: Final = re.compile(r"[a-z][a-z0-9_]{1,40}_error")
-_ERROR_MESSAGES: Final = (
-    "message",
-    "error_message",
-    "msg",
-    "detail",
-    "description",
-    "text",
-    "error",
-)
-_ERROR_CATEGORIES: Final = ("error_category", "category", "kind", "type")
 _ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "tool_input")
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 
@@ -224,50 +214,10 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
         event["error"] = content or "error"
     elif event.get("error") in _NO_ERROR:
         del event["error"]
-    elif _are_messages(event.get("error")):
+    elif are_messages(event.get("error")):
         event["error"] = "; ".join(str(item["message"]) for item in event["error"])
     elif isinstance(event.get("error"), dict):
-        _read_error(event, cast("dict[str, Any]", event["error"]), content)
-
-
-def _are_messages(error: Any) -> bool:
-    """Whether an error is a list of objects with a message each."""
-    items = cast("list[Any]", error) if isinstance(error, list) else []
-    return bool(items) and all(isinstance(item, dict) and "message" in item for item in items)
-
-
-def _read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> None:
-    """Read an error object: {message, code}, {error_message, error_category, context}, or names near them.
-
-    The event's error becomes its words with the code behind them; the category and all else go into the metadata.
-    Without a message it stays an object, whose JSON is the error.
-    """
-    inner = error.get("error")
-    if len(error) == 1 and isinstance(inner, dict):  # {"error": {"message": ...}}
-        error = cast("dict[str, Any]", inner)
-    fields_sent = {str(name): value for name, value in error.items()}
-    message = _taken(fields_sent, _ERROR_MESSAGES)
-    if message is None:
-        return
-    category = _taken(fields_sent, _ERROR_CATEGORIES)
-    code = _taken(fields_sent, ("code",))
-    words = f"{message} ({code})" if code else message
-    event["error"] = (
-        f"{content}: {words}" if content and message not in content else content or words
-    )
-    kept = {"error_category": normalized(without_class(category))} if category else {}
-    kept |= {"error": fields_sent} if fields_sent else {}
-    if kept:
-        event["metadata"] = {**event.get("metadata", {}), **kept}
-
-
-def _taken(sent: dict[str, Any], names: Sequence[str]) -> str | None:
-    """Take the first of these fields that holds a text or a number out of an object."""
-    for name in names:
-        value = sent.get(name)
-        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-            return str(sent.pop(name))
-    return None
+        read_error(event, cast("dict[str, Any]", event["error"]), content)
 
 
 class ErrorArguments(Arguments):

@@ -32,7 +32,8 @@ from mcp_reflect.models.reflection import (
     Validation,
 )
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
-from mcp_reflect.schemas.analysis import ScoreArguments, read_analysis, read_evaluation
+from mcp_reflect.schemas.analysis import read_analysis, read_evaluation
+from mcp_reflect.schemas.analysis_fields import ScoreArguments
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.run import ReflectArguments, plain_run

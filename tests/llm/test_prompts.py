@@ -13,7 +13,7 @@ import pytest
 from mcp_reflect.errors import PromptError
 from mcp_reflect.llm.prompts import NONE, Prompts, shipped_folder
 from mcp_reflect.models.run import Outcome
-from mcp_reflect.schemas.analysis import AnalysisArguments
+from mcp_reflect.schemas.analysis_fields import AnalysisArguments
 from mcp_reflect.security.injection import DATA_RULE
 from tests.llm import reflect_calls
 from tests.llm.reflect_calls import reflect, said, serving

@@ -13,7 +13,7 @@ from mcp_reflect.decisions.figures import metrics_with_marks
 from mcp_reflect.decisions.telling import Told, markdown, tell
 from mcp_reflect.decisions.verdicts import read_verdict
 from mcp_reflect.models.reflection import Decision, Insights
-from mcp_reflect.schemas.analysis import read_insights
+from mcp_reflect.schemas.sections import read_insights
 
 GOOD: dict[str, Any] = {"action": "keep", "component": "retriever"}
 RAN: dict[str, Any] = {"component": "retriever", "metrics": {"latency": 120, "accuracy": 0.9}}
