@@ -1,0 +1,95 @@
+"""Whether a side of an equation shows the value of another, exactly or rounded as numbers are shown."""
+
+from fractions import Fraction
+from typing import Final
+
+from mcp_reflect.evidence.computing import Bounds, bounds_of
+from mcp_reflect.evidence.equations import words_for
+from mcp_reflect.evidence.expressions import Plain, numbers_in
+from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, factors_by_unit
+from mcp_reflect.evidence.units import dimension_of
+
+_NEAR: Final = Fraction(1, 200)  # of a value: what is rounded to thousands differs by less
+_FLOAT: Final = Fraction(1, 10**12)
+
+
+def are_comparable(before: SumSide, own: SumSide) -> bool:
+    """False where units say that the sides count otherwise, or where both are numbers that nothing computes."""
+    if before.literal is not None and own.literal is not None:
+        return False
+    if _is_all_percent(before) != _is_all_percent(own) and before.literal is not None:
+        return False  # "48 = 100% + 20%"
+    dimension, result = dimension_of(before.tree), dimension_of(own.tree)
+    if dimension:
+        # A currency stands at some of the factors: "15 × $12.99 = 195".
+        is_money = dimension in [{currency: 1} for currency in CURRENCIES]
+        counted = {unit: power for unit, power in result.items() if power > 0}  # "= $18 per day"
+        return dimension in (result, counted) or (not result and is_money)
+    return not result.keys() & words_for("scales") and not _is_other_scale(before, own)
+
+
+def _is_all_percent(one: SumSide) -> bool:
+    return all(number.is_percent for number in numbers_in(one.tree))
+
+
+def _is_other_scale(before: SumSide, own: SumSide) -> bool:
+    """True for "500 + 700 = 1.2 kg": the numbers before a measure may be of a smaller one."""
+    factors = [factor for unit in own.units for factor in factors_by_unit().get(unit, ())]
+    value, shown = before.bounds.exact, own.bounds.exact
+    if not factors or not value or not shown:
+        return False
+    ratio = max(value / shown, shown / value)
+    return any(abs(ratio / factor - 1) < Fraction(1, 30) for factor in factors)
+
+
+def shows(shown: SumSide, computed: SumSide) -> bool:
+    """True if a side is the value of another, exactly or rounded as numbers are shown."""
+    if shown.bounds.meet(computed.bounds):
+        return True
+    number = shown.literal
+    if number is None:
+        return _may_be_equal_before_rounding(shown, computed)
+    return any(
+        _is_rounded(shown.bounds, computed.bounds, number, scale) for scale in _scales(number)
+    )
+
+
+def _scales(number: Plain) -> tuple[int, ...]:
+    """A result in percent stands for its hundredth, or for itself: "20 / 80 = 25%", "8/10 × 100 = 80%"."""
+    return (1, 100) if number.is_percent else (1,)
+
+
+def _is_rounded(shown: Bounds, computed: Bounds, number: Plain, scale: int) -> bool:
+    said = shown.low * scale
+    if computed.low <= said <= computed.high:
+        return True
+    difference = min(abs(said - computed.low), abs(said - computed.high))
+    value = computed.low
+    if difference <= abs(value) * _FLOAT:
+        return True
+    last_place = Fraction(1, 10**number.decimals) / (100 if number.is_percent and scale == 1 else 1)
+    if (
+        value.denominator == 1
+        and computed.exact is not None
+        and scale == 1
+        and not number.is_percent
+    ):
+        is_rounded_to_thousands = number.text.replace(",", "").endswith("000")
+        return is_rounded_to_thousands and difference <= abs(value) * _NEAR
+    if difference >= last_place:
+        return False
+    return not _lost_its_digits(said, difference, value, number)
+
+
+def _lost_its_digits(said: Fraction, difference: Fraction, value: Fraction, number: Plain) -> bool:
+    """True for 0.002 in the place of 0.0018: one digit is left, and it is far off."""
+    has_one_digit = len(number.text.replace(".", "").replace(",", "").strip("0")) == 1
+    is_small = abs(said) < Fraction(1, 100)
+    return is_small and has_one_digit and difference * 10 > abs(value)
+
+
+def _may_be_equal_before_rounding(own: SumSide, before: SumSide) -> bool:
+    """True if two expressions are equal where numbers with decimals were rounded before they were written."""
+    first = bounds_of(own.tree, round_all=True)
+    second = bounds_of(before.tree, round_all=True)
+    return first is not None and second is not None and first.meet(second)
