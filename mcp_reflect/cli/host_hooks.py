@@ -42,8 +42,9 @@ class HookSettings:
     host's names. `asked` are those at which the host asks the running server instead of starting a process. `flat`: an
     entry is the command itself, not a list of commands with a matcher; `typed`: it names its type all the same.
     `version`: a number that the file must have. `units_per_second`: of its time limits. `end_seconds`: the time limit
-    of the last hook of a session. `names_agents`: it tells the server which subagent makes a call. `script` names the
-    script of ours that such a host loads instead (`cli/scripts`): then `file` is that script.
+    of the last hook of a session. `names_agents`: it tells the server which subagent makes a call.
+    `fails_closed`: it refuses each call whose hook cannot be run, as after our command was removed, so that its line may
+    not fail. `script` names the script of ours that such a host loads instead (`cli/scripts`): then `file` is that script.
     """
 
     file: str
@@ -56,6 +57,7 @@ class HookSettings:
     units_per_second: int = 1
     end_seconds: int = TIMEOUT_SECONDS
     names_agents: bool = False
+    fails_closed: bool = False
     project_file: str | None = None
     note: str = ""
 
@@ -147,8 +149,11 @@ def _entry(
         }
         return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
     seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
+    may_fail = (
+        not settings.fails_closed or sys.platform == "win32"
+    )  # its shells have no word for it
     line = {
-        "command": hook_line(command, event, distil),
+        "command": hook_line(command, event, distil) + ("" if may_fail else " || true"),
         "timeout": seconds * settings.units_per_second,
     }
     typed = {"type": "command", **line} if settings.typed or not settings.flat else line

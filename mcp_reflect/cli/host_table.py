@@ -75,6 +75,7 @@ _OF_COPILOT: Final[Mapping[str, Any]] = {
     "events": _ALL_OF_CLAUDE,
     "flat": True,
     "typed": True,
+    "fails_closed": True,
 }
 
 _SHOWN_FROM_START: Final = (

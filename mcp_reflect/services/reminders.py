@@ -56,7 +56,12 @@ async def at_start(
 async def at_prompt(
     context: Context, session: str, prompt: str, told: AbstractSet[str] = frozenset()
 ) -> str | None:
-    """Return the lessons that surely fit a prompt, three at most, none of which the session was shown; else None."""
+    """Return the lessons that surely fit a prompt, three at most, none of which the session was shown; else None.
+
+    The prompt of an agent that another one started may have lessons already.
+    """
+    if LESSONS_HEAD in prompt:
+        return None
     scope = context.scopes.own
     state = await session_state(context, scope, session)
     query = RecallQuery(

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -289,6 +290,17 @@ def test_a_script_of_ours_is_replaced_and_another_one_stays(name: str, home: Pat
     assert main(["install", name, "--hooks", "--yes"]) == 2
     assert main(["install", name, "--uninstall", "--yes"]) == 2
     assert path.read_text("utf-8") == "export default () => {};\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its shells have no word for it")
+def test_a_hook_whose_command_is_gone_refuses_no_call_of_copilot(home: Path) -> None:
+    gone = Command("/gone/mcp-reflect")
+    text = set_hooks("", HOOK_SETTINGS["copilot"], gone)
+    lines = [entry["command"] for (entry,) in json.loads(text)["hooks"].values()]
+    for line in lines:
+        done = subprocess.run(["sh", "-c", line], cwd=home, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (0, b"")
+    assert json.loads(set_hooks(text, HOOK_SETTINGS["copilot"], None)) == {}
 
 
 def test_a_file_of_hooks_that_two_hosts_read_stays_until_both_are_gone(home: Path) -> None:

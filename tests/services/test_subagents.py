@@ -102,3 +102,17 @@ def test_calls_of_a_child_are_a_session_of_their_own() -> None:
     assert other is not None
     assert (own.session, own.root) == (other.session, other.root) == ("s1", "s1")
     assert (child.session, child.root) == ("s1/a7", "s1")
+
+
+async def test_a_child_s_prompt_that_has_lessons_gets_none_again_when_it_begins(
+    engine: Engine,
+) -> None:
+    await keep(engine, RULE)
+    given = await changed(engine, starting())
+    assert given is not None
+    for prompt, is_told in ((PROMPT, True), (given["prompt"], False)):
+        sent = {"session_id": f"child-{is_told}", "prompt": prompt}
+        hook = read_hook("UserPromptSubmit", sent)
+        assert hook is not None
+        text, _ = await services.hooks.answer(engine.context, hook)
+        assert (RULE in (text or "")) is is_told
