@@ -112,7 +112,7 @@ def part_of(words: Sequence[str]) -> Part:
     """Return the words of a command with the place of its program and its subcommand."""
     words = list(words)[:MOST_WORDS]
     start = min(len(words) - max(len(unwrapped(words)), 1), len(words) - 1)
-    words = [_bare(word) if at <= start else word for at, word in enumerate(words)]
+    words = [*map(_bare, words[: start + 1]), *words[start + 1 :]]
     subcommand = _subcommand(words[start:])
     return Part(tuple(words[:start]), words[start], subcommand, tuple(words))
 
@@ -130,19 +130,27 @@ def _subcommand(words: Sequence[str]) -> str:
     if not named or not _SUBCOMMAND.match(named[0]):
         return ""
     is_group = named[0] in _GROUPS and len(named) > 1 and _SUBCOMMAND.match(named[1])
-    return " ".join(named[: 2 if is_group else 1])
+    if is_group:
+        return f"{named[0]} {named[1]}"
+    return named[0]
 
 
 def _bare(program: str) -> str:
     is_of_system = program.startswith(("/usr/", "/bin/", "/opt/"))
-    return program.rsplit("/", 1)[-1] if is_of_system else program
+    if is_of_system:
+        return program.rsplit("/", 1)[-1]
+    return program
 
 
 def line_of(words: Sequence[str]) -> str:
     """Words as a line; a word with spaces is quoted."""
-    return " ".join(
-        f"'{word}'" if not word or " " in word or "\n" in word else word for word in words
-    )
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    if word and " " not in word and "\n" not in word:
+        return word
+    return f"'{word}'"
 
 
 def is_idle(words: Sequence[str]) -> bool:

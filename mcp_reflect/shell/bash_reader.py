@@ -12,7 +12,7 @@ from typing import Final
 from mcp_reflect.shell.bounds import TooMuchError
 from mcp_reflect.shell.changes import note_arithmetic, note_loop
 from mcp_reflect.shell.commands import SUBSTITUTED, Inside, PipePlace, Script
-from mcp_reflect.shell.parser import Node, descendants, parse, text_of
+from mcp_reflect.shell.parser import Node, descendants, name_of, parse, text_of
 from mcp_reflect.shell.reading import (
     Emit,
     Enter,
@@ -28,7 +28,7 @@ from mcp_reflect.shell.reading import (
 from mcp_reflect.shell.redirects import document_chars, with_redirect
 from mcp_reflect.shell.running import Runner
 from mcp_reflect.shell.unread import words_that_may_run
-from mcp_reflect.shell.words import plain_command, source_of, words_of
+from mcp_reflect.shell.words import plain_command, source_of, words_of_all
 
 _SUBSTITUTIONS: Final = frozenset(("command_substitution", "process_substitution"))
 _NOT_RUN: Final = frozenset(("function_definition",))
@@ -100,8 +100,10 @@ class _Walk:
             raise TooMuchError("it takes the parser too long")
         if tree.root_node.has_error:
             raise TooMuchError("it is not a script that the parser understands")
-        documents = document_chars(tree.root_node, source) if "<<" in text else 0
-        self.reading.budget.take_text(len(text) - documents)
+        chars = len(text)
+        if "<<" in text:
+            chars -= document_chars(tree.root_node, source)
+        self.reading.budget.take_text(chars)
         return Visit(tree.root_node, place._replace(source=source))
 
     def _visit(self, node: Node, place: ScriptPlace) -> bool:
@@ -206,17 +208,18 @@ class _Walk:
     def _loop_over(self, node: Node, place: ScriptPlace) -> list[Task]:
         """Read a loop over words. Its variable is known if there is one word, so that the loop runs once."""
         variables = self.reading.variables
-        name = node.child_by_field_name("variable")
         values = node.children_by_field_name("value")
-        words = [word for one in values for word in words_of(one, place.source, variables)]
+        words = words_of_all(values, place.source, variables)
         runs_once = len(words) == 1 and words[0].is_known and _GLOBS.isdisjoint(words[0].text)
-        variable = "" if name is None else text_of(name, place.source)
+        variable = name_of(node, "variable", place.source)
         if runs_once:
             variables.assign(variable, words)
         else:
             self._note_loop(node, place)
             variables.assign_any(variable, words)
-        tasks: list[Task] = [task for one in values for task in self._substitutions(one, place)]
+        tasks: list[Task] = []
+        for value in values:
+            tasks += self._substitutions(value, place)
         body = node.child_by_field_name("body")
         if body is None:
             return tasks

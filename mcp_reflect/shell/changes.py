@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.parser import Node, descendants, text_of
+from mcp_reflect.shell.parser import Node, descendants, name_of, text_of
 from mcp_reflect.shell.tables import words_of_table
 from mcp_reflect.shell.variables import Variables, Word
 from mcp_reflect.shell.words import text_value
@@ -45,9 +45,11 @@ def _set(arguments: Sequence[str], words: Sequence[Word], variables: Variables) 
 
 
 def _shift(arguments: Sequence[str], words: Sequence[Word], variables: Variables) -> None:
-    count = arguments[0] if arguments else "1"
-    is_known = count.isdecimal() and all(word.is_known for word in words)
-    variables.shift(int(count) if is_known else None)
+    count = next(iter(arguments), "1")
+    if count.isdecimal() and all(word.is_known for word in words):
+        variables.shift(int(count))
+    else:
+        variables.doubt_arguments()
 
 
 def _read(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> None:
@@ -164,8 +166,7 @@ def _note_assignment(node: Node, source: bytes, variables: Variables) -> None:
 
 
 def _name_of(node: Node, source: bytes) -> str:
-    name = node.child_by_field_name("name")
-    return text_of(name, source).partition("[")[0] if name is not None else ""
+    return name_of(node, "name", source).partition("[")[0]
 
 
 def other_environment(programs: Sequence[str]) -> bool:

@@ -15,8 +15,8 @@ _POWERSHELLS: Final = words_of_table("PowerShell and cmd")
 _COMMAND_FLAGS: Final = frozenset(("-c", "-command", "--command", "/c", "/k"))
 _JOINING: Final = words_of_table("programs that join their words to a script")
 _READING: Final = words_of_table("programs that read a script where they start nothing")
-_SOURCING: Final = frozenset((".", "source"))
-_OTHERS: Final = _SOURCING | frozenset(("xargs", "eval", "trap", "sudo"))
+_IN_OWN_SHELL: Final = frozenset(("eval", "trap", "source", "."))
+_OTHERS: Final = _IN_OWN_SHELL | frozenset(("xargs", "sudo"))
 _LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # of sudo
 _SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")
 # What may give a script to a shell. A program that another starts may do so by any name: `docker exec web 'a b'`.
@@ -54,7 +54,9 @@ class FedScript:
 
 def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
     """Return what a command hands on in its pipeline, as far as that can be seen without running it."""
-    name = command.invocations[-1].name if command.invocations else ""
+    name = ""
+    if command.invocations:
+        name = command.invocations[-1].name
     if name in _ECHO:
         words = command.arguments
         while words[:1] and words[0] in _ECHO_FLAGS:
@@ -90,22 +92,36 @@ def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:
     name, by = found.name, (*found.wrappers, found.name)
     if name in _POWERSHELLS:
         text = _behind_command(found.arguments)
-        return FedScript(text, by, is_powershell=True) if text else None
+        if not text:
+            return None
+        return FedScript(text, by, is_powershell=True)
     if name in _SHELLS:
         return _of_shell(read_shell_call(found.arguments), given, by)
     if name == "xargs" and carried:
         return FedScript(_with_input(found.inner, carried.split()), by)
-    if name in _SOURCING and given and found.arguments[:1] and found.arguments[0] in _INPUTS:
-        return FedScript(given, by, is_own_shell=True)
-    if name == "eval" and found.arguments:
-        return FedScript(" ".join(found.arguments), by, is_own_shell=True)
-    if name == "trap":
-        action = next(iter(found.arguments[:-1]), "-")  # the last word is a signal
-        return FedScript(action, by, is_own_shell=True) if action[:1] not in ("", "-") else None
+    if name in _IN_OWN_SHELL:
+        return _of_own_shell(found, given, by)
     text = _of_words(found)
     if not text and not found.inner and _starts_shell(found):
         text = given
-    return FedScript(text, by) if text else None
+    if not text:
+        return None
+    return FedScript(text, by)
+
+
+def _of_own_shell(found: Invocation, given: str, by: tuple[str, ...]) -> FedScript | None:
+    """Return what `eval`, `trap` and `source /dev/stdin` run in the shell that reads them."""
+    name, words = found.name, found.arguments
+    text = ""
+    if name == "eval":
+        text = " ".join(words)
+    elif name == "trap":
+        text = next(iter(words[:-1]), "")  # the last word is a signal
+    elif words and words[0] in _INPUTS:
+        text = given
+    if not text or (name == "trap" and text.startswith("-")):
+        return None
+    return FedScript(text, by, is_own_shell=True)
 
 
 def _starts_shell(found: Invocation) -> bool:
@@ -173,11 +189,12 @@ def _of_words(found: Invocation) -> str:
     name, inner = found.name, found.inner
     if name == "parallel":
         return _of_parallel(inner)
-    is_script = any(_SIGNS_OF_SCRIPTS & set(word) for word in inner)
-    if name in _JOINING:
-        return " ".join(inner) if is_script else ""
-    if name in _SCRIPTS_AS_WORDS:
-        return "\n".join(inner) if is_script else ""
+    if name in _JOINING and _has_scripts(inner):
+        return " ".join(inner)
+    if name in _SCRIPTS_AS_WORDS and _has_scripts(inner):
+        return "\n".join(inner)
+    if name in _JOINING | _SCRIPTS_AS_WORDS:
+        return ""
     # `docker exec web 'the script'`: a program with blanks is none.
     if found.wrappers and " " in found.program.strip():
         return " ".join((found.program, *found.arguments))
@@ -187,11 +204,17 @@ def _of_words(found: Invocation) -> str:
 def _of_parallel(words: tuple[str, ...]) -> str:
     """Return the script of `parallel`: without a program its inputs are scripts."""
     at = next((place for place, word in enumerate(words) if word in _ARGUMENTS), None)
+    if at is None and _has_scripts(words):
+        return " ".join(words)
     if at is None:
-        return " ".join(words) if any(_SIGNS_OF_SCRIPTS & set(word) for word in words) else ""
+        return ""
     if at == 0:
         return "\n".join(words[1:])
     return _with_input(words[:at], words[at + 1 :])
+
+
+def _has_scripts(words: Sequence[str]) -> bool:
+    return any(not _SIGNS_OF_SCRIPTS.isdisjoint(word) for word in words)
 
 
 def _with_input(words: Sequence[str], given: Sequence[str]) -> str:

@@ -31,9 +31,11 @@ def _written_by(found: Invocation, command: Command) -> list[str]:
     if name in words_of_table("programs that write their operands"):
         return operands
     if name in words_of_table("programs that edit in place"):
-        return operands if any(_IN_PLACE.match(word) for word in words) else []
+        if any(_IN_PLACE.match(word) for word in words):
+            return operands
+        return []
     if name in words_of_table("programs that copy"):
-        return operands[-1:] if len(operands) > 1 else []
+        return operands[1:][-1:]  # the last, if others come before it
     if name == "dd":
         return [word[3:] for word in words if word.startswith("of=")]
     if name == "apply_patch":

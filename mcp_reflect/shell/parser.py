@@ -77,9 +77,20 @@ def _longest_pipeline(source: bytes) -> int:
     longest = length = 0
     for match in _PIPE_OR_END.finditer(source):
         is_pipe = match[0].strip() in (b"|", b"|&")
-        length = length + 1 if is_pipe else 0
+        if not is_pipe:
+            length = 0
+            continue
+        length += 1
         longest = max(longest, length)
     return longest
+
+
+def name_of(node: Node, field: str, source: bytes) -> str:
+    """Return the text of a field of a node, empty if it has none."""
+    named = node.child_by_field_name(field)
+    if named is None:
+        return ""
+    return text_of(named, source)
 
 
 def text_of(node: Node, source: bytes) -> str:

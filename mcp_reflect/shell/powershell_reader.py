@@ -119,7 +119,9 @@ def _unquoted(kind: str, text: str) -> str:
         return text.strip("'")
     if kind == "double":
         return _BACKQUOTED.sub(r"\1", text.strip('"'))
-    return text[1:] if kind == "escape" else text
+    if kind == "escape":
+        return text[1:]
+    return text
 
 
 def read_powershell(text: str) -> Script:

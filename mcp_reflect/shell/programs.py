@@ -68,7 +68,9 @@ def base_name(path: str) -> str:
 
 def program_name(program: str) -> str:
     """Return a program's name without its folder, its version and the ending of Windows."""
-    return _program_name(program) if len(program) <= _LONGEST_NAME else program
+    if len(program) > _LONGEST_NAME:
+        return program
+    return _program_name(program)
 
 
 @lru_cache(maxsize=1_000)
@@ -116,8 +118,12 @@ def _started_by(outer: Invocation) -> list[_Started]:
         return [wrapper]
     if name in _MANAGERS:
         is_program = bool(words) and words[0][:1] != "-" and words[0] not in _OF_MANAGERS
-        return [_Started(name, words)] if is_program else []
-    return [_interpreted(name, words)] if name in interpreters() else []
+        if is_program:
+            return [_Started(name, words)]
+        return []
+    if name in interpreters():
+        return [_interpreted(name, words)]
+    return []
 
 
 def _first_started(outer: Invocation) -> _Started:
@@ -151,8 +157,10 @@ def _interpreted(name: str, words: tuple[str, ...]) -> _Started:
     while at < len(words) and words[at][:1] == "-":
         option = read_option(words[at], known.module | known.code | known.valued)
         if option.name in known.module:
-            module = (option.value, *words[at + 1 :]) if option.value else words[at + 1 :]
-            return _Started(f"{name} {option.name}", module)
+            behind = words[at + 1 :]
+            if option.value:  # `-mpytest`
+                behind = (option.value, *behind)
+            return _Started(f"{name} {option.name}", behind)
         if option.name in known.code:
             return _Started(name, ())
         at += 2 if option.takes_next else 1
@@ -190,7 +198,9 @@ def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
         return _Started(name, ())
     if wrapper_subcommands()[name].isdisjoint(words[:_MOST_LOOKED_AT]):
         wrapper = wrappers().get(name)
-        return None if wrapper is None else _Started(name, _after_options(words, wrapper))
+        if wrapper is None:
+            return None
+        return _Started(name, _after_options(words, wrapper))
     places = _operand_places(words[:_MOST_LOOKED_AT])
     for taken in range(min(len(places), 2), -1, -1):
         wrapper = wrappers().get(" ".join((name, *(words[at] for at in places[:taken]))))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_reflect.shell.commands import Redirection
-from mcp_reflect.shell.parser import Node, descendants, text_of
+from mcp_reflect.shell.parser import Node, descendants, name_of, text_of
 from mcp_reflect.shell.reading import ScriptPlace
 from mcp_reflect.shell.variables import Variables
 from mcp_reflect.shell.words import raw_value, text_value, words_of
@@ -51,8 +51,7 @@ def _files_of(node: Node, source: bytes, variables: Variables) -> Iterator[Redir
     if plain is not None:
         yield Redirection(plain[2].decode(), plain[3].decode(), plain[1].decode())
         return
-    written = node.child_by_field_name("descriptor")
-    descriptor = "" if written is None else text_of(written, source)
+    descriptor = name_of(node, "descriptor", source)
     operator = next((one.type for one in node.children if not one.is_named), ">")
     for target in node.children_by_field_name("destination"):
         yield Redirection(operator, text_value(target, source, variables).text, descriptor)

@@ -15,7 +15,7 @@ from mcp_reflect.shell.changes import (
 )
 from mcp_reflect.shell.commands import SUBSTITUTED, Command, Inside
 from mcp_reflect.shell.fed import FedScript, PipedOutput, fed_scripts, output_of
-from mcp_reflect.shell.parser import Node, text_of
+from mcp_reflect.shell.parser import Node, name_of, text_of
 from mcp_reflect.shell.powershell_reader import read_powershell
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.reading import (
@@ -32,7 +32,7 @@ from mcp_reflect.shell.reading import (
 )
 from mcp_reflect.shell.redirects import with_redirect
 from mcp_reflect.shell.variables import Variables, Word
-from mcp_reflect.shell.words import text_value, words_of
+from mcp_reflect.shell.words import text_value, words_of, words_of_all
 
 _REDIRECTS: Final = ("file_redirect", "herestring_redirect", "heredoc_redirect")
 _LOCAL: Final = frozenset(("local", "declare", "typeset"))
@@ -57,7 +57,9 @@ class Runner:
 
     def run_assignments(self, node: Node, place: ScriptPlace) -> None:
         """Run `x=1 y=2`."""
-        nodes = [node] if node.type == "variable_assignment" else node.named_children
+        nodes = node.named_children
+        if node.type == "variable_assignment":
+            nodes = [node]
         written = [self._assign(one, place) for one in nodes]
         self.reading.add([], place, written)
 
@@ -120,11 +122,7 @@ class Runner:
         name, value = _name_of(node, place.source), node.child_by_field_name("value")
         words, is_list = [Word("")], value is not None and value.type == "array"
         if value is not None and is_list:
-            words = [
-                word
-                for one in value.named_children
-                for word in words_of(one, place.source, variables)
-            ]
+            words = words_of_all(value.named_children, place.source, variables)
         elif value is not None:
             words = [text_value(value, place.source, variables)]
         if "[" in name:
@@ -198,7 +196,9 @@ class Runner:
             self._call_all(reading.functions[name], command, place)
         else:
             scripts = list(fed_scripts(command, self._piped_into(command)))
-            tasks = [task for one in scripts for task in self._feed(one, place, command)]
+            tasks: list[Task] = []
+            for script in scripts:
+                tasks += self._feed(script, place, command)
             reading.later(tasks)
 
     def _call_all(
@@ -311,13 +311,11 @@ _KINDS: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
 
 
 def _words_of_all(parts: Sequence[Node], place: ScriptPlace, variables: Variables) -> list[Word]:
-    words = [word for part in parts for word in words_of(part, place.source, variables)]
-    return [*words, *place.extra_words]
+    return [*words_of_all(parts, place.source, variables), *place.extra_words]
 
 
 def _name_of(node: Node, source: bytes) -> str:
-    name = node.child_by_field_name("name")
-    return text_of(name, source) if name is not None else ""
+    return name_of(node, "name", source)
 
 
 def _name_and_value(assignment: str) -> tuple[str, str]:

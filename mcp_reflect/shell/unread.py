@@ -81,13 +81,15 @@ def _document_of_line(line: str) -> re.Match[str] | None:
     before = line[: found.start()]
     is_plain = "((" not in before and "#" not in before
     is_closed = before.count("'") % 2 == 0 and before.count('"') % 2 == 0
-    return found if is_plain and is_closed else None
+    if not (is_plain and is_closed):
+        return None
+    return found
 
 
 def _next_after(places: list[int], at: int) -> int | None:
     """Return the first of ascending places that comes after another."""
     index = bisect_right(places, at)
-    return places[index] if index < len(places) else None
+    return next(iter(places[index : index + 1]), None)
 
 
 def _lines_outside(lines: list[str], documents: list[_Document]) -> Iterator[str]:
@@ -106,4 +108,6 @@ def _run_by_document(lines: list[str], document: _Document) -> str:
         return ""
     rest = body[opening.start(1) :]
     closing = _CLOSING.match(rest)
-    return closing[0] if closing is not None else rest
+    if closing is None:
+        return rest
+    return closing[0]

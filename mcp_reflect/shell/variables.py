@@ -98,15 +98,20 @@ class Variables:
 
     def append(self, name: str, words: Sequence[Word], *, is_list: bool) -> None:
         """Note `x+=y` and `x+=(y z)`."""
-        key = f"{name}[@]" if is_list else name
+        key = name
+        if is_list:
+            key = f"{name}[@]"
         former = self.values.get(key, _UNKNOWN)
         added = _value_of(name, words)
         if former.text is None or added.text is None:
             self.doubt(name)
             return
-        between = SPLIT if is_list and former.text else ""
-        self.values[key] = Value(f"{former.text}{between}{added.text}"[: _MOST_VALUE + 1])
-        if len(former.text) + len(added.text) >= _MOST_VALUE:
+        parts = [former.text, added.text]
+        text = "".join(parts)
+        if is_list:
+            text = SPLIT.join(filter(None, parts))
+        self.values[key] = Value(text)
+        if len(text) > _MOST_VALUE:
             self.values[key] = _UNKNOWN
 
     def set_arguments(self, words: Sequence[Word]) -> None:
@@ -115,14 +120,14 @@ class Variables:
         for number in range(1, _MOST_NAMED_ARGUMENTS + 1):
             self.values[str(number)] = _value_of("", words[number - 1 : number])
 
-    def shift(self, count: int | None) -> None:
-        """Note that the first arguments are gone; None: nobody knows how many."""
+    def shift(self, count: int) -> None:
+        """Note that the first arguments are gone."""
         listed = self.values.get(ARGUMENTS, _UNKNOWN).text
-        if listed is None or count is None:
+        if listed is None:
             self.doubt_arguments()
             return
-        words = listed.split(SPLIT) if listed else []
-        self.set_arguments([Word(word) for word in words[count:]])
+        words = [Word(word) for word in listed.split(SPLIT) if listed]
+        self.set_arguments(words[count:])
 
     def arguments(self) -> dict[str, Value]:
         """Return the arguments, to be restored after a call of a function."""

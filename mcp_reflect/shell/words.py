@@ -1,6 +1,7 @@
 """The words of a command: quotes and escapes taken off, variables and braces expanded as far as the text tells them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -85,6 +86,14 @@ def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
     for one in expanded:
         parts = (part for part in one.split(SPLIT) if part or keeps_empty)
         words += [Word(part.translate(_RESTORED), known) for part in parts]
+    return words
+
+
+def words_of_all(nodes: Sequence[Node], source: bytes, variables: Variables) -> list[Word]:
+    """Return the words that several arguments become."""
+    words: list[Word] = []
+    for node in nodes:
+        words += words_of(node, source, variables)
     return words
 
 
@@ -180,7 +189,9 @@ def _ansi_sign(match: re.Match[str]) -> str:
     by_hex, by_code, by_octal, sign = match.groups()
     if by_hex or by_code:
         return chr(int(by_hex or by_code, 16))
-    return chr(int(by_octal, 8) % 256) if by_octal else _ANSI_SIGNS.get(sign, sign)
+    if by_octal:
+        return chr(int(by_octal, 8) % 256)
+    return _ANSI_SIGNS.get(sign, sign)
 
 
 def _expansion(
@@ -217,12 +228,15 @@ def _with_operator(
     if operator not in _DEFAULTS | _REPLACEMENTS or not other:
         return written
     if value is None:
-        text_of_one_that_is_set = f"${key}"
-        may_be = text_of_one_that_is_set if operator in _REPLACEMENTS else ""
-        variables.may_be(key, [may_be])
+        if operator in _REPLACEMENTS:  # it is taken where the variable is set, to anything
+            variables.may_be(key, [f"${key}"])
+        else:
+            variables.may_be(key, [""])
         return written
-    if (operator in _DEFAULTS) == bool(value):
-        return _value_piece(value if operator in _DEFAULTS else "", key, variables, quoted=quoted)
+    if operator in _DEFAULTS and value:
+        return _value_piece(value, key, variables, quoted=quoted)
+    if operator in _REPLACEMENTS and not value:
+        return _value_piece("", key, variables, quoted=quoted)
     return other
 
 
