@@ -74,6 +74,8 @@ from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.sessions import PREFIX
 
 PATH: Final = "/mcp"
+_SWITCH_SECONDS: Final = 0.0005
+"""For which a thread keeps the interpreter: a light request changes threads twenty times beside one that reads a session."""
 _FINISH_SECONDS: Final = (
     50  # for running calls when the service stops: a call that asks a model takes 45
 )
@@ -496,6 +498,7 @@ def serve_team(options: TeamOptions) -> None:
 
     InputError if the address cannot be used, or if others could reach it and it would ask for no token.
     """
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with listening(options.port, "--http", options.host) as listener:
         anyio.run(_serve, options, Settings.from_env(), listener)
 
