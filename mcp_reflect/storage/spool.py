@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from mcp_reflect.security.gate import CleanJson
+
 ENDING: Final = ".spool"  # of the file beside the bank
 _MAX_BYTES: Final = 1 << 20  # of the file; what does not fit is lost
 _MAX_LINE_BYTES: Final = 32_768
+_PRINTED: Final = ("result", "error")  # what a call printed
 
 
 def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool:
@@ -29,13 +32,9 @@ def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool
 
     Then what a call printed is shortened to its ends of `most` characters: half a secret would not be recognized.
     """
-    from mcp_reflect.security.redact import clean  # noqa: PLC0415 - it takes as long to import as the rest of a hook
+    from mcp_reflect.security.gate import clean_record  # noqa: PLC0415 - it takes as long to import as the rest of a hook
 
-    texts = [
-        json.dumps(_with_ends(clean(record), most), ensure_ascii=False).encode("utf-8", "replace")
-        for record in records
-    ]
-    lines = [b"%08x %s\n" % (zlib.crc32(text), text) for text in texts]
+    lines = [_line_of(clean_record(record, _PRINTED, most)) for record in records]
     left = 0
     with _locked(bank + ENDING) as file:
         for line in lines:
@@ -44,14 +43,10 @@ def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool
     return left == len(lines)
 
 
-def _with_ends(record: dict[str, Any], most: int | None) -> dict[str, Any]:
-    if most is None:
-        return record
-    for name in ("result", "error"):
-        text = record.get(name)
-        if isinstance(text, str) and len(text) > 2 * most:
-            record = {**record, name: f"{text[:most]}\n...\n{text[-most:]}"}
-    return record
+def _line_of(record: "CleanJson") -> bytes:
+    """Return the line of a record: nothing gets into the file that did not pass the gate."""
+    text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+    return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
 def waiting(bank: str) -> list[dict[str, Any]]:
