@@ -180,7 +180,8 @@ def _find_in_view(text: str, changes: Sequence[Change], *, across: bool) -> Iter
             yield begins, places[last + 1] if last % 2 else places[last] + end - starts[last], kind
 
 
-_ESCAPE: Final = lazy_compile(r"\\{1,16}(?:u([0-9a-fA-F]{4})|([nrt\"'/]))")
+_ESCAPE: Final = lazy_compile(r"\\{1,16}(?:u([0-9a-fA-F]{4})|([nrt\"'/])|x([0-9a-fA-F]{2}))")
+_HIGHLIGHT: Final = lazy_compile(r"</?(?:em|b|i|u|strong|mark|span|font|code|wbr)\b[^<>\n]{0,80}>")
 _PERCENT: Final = lazy_compile(r"(?:%[0-9A-Fa-f]{2})+")
 _WIDE: Final = lazy_compile("[\uff01-\uff5e]")
 _BASE64: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4000}={0,2}")
@@ -211,6 +212,10 @@ def _views(text: str) -> Iterator[tuple[list[Change], bool]]:
         from urllib.parse import unquote  # noqa: PLC0415 - few texts have such codes, and a hook has no time
 
         yield [(*code.span(), unquote(code[0])) for code in codes], False
+    if (
+        tags := [*_HIGHLIGHT.finditer(text)] if "<" in text else ()
+    ):  # of a search that marks what it found
+        yield [(*tag.span(), "") for tag in tags], True
     if not text.isascii():
         yield [(*sign.span(), chr(ord(sign[0]) - 0xFEE0)) for sign in _WIDE.finditer(text)], False
     if "\n" not in text and "<br" not in text:
@@ -231,7 +236,7 @@ def _views(text: str) -> Iterator[tuple[list[Change], bool]]:
 def _unescaped(escape: re.Match[str]) -> str:
     if escape[2]:
         return _SIGNS.get(escape[2], escape[2])
-    code = int(escape[1], 16)
+    code = int(escape[1] or escape[3], 16)
     return " " if 0xD800 <= code < 0xE000 else chr(code)
 
 

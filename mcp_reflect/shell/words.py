@@ -25,6 +25,7 @@ _ESCAPES_OF_CONTENT: Final = {
     "heredoc_content": _ESCAPED_IN_DOCUMENTS,
 }
 _CONTINUED: Final = "\\\n"
+_CONTINUED_WORD: Final = re.compile(r"(?<=[\w./\"'-])\\\n(?=[\w./\"'-])")
 _ANSI: Final = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL
 )
@@ -43,11 +44,12 @@ def plain_command(node: Node, source: bytes) -> str | None:
 
 
 def source_of(text: str) -> bytes:
-    """Return what the parser is given of a text.
+    r"""Return what the parser is given of a text.
 
-    It takes a document that begins with a backslash for arguments, so that a sign for nothing is put before it.
+    It takes a document that begins with a backslash for arguments, so that a sign for nothing is put before it. It ends
+    a word at a continued line, where a shell goes on with it: `g\\` and `it` on the next line are `git`.
     """
-    plain = _NO_TEXT.sub("?", text)
+    plain = _CONTINUED_WORD.sub("", _NO_TEXT.sub("?", text))
     if "<<" in plain and "\n\\" in plain:
         lines = plain.split("\n")
         for at in range(1, len(lines)):

@@ -381,3 +381,20 @@ def test_a_setting_in_a_correction_is_no_secret() -> None:
 )
 def test_what_is_cut_is_named_by_kind_and_place(value: object, said: str) -> None:
     assert cuts(value) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SECRET.replace("_", "\\x5f"),
+        f"{SECRET[:18]}<b>{SECRET[18:]}</b>",
+        f'{SECRET[:9]}<em class="hit">{SECRET[9:20]}</em>{SECRET[20:]}',
+    ],
+)
+def test_a_secret_with_an_escape_or_a_highlight_in_it_is_found(text: str) -> None:
+    assert SECRET[-12:] not in clean_text(f"token: it printed {text} and went on")
+
+
+def test_highlights_around_plain_words_stay() -> None:
+    text = "a <b>bold</b> word, <code>key_of_map</code>, and C:\\x86\\file"
+    assert clean_text(text) == text
