@@ -5,7 +5,7 @@ No text makes the reader raise. Objects that are JSON are read as they are, brok
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import accumulate
 
@@ -36,8 +36,7 @@ def objects_in(text: str) -> list[dict[str, Json]]:
 
     A text with too many nested brackets, those in strings included, has none.
     """
-    depths = accumulate(1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
-    if max(depths, default=0) > MAX_DEPTH:
+    if _depth(re.findall(r"[{}\[\]]", text), "{[") > MAX_DEPTH:
         return []
     with suppress(ValueError):
         whole: Json = json.loads(text, strict=False)
@@ -68,8 +67,13 @@ def without_thinking(text: str) -> str:
     return answer if "{" in answer or "{" not in text else text
 
 
+def _depth(brackets: Iterable[str], opening: str) -> int:
+    return max(accumulate(1 if bracket in opening else -1 for bracket in brackets), default=0)
+
+
 def _repaired(text: str) -> Iterator[dict[str, Json]]:
-    if len(text) > REPAIR_LIMIT:
+    # The library looks for the end of each parenthesis from its beginning.
+    if len(text) > REPAIR_LIMIT or _depth(re.findall(r"[()]", text), "(") > MAX_DEPTH:
         return
     import json_repair  # noqa: PLC0415 - half the replies never need it
 

@@ -32,7 +32,7 @@ MOST_BLOCKED: Final = 0.3
 
 # What stalled a server once, and its neighbors: each is repeated to the length that an argument may have.
 UNITS: Final = (
-    '$(" ', "((", "$((", "true;", "cat <<EOF\nline\n", " ", "\t", "\n", "不要", "ー", ". ", "“", '"a ', "[", "{", "<",
+    "(", '$(" ', "((", "$((", "true;", "cat <<EOF\nline\n", " ", "\t", "\n", "不要", "ー", ". ", "“", '"a ', "[", "{", "<",
     "`", "-", "= ", "a.", "1,", "1,111", "to a ", "--A", "a_", "\\", "\\\n", "%41", "e\u0301", "\x1b[31m", "password ",
     "key=",
     "use ", "password>", "login(a,", "with key ",

@@ -147,3 +147,10 @@ def test_entries_by_criterion_become_an_object_and_an_object_stays(name: str) ->
     assert as_mapping([entry, {"score": 1}, "odd"], "criterion") == {"tone": entry}
     assert as_mapping({"tone": 0.7}, "criterion") == {"tone": 0.7}
     assert as_mapping(None, "criterion") is None
+
+
+@pytest.mark.parametrize("unit", ["(", "({", "(a", "(()", "{(", '{"a":(', "([", ")("])
+def test_parentheses_over_and_over_are_read_at_once(unit: str) -> None:
+    began = time.process_time()
+    objects_in(unit * (19_000 // len(unit)))
+    assert time.process_time() - began < 0.5
