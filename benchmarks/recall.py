@@ -112,21 +112,25 @@ async def bank_of(
 @asynccontextmanager
 async def _engine_over(lessons: Sequence[dict[str, Any]], embed: str) -> AsyncGenerator[Engine]:
     with TemporaryDirectory() as folder:
-        options: dict[str, Any] = {
-            "embeddings": embed,
-            "embeddings_seconds": 60.0,  # what is found is measured, not who is in time
-            "provider_env": dict(os.environ),
-        }
         async with Engine(
-            Settings(bank=Path(folder) / "bank.db", project="benchmark", **options)
+            Settings(bank=Path(folder) / "bank.db", project="benchmark", **options_of(embed))
         ) as engine:
             async for _ in engine.import_lessons(enumerate(lessons, 1)):
                 pass
-            await _embed_all(engine)
+            await embed_all(engine)
             yield engine
 
 
-async def _embed_all(engine: Engine) -> None:
+def options_of(embed: str) -> dict[str, Any]:
+    """Return the settings of a bank with an embedder: what is found is measured, not who is in time."""
+    return {
+        "embeddings": embed,
+        "embeddings_seconds": 600.0,
+        "provider_env": dict(os.environ),
+    }
+
+
+async def embed_all(engine: Engine) -> None:
     """Give every lesson its vector, where an embedder is named; say how long one takes."""
     embeddings = engine.bank.embeddings
     if embeddings is None:

@@ -19,6 +19,7 @@ from tests.imported import imported
 NOT_SHOWN = {
     "decisions": {"D18"},  # the reports share hardly a telling word with the rules
     "later": {"L09"},
+    "unseen": {"K01", "K02", "K04", "K07", "K08", "K09", "K12"},  # first or second in recall
 }
 BRING_A_LESSON = {  # of the prompts about something else, those that bring one
     "decisions": {
@@ -26,6 +27,7 @@ BRING_A_LESSON = {  # of the prompts about something else, those that bring one
         "M52",  # when a vacuum robot docks: the rule on when robots charge
     },
     "later": set[str](),
+    "unseen": set[str](),
 }
 
 

@@ -63,7 +63,7 @@ _ENDINGS: Final = (
 )
 _BEGINNINGS: Final = "un re pre de dis mis over under off in out up".split()
 _SHORTEST_BASE: Final = 3  # letters
-_PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a".split())
+_PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a m/s km/h mb/s".split())
 
 # E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
 _ERROR_CODE: Final = lazy_compile(

@@ -1,0 +1,123 @@
+"""What recall finds with each kind of embedder, in one run: python -m benchmarks.embedders --local FOLDER
+
+The packaged word vectors, a local model in ONNX from a folder, and an endpoint on loopback that serves the same model as
+OpenAI's does. A row of a table for each: lessons among the first five by near words and by a symptom, of two sets
+(`benchmarks.recall --lessons`); hits of forty unrelated tasks, and strong ones; rules of past chats shown at a bug report;
+and prompts about something else that bring a lesson (`benchmarks.decisions`).
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.decisions import DECISIONS, SETS, bank_of, outcome_of, shown_at, unrelated
+from benchmarks.recall import OWN_SETS, embed_all, options_of, own_lessons, unrelated_hits
+from benchmarks.retrieval import lines
+from mcp_reflect.llm.local_model import LocalModel
+
+COLUMNS: Final = (
+    "near in 5",
+    "symptom in 5",
+    "unrelated: hits",
+    "strong",
+    "reports shown",
+    "others bring one",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--local", type=Path, required=True, help="a folder with a model in ONNX")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments = parser.parse_args()
+    with endpoint(arguments.local) as url:
+        embedders = {
+            "words": "words",
+            "local": f"local:{arguments.local}",
+            "endpoint": f"openai:served@{url}/v1",
+        }
+        print(f"| embedder | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 1)}")
+        for name, embed in embedders.items():
+            row = asyncio.run(_row(embed, arguments.data))
+            print(f"| {name} | {' | '.join(row)} |", flush=True)
+    return 0
+
+
+async def _row(embed: str, data: Path) -> list[str]:
+    lessons: Counter[str] = Counter()
+    for name in OWN_SETS:
+        lessons.update(await own_lessons(name, embed))
+    tasks: Counter[str] = Counter()
+    for half in ("worked on", "kept aside"):
+        tasks.update(await unrelated_hits(half, embed))
+    prompts = unrelated(data)
+    cases = shown = brought = 0
+    for name in SETS:
+        some = lines(DECISIONS / f"{name}.jsonl")
+        async with bank_of(some, **options_of(embed)) as (engine, rules):
+            await embed_all(engine)
+            for case in some:
+                text = await shown_at(engine, case["id"], case["report"])
+                shown += outcome_of(case, rules[case["id"]], text)["whole"]
+            for place, prompt in enumerate(prompts):
+                brought += bool(await shown_at(engine, f"other {place}", prompt))
+        cases += len(some)
+    asked = len(prompts) * len(SETS)
+    return [
+        f"{lessons['near_in_5']} of {lessons['lessons']}",
+        f"{lessons['symptom_in_5']} of {lessons['lessons']}",
+        f"{tasks['hits']} of {tasks['tasks']}",
+        str(tasks["strong"]),
+        f"{shown} of {cases}",
+        f"{brought} of {asked}",
+    ]
+
+
+@contextmanager
+def endpoint(folder: Path) -> Iterator[str]:
+    """Serve the model of a folder on loopback, as OpenAI's API does; yield the address."""
+    model = LocalModel(str(folder))
+    loop = asyncio.new_event_loop()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            sent: Any = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            texts = [sent["input"]] if isinstance(sent["input"], str) else sent["input"]
+            found = asyncio.run_coroutine_threadsafe(model.embed(texts), loop).result()
+            data = [{"index": place, "embedding": vector} for place, vector in enumerate(found)]
+            answer = json.dumps({"data": data, "model": sent["model"]}).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threads = [
+        threading.Thread(target=one, daemon=True)
+        for one in (loop.run_forever, server.serve_forever)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        loop.call_soon_threadsafe(loop.stop)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
