@@ -12,7 +12,7 @@ import json
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -84,7 +84,7 @@ async def _row(embed: str, data: Path) -> list[str]:
 
 
 @contextmanager
-def endpoint(folder: Path) -> Iterator[str]:
+def endpoint(folder: Path) -> Generator[str]:
     """Serve the model of a folder on loopback, as OpenAI's API does; yield the address."""
     model = LocalModel(str(folder))
     loop = asyncio.new_event_loop()
