@@ -116,7 +116,7 @@ def serve_http(options: Namespace) -> None:
         )  # fmt: skip
     team = TeamOptions(
         host=host.strip("[]") or HOST, port=int(port), public_url=options.public_url,
-        allowed_hosts=tuple(options.allow_host), authenticates=bool(host) and not options.without_authentication,
+        allowed_hosts=tuple(options.allow_host), authenticates=not options.without_authentication,
         own=not host, oauth=oauth, state_keys=_state_keys(options.state_key_env), lessons=options.tenant_lessons,
         bytes_a_minute=options.tenant_bytes, metrics=options.metrics, names_tenants=options.metrics_by_tenant,
     )  # fmt: skip

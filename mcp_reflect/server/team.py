@@ -530,7 +530,8 @@ async def _checked(options: TeamOptions, bank: Bank, log: Log) -> TeamOptions:
         fault = f"other machines can reach {options.host}, and there is no token"
         fix = "Make one (mcp-reflect tokens add), name an --oauth-issuer, or add --without-authentication."
         raise InputError("--http", fault, fix)
-    log.warning("serving_without_authentication", fix="make a token and restart")
+    if not options.own:
+        log.warning("serving_without_authentication", fix="make a token and restart")
     return replace(options, authenticates=False)
 
 

@@ -156,6 +156,19 @@ def test_http_without_tokens_is_for_this_machine_and_its_own_pages_alone(bank_pa
         assert answer(url, hello, length=5 << 20) == 413
 
 
+def test_a_port_of_this_machine_asks_for_a_token_where_there_are_some(bank_path: Path) -> None:
+    hello = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}
+    ).encode()
+    token = made(bank_path, "ada")
+    with serving(bank_path, host="0") as (url, _):
+        assert answer(url, hello) == 401
+        assert answer(url, hello, Authorization="Bearer mcpr_x_y") == 401
+        assert answer(url, hello, Authorization=f"Bearer {token}") == 200
+    with serving(bank_path, "--without-authentication", host="0") as (url, _):
+        assert answer(url, hello) == 200
+
+
 def test_a_port_that_another_has_is_named() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
