@@ -140,6 +140,11 @@ class Settings(Limits):
     projects: tuple[str, ...] = setting(
         (), "Other projects that a tool argument may name, separated by commas; `*`: any."
     )
+    trusted_lessons: tuple[str, ...] = setting(
+        (),
+        "Files that repositories share, whose lessons do not wait for you, separated by commas: "
+        "`/home/ada/shop/.mcp-reflect/lessons.jsonl`.",
+    )
     llm: str = setting(
         "off",
         "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, `gemini` or `off`.",

@@ -150,9 +150,16 @@ def _import_here(options: Namespace) -> None:
     async def read_here(engine: Engine) -> None:
         stored, found = await import_here(engine.context)
         held = sum(one.status == "quarantined" for one in stored)
+        new = len(stored) - held
         said = f"{SHARED_FILE}: {held} wait for you, {found.known} are known. mcp-reflect lessons review"
+        said = f"{SHARED_FILE}: {new} stored, as a setting says; {held} wait." if new else said
         told = [said, *(f"not read: {fault}" for fault in found.faults)]
-        value = {"quarantined": held, "known": found.known, "faults": list(found.faults)}
+        value = {
+            "quarantined": held,
+            "stored": new,
+            "known": found.known,
+            "faults": list(found.faults),
+        }
         write_result(options, value, visible("\n".join(told)))
 
     with_engine(read_here)

@@ -183,14 +183,16 @@ def _wording(fields: Mapping[str, Any]) -> tuple[str, ...]:
 async def import_here(context: Context) -> tuple[list[Stored], SharedFile]:
     """Let the lessons of the repository's file that are new wait for a person; return them, and what was read.
 
-    A line that cannot be stored is left out.
+    Where a setting names the file, they are stored as imported ones, which no person trusts yet. A line that cannot be
+    stored is left out.
     """
-    _tree(context)
+    file = _tree(context) / SHARED_FILE
+    is_trusted = str(file) in context.settings.trusted_lessons
     found = await shared_here(context)
     stored: list[Stored] = []
     faults = [*found.faults]
     for number, fields in found.new:
-        line = {**fields, "trust": Trust.QUARANTINED.value}
+        line = fields if is_trusted else {**fields, "trust": Trust.QUARANTINED.value}
         try:
             async for batch in import_lessons(context, [(number, line)]):
                 stored += batch

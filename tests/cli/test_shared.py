@@ -72,7 +72,12 @@ def test_another_persons_bank_notices_the_file_and_holds_what_is_new_until_it_is
     shop.as_other_person()
     assert any("1 lessons that are not in this bank" in note for note in shop.doctor())
     assert "import --here" in shop.command.by_person("lessons", "review")
-    assert shop.command.json("import", "--here") == {"faults": [], "known": 0, "quarantined": 1}
+    assert shop.command.json("import", "--here") == {
+        "faults": [],
+        "known": 0,
+        "quarantined": 1,
+        "stored": 0,
+    }
     assert "Nothing on this" in shop.command("recall", "make test setup")
     [waiting] = shop.review()
     assert waiting["trust"] == "quarantined"
@@ -116,6 +121,15 @@ def test_a_strangers_file_makes_nothing_trusted_and_its_bad_lines_are_named(shop
     assert {one["source"] for one in waiting} == {"import"}
     assert all(not one.get("guard_mode") and one["project"] != "other" for one in waiting)
     assert "Nothing on this" in shop.command("recall", "push with force")
+
+
+def test_a_file_that_a_setting_names_does_not_wait_and_is_no_persons_word(shop: Shop) -> None:
+    write(shop.folder, FILE, '{"lesson": "Run make setup before make test", "trust": "trusted"}')
+    shop.patch.setenv("MCP_REFLECT_TRUSTED_LESSONS", f"/other/{FILE},{shop.file}")
+    assert shop.command.json("import", "--here")["stored"] == 1
+    assert "make setup" in shop.command("recall", "make test setup")
+    [lesson] = json.loads(shop.command("lessons", "--json"))
+    assert (lesson["trust"], lesson["source"]) == ("observed", "import")
 
 
 def test_a_link_a_folder_and_a_large_file_are_not_read_and_nothing_is_written_through_a_link(
