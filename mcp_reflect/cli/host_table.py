@@ -306,8 +306,8 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"droid|droid\.exe"),
         moments=HostMoments(
-            prompts="yes", lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER,
-            last_word="held", tried="0.215.0: its list of servers; hooks only read",
+            lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, last_word="held",
+            tried="0.215.0: its list of servers; hooks only read",
         ),
     ),
     "antigravity": Host(
