@@ -122,7 +122,7 @@ def _raise(left: Bounds, right: Bounds) -> Bounds | None:
     if exponent is None or exponent.denominator != 1 or abs(exponent) > _MOST_EXPONENT:
         return None
     power = int(exponent)
-    if power < 0 and left.low <= 0 <= left.high:
+    if power <= 0 and left.low <= 0 <= left.high:
         return None
     if max(_bits(left.low), _bits(left.high)) * max(abs(power), 1) > _MOST_BITS:
         return None

@@ -22,6 +22,7 @@ _MOST_LINE: Final = 20_000  # characters of a line whose words are read
 _MOST_FORM: Final = 300  # characters of a line by which its form is known
 _MOST_COMMAND: Final = 2_000
 _LONGEST_NAME: Final = 120
+_LAST_LINES: Final = 5  # in which a run sums itself up
 _LEAST_LISTED: Final = 4  # lines
 
 _TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
@@ -179,7 +180,7 @@ class Output:
     def sums_up(self) -> bool:
         """True if its end has the form of a summary."""
         return not self.is_listing and any(
-            SUMMARY.search(line[:_MOST_FORM]) for line in self.lines[-5:]
+            SUMMARY.search(line[:_MOST_FORM]) for line in self.lines[-_LAST_LINES:]
         )
 
     @cached_property
@@ -197,7 +198,15 @@ class Output:
                 roles.add(HISTORY)
             if kinds & CHECKS or (words and may_show_any(words, kinds)):
                 roles.add(MENDED)
+        if roles <= {MENDED} and self._ends_as_tests:
+            roles |= {ProofKind.TESTS, MENDED}
         return frozenset(roles)
+
+    @property
+    def _ends_as_tests(self) -> bool:
+        """True for an output that ends as runs of tests do, whatever its tool is called."""
+        last = self.lines[-_LAST_LINES:]
+        return not self.is_listing and any(TESTS_SUMMARY.search(line[:_MOST_FORM]) for line in last)
 
     def failed(self, kind: ProofKind) -> bool:
         """Return whether this is a run of a kind that certainly failed."""

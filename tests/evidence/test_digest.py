@@ -230,3 +230,10 @@ def test_a_line_that_two_outputs_have_is_shown_once() -> None:
     found = digest("`quantize` uses ROUND_HALF_UP.", looks[0], *NOISE, looks[1])
     assert len(found.shown) == 1
     assert found.places == {1: (1,)}
+
+
+@pytest.mark.parametrize("tool", [None, "bash", "run_command"])
+def test_a_red_run_of_tests_is_known_by_its_end_where_no_command_is_named(tool: str | None) -> None:
+    red = ToolResult(tool=tool, content="F..\n1 failed, 2 passed")
+    (shown,) = digest("All 3 tests pass.", *NOISE, red).shown
+    assert (shown.lines[-1], shown.failed_beside) == ("1 failed, 2 passed", (1,))
