@@ -93,7 +93,7 @@ class Runner:
                 name = _name_of(one, place.source)
                 if kind in _LOCAL:
                     self.reading.make_local(name)
-                words.append(Word(self._assign(one, place)))
+                words.append(Word(self._declared(kind, one, place)))
                 names.append(name)
             else:
                 words += words_of(one, place.source, variables)
@@ -107,8 +107,14 @@ class Runner:
             variables.exported.difference_update(names)
         elif not is_value_as_written(texts[1:]):
             for name in names:
-                variables.forget(name)
+                variables.change_otherwise(name)
         self.reading.add([*words, *place.extra_words], place)
+
+    def _declared(self, kind: str, node: Node, place: ScriptPlace) -> str:
+        """Note an assignment behind `local` or `export`, and return it; outside of a function `local` does nothing."""
+        if kind == "local" and not self.reading.frames:
+            return written_assignment(node, place.source, self.reading.variables)
+        return self._assign(node, place)
 
     def _declare(self, kind: str, name: str) -> None:
         """Note `local x` without a value: in a function it is a new variable."""

@@ -68,6 +68,7 @@ class Variables:
     exported: set[str] = field(default_factory=set[str])
     exports_all: bool = False
     splits_otherwise: bool = False  # `IFS` was set
+    otherwise: set[str] = field(default_factory=set[str])  # what is assigned is not the value
     asked: dict[str, None] = field(default_factory=dict[str, None])  # names with candidates
 
     def known(self, name: str) -> str | None:
@@ -90,6 +91,13 @@ class Variables:
             self.forget(f"{name}[@]")
         if self.exports_all:
             self.exported.add(name)
+        if name in self.otherwise:
+            self.forget(name)
+
+    def change_otherwise(self, name: str) -> None:
+        """Note `declare -i x`: what is assigned to the variable is not the value that it gets, now or later."""
+        self.otherwise.add(name)
+        self.forget(name)
 
     def assign_any(self, name: str, words: Sequence[Word]) -> None:
         """Note that a variable becomes one of some words."""
@@ -102,6 +110,8 @@ class Variables:
         if is_list:
             key = f"{name}[@]"
         former = self.values.get(key, _UNKNOWN)
+        if name in self.otherwise:
+            former = _UNKNOWN
         added = _value_of(name, words)
         if former.text is None or added.text is None:
             self.doubt(name)
@@ -169,7 +179,11 @@ class Variables:
     def copy(self) -> "Variables":
         """Return the variables as they are now."""
         return Variables(
-            dict(self.values), set(self.exported), self.exports_all, self.splits_otherwise
+            dict(self.values),
+            set(self.exported),
+            self.exports_all,
+            self.splits_otherwise,
+            set(self.otherwise),
         )
 
     def or_else(self, other: "Variables") -> "Variables":
@@ -184,6 +198,7 @@ class Variables:
             self.exported | other.exported,
             self.exports_all or other.exports_all,
             self.splits_otherwise or other.splits_otherwise,
+            self.otherwise | other.otherwise,
         )
 
     def inherited(self) -> "Variables":

@@ -93,3 +93,68 @@ def test_random_scripts_are_read_as_bash_runs_them(text: str) -> None:
     ran = traced(text)
     assert ran is not None
     assert list(differences(text, script, ran)) == [], text
+
+
+SETTING = st.sampled_from(
+    [
+        "x=a",
+        "x=$y",
+        "x+=d",
+        "(x=e)",
+        "x=f | run p",
+        "unset x",
+        "set -- 1 2 3",
+        "shift",
+        "local x=l",
+        "f 9",
+        "eval 'x=g'",
+        "((x++))",
+        "let x=3",
+        "x=(m n)",
+        "read x <<< q",
+        "y=$(x=z; echo r)",
+        "printf -v x %s w",
+        "x=i && y=j",
+        "false && x=k",
+        ": ${x:=dd}",
+        "y=${y:-nn}",
+        "IFS=,",
+        "declare -i x=2+3",
+        "f() { local x=L; y=$1; run in $x; }",
+        "f() { x=F; }",
+        "run $x",
+        'run "$x" $1',
+        'run $y "$@"',
+    ]
+)
+VARIABLE_SCRIPTS = st.recursive(
+    SETTING,
+    lambda inner: st.one_of(
+        st.builds("{}\n{}".format, inner, inner),
+        st.builds(
+            "if {}; then {}; else {}; fi".format, st.sampled_from(["true", "false"]), inner, inner
+        ),
+        st.builds("for x in 1 2; do {}; done".format, inner),
+        st.builds("i=0; while (( i++ < 2 )); do {}; done".format, inner),
+        st.builds("( {} )".format, inner),
+        st.builds("{{ {}; }} | run z".format, inner),
+        st.builds("case $x in a) {};; *) {};; esac".format, inner, inner),
+        st.builds("g() {{ {}; }}; g A B".format, inner),
+    ),
+    max_leaves=8,
+)
+
+
+@given(text=VARIABLE_SCRIPTS)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+def test_no_value_is_taken_as_known_that_bash_does_not_have(text: str) -> None:
+    text += '\nrun $x $y "$1"'
+    if not takes(text):
+        return
+    script = read_script(text)
+    assert not script.is_partial, text
+    ran = traced(text)
+    assert ran is not None
+    assert list(differences(text, script, ran)) == [], text
