@@ -291,11 +291,11 @@ async def told(engine: Engine) -> dict[str, str]:
     return {case[3]: one.lesson_id for case, one in zip(CASES, stored, strict=True)}
 
 
-MISSED_IN_OTHER_WORDS = {  # they share no telling word with their lesson
-    "Exportiere alle Kalendertermine als Datei",
+MISSED_IN_OTHER_WORDS = {
+    "Exportiere alle Kalendertermine als Datei",  # German endings and compounds stay whole
     "Die Rechnung an den Kunden versenden",
-    "首页数据一直是旧的，检查缓存",
-    "お客様へ一斉メールを送る",
+    "首页数据一直是旧的，检查缓存",  # one pair of signs is shared
+    "お客様へ一斉メールを送る",  # "without checking the address" holds the imported lesson back
 }
 
 
