@@ -16,7 +16,7 @@ from tools.hosts.scripted_anthropic import serve
 from tools.hosts.trying import Home, binary, clean_home, held, step
 
 RULE = "Run `make migrate` before `make test`."
-PROMPT = "Run make test, please"
+PROMPT = "make test fails: database is not migrated"
 DONE = {"type": "text", "text": "Done."}
 
 
