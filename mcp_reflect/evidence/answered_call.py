@@ -19,9 +19,10 @@ _NOT_RUN: Final = lazy_compile(
     r"\[Request interrupted|The call is refused|mcp-reflect: |"
     r"permission to use|has been denied|blocked by hook|hook error|Permission denied by|user (?:denied|declined|rejected)"
 )
-_UNENDED: Final = lazy_compile(
-    r"[Cc]ommand timed out|running in (?:the )?background|"
-    r"Process running with session ID|timed out after|was killed|Session still running"
+# Plain texts: a search for a pattern of them takes a tenth of all reading of a session.
+_UNENDED: Final = (
+    *("ommand timed out", "running in background", "running in the background"),
+    *("Process running with session ID", "timed out after", "was killed", "Session still running"),
 )
 
 
@@ -44,7 +45,8 @@ class AnsweredCall:
     @property
     def is_unended(self) -> bool:
         """Whether it went on in the background, or was stopped before its end."""
-        return bool(_UNENDED.search(self.answer[-2_000:]) or _UNENDED.search(self.answer[:400]))
+        ending, opening = self.answer[-2_000:], self.answer[:400]
+        return any(words in ending or words in opening for words in _UNENDED)
 
 
 def exit_code(call: AnsweredCall) -> int | None:
