@@ -54,13 +54,19 @@ def message_in(record: Record) -> Record:
 
 def what_of(values: Record) -> str:
     """What a record is: of a person, of the agent, a call, an answer, or silent; empty for anything else."""
-    names = (values.get("type"), values.get("role"))
-    return next((_WHAT[name] for name in names if isinstance(name, str) and name in _WHAT), "")
+    for name in (values.get("type"), values.get("role")):
+        if isinstance(name, str) and name in _WHAT:
+            return _WHAT[name]
+    return ""
 
 
 def first_of(values: Record, names: Sequence[str]) -> Any:
     """The first value that is there under one of the names."""
-    return next((values[name] for name in names if values.get(name) is not None), None)
+    for name in names:
+        value = values.get(name)
+        if value is not None:
+            return value
+    return None
 
 
 def id_of(values: Record) -> Any:
