@@ -38,6 +38,7 @@ _HOOK_SECONDS: Final = (
 _ASKS_HOOKS: Final = (
     "record_outcome",
     "critique",
+    "store_lesson",
 )  # they use outputs that hooks saw, which may be in the spool
 _DREAM_SECONDS: Final = 300  # from the start, and between two looks whether a dream is due
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call

@@ -13,6 +13,7 @@ from mcp_reflect.guards.matching import key_may_be_met, matches, may_be_met
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Json, Link, Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, State, Trust
+from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage import screening, similarity
@@ -66,12 +67,17 @@ class LessonRepository(Repository):
         It is compared with words from outside, and judged, before the bank is locked: that takes longer than writing.
         """
 
-        def read(reading: Reading) -> tuple[list[str], list[Lesson]]:
+        def read(reading: Reading) -> tuple[list[str], list[str], list[Lesson]]:
             runs = reading.rows("latest_runs" if scope.project else "latest_runs_of_all", values)
-            return [run["trace"] for run in runs], screening.waiting_records(reading, scope)
+            seen = reading.rows("lines_seen", scoped(scope, limit=_LINES_COMPARED))
+            waiting = screening.waiting_records(reading, scope)
+            return [run["trace"] for run in runs], [row["call"] for row in seen], waiting
 
         def prepare() -> Lesson:
             outputs = [output for run in runs for output in screening.tool_outputs(json.loads(run))]
+            # Of single calls only what reads as an order counts: a lesson may quote what it is about.
+            lines = [str(json.loads(call).get("line", "")) for call in seen]
+            outputs = [*(line for line in lines if suspicion([line])), *outputs]
             record = screening.record_of(draft, scope, self.clock)
             return screening.screened(record, ["\n".join(outputs)[:_CHARS_COMPARED]], waiting)
 
@@ -101,7 +107,7 @@ class LessonRepository(Repository):
             )
 
         values = scoped(scope, limit=_RUNS_COMPARED)
-        runs, waiting = await self.db.look(scope.tenant, read)
+        runs, seen, waiting = await self.db.look(scope.tenant, read)
         lesson = await asyncio.to_thread(prepare)
         return await self.db.write(scope.tenant, store)
 
@@ -374,6 +380,7 @@ _KEPT_AS_IT_IS: Final = "a person keeps a lesson that says the same; it stays as
 _RUNS_COMPARED: Final = (
     5  # latest runs with whose outputs a lesson is compared that is told without a run
 )
+_LINES_COMPARED: Final = 200  # of the latest calls that hooks saw
 _CHARS_COMPARED: Final = 400_000  # of these outputs, those of the latest run first
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 

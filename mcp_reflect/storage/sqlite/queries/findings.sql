@@ -1,3 +1,7 @@
+-- name: lines_seen
+-- The latest calls of the sessions of a project that hooks watched, with the telling lines of their answers.
+SELECT call FROM session_calls WHERE tenant = :tenant AND project = :project ORDER BY number DESC LIMIT :limit;
+
 -- name: session_calls
 -- The last calls of a session, the first of them first.
 SELECT number, call FROM session_calls
