@@ -167,7 +167,7 @@ def test_a_file_that_is_too_large_is_refused(
 def test_a_file_without_an_end_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("import", "reflect"):
         assert main([command, "/dev/zero"]) == 2
-        assert f"Send at most {DEFAULT.max_file_bytes}." in capsys.readouterr().err
+        assert "it is no regular file. Give the path of a file." in capsys.readouterr().err
 
 
 def test_words_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
