@@ -252,7 +252,7 @@ DONE_CASES = (DATA.parent / "evidence" / "cases" / "done.txt").read_text("utf-8"
 def test_what_says_done_in_nine_languages_is_held_and_what_says_more_is_not() -> None:
     bare = [line[2:] for line in DONE_CASES if line.startswith("+ ")]
     more = [line[2:] for line in DONE_CASES if line.startswith("- ")]
-    assert (len(bare), len(more)) == (60, 60)
+    assert (len(bare), len(more)) == (80, 70)
     missed = [message for message in bare if verdicts(message, RED) != [DoubtKind.UNSAID]]
     assert len(missed) <= 3
     assert [message for message in more if verdicts(message, RED)] == []
