@@ -59,6 +59,11 @@ NO_PYTHON = (
     "(on Debian and Ubuntu with python3-venv), and start a new session"
 )
 
+NO_PYTHON3 = (
+    " Its tools are started by `python3`, and PATH has no program of that name: make one, such as a copy of python.exe "
+    "named python3.exe. Its hooks work without."
+)
+
 
 class Environment:
     """The environment of one version below the folder `data`, and the source it is made from."""
@@ -480,7 +485,8 @@ def _answer_hook(environment: Environment, words: list[str]) -> int:
         return environment.run(words)
     if words[-1] == "SessionStart":
         environment.begin()
-        print(json.dumps({"systemMessage": environment.sentence()}))
+        lack = "" if shutil.which("python3") else NO_PYTHON3
+        print(json.dumps({"systemMessage": environment.sentence() + lack}))
     return 0
 
 

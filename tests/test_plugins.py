@@ -158,6 +158,8 @@ def test_a_hook_finds_any_python_and_says_once_that_there_is_none(
             ["/bin/sh", "-c", line], env=env, input="{}", capture_output=True, text=True, check=True
         )
         assert ("no python3, python or py" in done.stdout) == said
+        lacks_server = event == "SessionStart" and name in ("python", "py")
+        assert ("no program of that name" in done.stdout) == lacks_server
         assert event == "SessionStart" or done.stdout == ""
 
 
