@@ -21,6 +21,8 @@ _REPORT: Final = (
     14  # telling words from which on a prompt is a report rather than a task in a sentence
 )
 _FITS_REPORT: Final = 0.6  # closeness to a report, and what the shared words tell, together
+_STANDS_OUT: Final = 0.45  # the same of a lesson that no other comes near
+_COMES_NEAR_REPORT: Final = 0.7  # part of it from which on another lesson comes near
 _TOLD_BY_A_WORD: Final = 0.15  # what a shared word tells, if it is a rare one in English
 _RARE_IN_ENGLISH: Final = 600  # the weight of such a word in the packaged table
 _SAME_CHAT: Final = 3600.0  # seconds between two lessons of one chat, at most
@@ -29,10 +31,11 @@ _OF_THE_BEST: Final = 0.7  # part of the score of a sure fit that its sibling ha
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The scores of the best lesson and of the second, against which one is held."""
+    """The scores of the best lesson and of the second, and how well the second fits a report."""
 
     best: float
     second: float
+    second_report: float
 
     def has_best(self, match: Match) -> bool:
         """Return whether a lesson is the best of all."""
@@ -50,7 +53,10 @@ def fitting_a_prompt(candidates: Sequence[Candidate]) -> tuple[list[Candidate], 
     """
     allowed = [one for one in candidates if not (one.misfit or _is_automatic(one))]
     scores = sorted((one.match.plain for one in candidates), reverse=True)
-    field = Field(*[*scores, 0.0, 0.0][:2])
+    reports = sorted((_fit_to_report(one.match) for one in allowed), reverse=True)
+    best, second, *_ = (*scores, 0.0, 0.0)
+    _, second_report, *_ = (*reports, 0.0, 0.0)
+    field = Field(best, second, second_report)
     sure = [one for one in allowed if _is_sure(one, field)]
     near = [
         other
@@ -103,7 +109,7 @@ def _shares_a_name(match: Match) -> bool:
 
 def _shares_enough(match: Match, field: Field) -> bool:
     """Return whether much of a prompt is shared, by its words and its meaning."""
-    if match.asked >= _REPORT and _fits_report(match):
+    if match.asked >= _REPORT and _fits_report(match, field):
         return True
     if match.asked >= LONG:
         return False
@@ -114,8 +120,16 @@ def _shares_enough(match: Match, field: Field) -> bool:
     return match.plain >= _ALONE and close >= _CLOSE_ALONE and field.stands_out(match)
 
 
-def _fits_report(match: Match) -> bool:
-    """Return whether a lesson bears on a report: a part of it says what the rest of it only describes.
+def _fits_report(match: Match, field: Field) -> bool:
+    """Return whether a lesson bears on a report: it fits well, or less well and no other lesson comes near."""
+    fit = _fit_to_report(match)
+    if fit >= _FITS_REPORT:
+        return True
+    return fit >= _STANDS_OUT and field.second_report <= _COMES_NEAR_REPORT * fit
+
+
+def _fit_to_report(match: Match) -> float:
+    """Return how well a lesson fits a report: a part of it says what the rest of it only describes.
 
     So it is no matter what part of the report is shared, but how much. A word tells as much as it is rare in English;
     in a bank of a hundred lessons "settings" and "everything" are rare by chance.
@@ -126,7 +140,7 @@ def _fits_report(match: Match) -> bool:
         for word in match.words
     )
     close = match.close or 0.0
-    return close + _TOLD_BY_A_WORD * told / _RARE_IN_ENGLISH >= _FITS_REPORT
+    return close + _TOLD_BY_A_WORD * told / _RARE_IN_ENGLISH
 
 
 def _closeness(match: Match) -> float:
