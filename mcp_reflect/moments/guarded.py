@@ -46,46 +46,83 @@ def guarded(
         return None
     if unread:
         return _at_unread(lessons, exact, mode, unread) if holds else None
-    told: Guarded | None = None
+    advice: Guarded | None = None
     for lesson in lessons:
-        own = lesson.guard_mode or mode
-        enforced = own is GuardMode.ENFORCE
-        watched = f"{lesson.id} {exact}"
-        passed = not enforced and any(one.startswith(watched) for one in session.notes.guarded)
-        if own is GuardMode.OFF or passed or (session.held_out and not enforced):
+        own_mode = lesson.guard_mode or mode
+        if _is_silent(lesson, own_mode, session, exact):
             continue
-        shown = (_SHOWN + lesson.id, lesson.id)
-        if holds and own is not GuardMode.TELL and refuses(lesson):
+        if holds and own_mode is not GuardMode.TELL and refuses(lesson):
+            enforced = own_mode is GuardMode.ENFORCE
             text = guard_text(lesson, hold=True, always=enforced)
-            return Guarded(
-                text=text, lesson_id=lesson.id, hold=True, enforced=enforced, watched=watched,
-                shown=shown,
-            )  # fmt: skip
-        if told is None and shown[0] not in session.shown:
-            text = guard_text(lesson, hold=False)
-            told = Guarded(
-                text=text, lesson_id=lesson.id, hold=False, watched=watched + TOLD, shown=shown
-            )
-    return told
+            return _refusal(lesson, exact, text, enforced=enforced)
+        if advice is None and _SHOWN + lesson.id not in session.shown:
+            advice = _advice(lesson, exact)
+    return advice
+
+
+def _is_silent(lesson: Lesson, own_mode: GuardMode, session: SessionState, exact: str) -> bool:
+    """Return whether a lesson lets a call pass without a word.
+
+    It does where it is switched off, where this session was told or refused the same call before, and where the session
+    is held out to see what happens without lessons. What a person enforces knows neither of the last two.
+    """
+    if own_mode is GuardMode.OFF:
+        return True
+    if own_mode is GuardMode.ENFORCE:
+        return False
+    same_call = _watched_key(lesson, exact)
+    was_said = any(key.startswith(same_call) for key in session.notes.guarded)
+    return was_said or session.held_out
 
 
 def _at_unread(
     lessons: Sequence[Lesson], exact: str, mode: GuardMode, reason: str
 ) -> Guarded | None:
+    """Return the refusal of a call that nobody can read, by the first enforced lesson; None where there is none."""
     for lesson in lessons:
-        if (lesson.guard_mode or mode) is GuardMode.ENFORCE and refuses(lesson):
+        own_mode = lesson.guard_mode or mode
+        if own_mode is GuardMode.ENFORCE and refuses(lesson):
             text = guard_text(lesson, hold=True, unread=reason)
-            shown, watched = (_SHOWN + lesson.id, lesson.id), f"{lesson.id} {exact}"
-            return Guarded(
-                text=text, lesson_id=lesson.id, hold=True, enforced=True, watched=watched,
-                shown=shown,
-            )  # fmt: skip
+            return _refusal(lesson, exact, text, enforced=True)
     return None
+
+
+def _refusal(lesson: Lesson, exact: str, text: str, *, enforced: bool) -> Guarded:
+    return Guarded(
+        text=text,
+        lesson_id=lesson.id,
+        hold=True,
+        enforced=enforced,
+        watched=_watched_key(lesson, exact),
+        shown=_shown_keys(lesson),
+    )
+
+
+def _advice(lesson: Lesson, exact: str) -> Guarded:
+    return Guarded(
+        text=guard_text(lesson, hold=False),
+        lesson_id=lesson.id,
+        hold=False,
+        watched=_watched_key(lesson, exact) + TOLD,
+        shown=_shown_keys(lesson),
+    )
+
+
+def _watched_key(lesson: Lesson, exact: str) -> str:
+    """Return the key under which a session notes that a call went against a lesson."""
+    return f"{lesson.id} {exact}"
+
+
+def _shown_keys(lesson: Lesson) -> tuple[str, ...]:
+    """Return what is noted as shown: the lesson at a call against it, and the lesson as such."""
+    return (_SHOWN + lesson.id, lesson.id)
 
 
 def mode_in(every: str, chosen: GuardMode | None) -> GuardMode:
     """Return what guards do in a project: what a person chose for it, else for all; "off" for all takes precedence."""
-    return GuardMode(every) if chosen is None or every == GuardMode.OFF else chosen
+    if chosen is None or every == GuardMode.OFF:
+        return GuardMode(every)
+    return chosen
 
 
 def may_hold(lesson: Lesson) -> bool:

@@ -66,28 +66,33 @@ def before(
     sure = expected.match is Match.EXACT and expected.known.cases >= LEAST_HELD
     hold = holds and sure and call.forms.exact_key not in call.session.notes.held
     text = warning_text(expected, _lesson_words(call, lesson))
-    text = f"{text}\n{REFUSED}" if hold else text
-    shown = _shown_with(expected.known, lesson)
-    return Warned(due=expected, text=text, lesson_id=lesson and lesson.id, hold=hold, shown=shown)
+    if hold:
+        text = f"{text}\n{REFUSED}"
+    return Warned(
+        due=expected,
+        text=text,
+        lesson_id=lesson and lesson.id,
+        hold=hold,
+        shown=_shown_with(expected.known, lesson),
+    )
 
 
 def _lesson_of(call: WatchedCall, known: KnownFailure) -> Lesson | None:
     """Return the lesson that has the failure's error among its symptoms, None if there is none."""
     lessons: Sequence[Lesson] = call.known.lessons.get(known.reflection_id or "", ())
-    named = (
-        one
-        for one in lessons
-        if any(fingerprint(symptom) == known.fingerprint for symptom in one.symptoms)
-    )
-    return next(named, None)
+    for lesson in lessons:
+        if any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms):
+            return lesson
+    return None
 
 
 def _lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
     """Return a lesson as it is shown; at the calls of a session once in full, then by its id."""
     if lesson is None:
         return None
-    again = _AT_A_CALL + lesson.id in call.session.shown
-    return with_id(lesson.id, "shown before in this session") if again else named_lesson(lesson)
+    if _AT_A_CALL + lesson.id in call.session.shown:
+        return with_id(lesson.id, "shown before in this session")
+    return named_lesson(lesson)
 
 
 def _new_advice(call: WatchedCall, known: KnownFailure, lesson: Lesson | None) -> bool:
@@ -99,7 +104,9 @@ def _new_advice(call: WatchedCall, known: KnownFailure, lesson: Lesson | None) -
 
 def _shown_with(known: KnownFailure, lesson: Lesson | None) -> tuple[str, ...]:
     """Return what is noted as shown with a failure: the lesson at a call and its id, else the failure."""
-    return (_AT_A_CALL + lesson.id, lesson.id) if lesson else (f"failure:{known.row}",)
+    if lesson is None:
+        return (f"failure:{known.row}",)
+    return (_AT_A_CALL + lesson.id, lesson.id)
 
 
 # The warning that is due before a call. Certainties are chosen; each session in which the call failed, and each time
@@ -125,42 +132,75 @@ _OF_THE_CALL: Final = frozenset({C.VALIDATION, C.SYNTAX})
 
 def due(call: WatchedCall, *, failed: bool = False) -> Due | None:
     """Return the surest warning for a call, or None; `failed` is True if the call was made and failed again."""
-    tool, arguments, forms, session = call.tool, call.arguments, call.forms, call.session
-    searches = kind_of(tool, arguments) is Kind.SEARCH and not is_code_search(tool, arguments)
-    alive = [known for known in call.known.same_call if known.worked_at is None]
-    alive = [known for known in alive if failed or _is_sure(known, session, searches=searches)]
+    still_failing = _still_failing(call, failed=failed)
+    return (
+        _same_call_failed(call, still_failing)
+        or _other_values_failed_too(call, still_failing)
+        or _tool_fails_whatever_the_arguments(call)
+    )
+
+
+def _still_failing(call: WatchedCall, *, failed: bool) -> list[KnownFailure]:
+    """Return the failures of such a call that never worked since, without single accidents unless it failed again."""
+    searches = _searches_a_service(call)
+    return [
+        known
+        for known in call.known.same_call
+        if known.worked_at is None and (failed or _is_sure(known, call.session, searches=searches))
+    ]
+
+
+def _same_call_failed(call: WatchedCall, still_failing: Sequence[KnownFailure]) -> Due | None:
+    """The very call failed, or one that differs in quotation marks alone, and nothing changed since."""
     same = [
         known
-        for known in alive
-        if (known.exact == forms.exact_key or _same_quoted(forms, known))
-        and not _changed_since(tool, arguments, known, session)
+        for known in still_failing
+        if (known.exact == call.forms.exact_key or _same_quoted(call.forms, known))
+        and not _changed_since(call, known)
     ]
-    if same:
-        return _due(same, Match.EXACT)
-    loose = [
-        known for known in alive if known.loose == forms.loose_key and known.bare != forms.bare_key
+    return _due(same, Match.EXACT) if same else None
+
+
+def _other_values_failed_too(
+    call: WatchedCall, still_failing: Sequence[KnownFailure]
+) -> Due | None:
+    """The call failed with other ids, dates or ports.
+
+    Two different values are asked for, since one may have been the cause itself; errors such as a missing right or
+    program lie outside of all values, so that one is enough for them.
+    """
+    similar = [
+        known
+        for known in still_failing
+        if known.loose == call.forms.loose_key and known.bare != call.forms.bare_key
     ]
-    # It failed with two other values as well, so that the values are not the cause.
-    lasting = len({known.exact for known in loose}) > 1 and not any(known.works for known in loose)
-    if loose and (lasting or all(known.category in _WHATEVER_VALUES for known in loose)):
-        return _due(loose, Match.LOOSE)
+    if not similar:
+        return None
+    values_tried = {known.exact for known in similar}
+    ever_worked = any(known.works for known in similar)
+    is_outside_values = all(known.category in _WHATEVER_VALUES for known in similar)
+    if is_outside_values or (len(values_tried) > 1 and not ever_worked):
+        return _due(similar, Match.LOOSE)
+    return None
+
+
+def _tool_fails_whatever_the_arguments(call: WatchedCall) -> Due | None:
+    """The tool itself is broken: several calls with different arguments failed with one error, and none worked since.
+
+    Its certainty does not grow with the cases, because the next arguments are new to it.
+    """
+    last_worked = dict(call.session.worked).get(call.forms.head, 0)
     by_error: dict[str, list[KnownFailure]] = {}
-    worked_step = dict(session.worked).get(forms.head, 0)
     for known in call.known.same_head:
-        recent = known.last_step > worked_step
-        if (
-            recent
-            and known.category in _OF_THE_TOOL
-            and not _changed_since(tool, arguments, known, session)
-        ):
+        is_of_the_tool = known.last_step > last_worked and known.category in _OF_THE_TOOL
+        if is_of_the_tool and not _changed_since(call, known):
             by_error.setdefault(known.fingerprint, []).append(known)
-    group = max(by_error.values(), key=len, default=list[KnownFailure]())
-    enough = len({known.exact for known in group}) >= SAME_ERRORS
-    return (
-        _due(group, Match.TOOL_AND_ERROR, certainty=CERTAINTY[Match.TOOL_AND_ERROR])
-        if enough
-        else None
-    )
+    commonest = max(by_error.values(), key=len, default=list[KnownFailure]())
+    arguments_tried = {known.exact for known in commonest}
+    if len(arguments_tried) < SAME_ERRORS:
+        return None
+    match = Match.TOOL_AND_ERROR
+    return _due(commonest, match, certainty=CERTAINTY[match])
 
 
 def _is_sure(known: KnownFailure, session: SessionState, *, searches: bool) -> bool:
@@ -181,23 +221,27 @@ def _is_sure(known: KnownFailure, session: SessionState, *, searches: bool) -> b
 def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
     """Return one warning for all the failures, about the latest one; without `certainty`, all their cases count."""
     latest = max(failures, key=lambda known: (known.last_at, known.last_step, known.row))
-    cases, works = (
-        sum(known.cases for known in failures),
-        sum(max(known.works, known.wrong) for known in failures),
-    )
-    weight = (
-        RESULT
-        if latest.category is C.ASSERTION
-        else PASSING
-        if latest.category in _PASSING
-        else 1.0
-    )
     if certainty is None:
-        certainty = (PRIOR_CASES * CERTAINTY[match] * weight + cases - 1) / (
-            PRIOR_CASES + cases - 1 + works
-        )
+        prior = CERTAINTY[match] * _weight(latest.category)
+        certainty = _share_of_failures(failures, prior)
     times = sum(known.times for known in failures)
     return Due(known=latest, match=match, certainty=round(certainty, 2), times=times)
+
+
+def _weight(category: C) -> float:
+    """Return how much of the certainty an error leaves: little where the next try may well work."""
+    if category is C.ASSERTION:
+        return RESULT
+    if category in _PASSING:
+        return PASSING
+    return 1.0
+
+
+def _share_of_failures(failures: Sequence[KnownFailure], prior: float) -> float:
+    """Return the share of cases in which the call failed; the first one counts as PRIOR_CASES of the prior."""
+    cases = sum(known.cases for known in failures)
+    works = sum(max(known.works, known.wrong) for known in failures)
+    return (PRIOR_CASES * prior + cases - 1) / (PRIOR_CASES + cases - 1 + works)
 
 
 def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
@@ -207,12 +251,20 @@ def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
     )
 
 
-def _changed_since(tool: str, arguments: Json, known: KnownFailure, session: SessionState) -> bool:
+def _changed_since(call: WatchedCall, known: KnownFailure) -> bool:
     """Return whether this session changed something since the call failed in it, which can have put it right."""
+    session = call.session
     if known.last_session != session.id or session.changed <= known.last_step:
         return False
-    searches = kind_of(tool, arguments) is Kind.SEARCH and not is_code_search(tool, arguments)
-    return known.category not in _OF_THE_CALL and not (searches and known.category is C.NO_RESULT)
+    if known.category in _OF_THE_CALL:
+        return False
+    return not (known.category is C.NO_RESULT and _searches_a_service(call))
+
+
+def _searches_a_service(call: WatchedCall) -> bool:
+    """Return whether a call searches what the session does not change: grep looks into files that it edits."""
+    is_search = kind_of(call.tool, call.arguments) is Kind.SEARCH
+    return is_search and not is_code_search(call.tool, call.arguments)
 
 
 # After a call.
@@ -236,7 +288,9 @@ class Corrected:
 def recurs(call: WatchedCall) -> KnownFailure | None:
     """Return the known failure that a call which failed repeats, None for a new failure."""
     expected = due(call, failed=True)
-    return expected.known if expected is not None and expected.match is Match.EXACT else None
+    if expected is None or expected.match is not Match.EXACT:
+        return None
+    return expected.known
 
 
 def after_failure(
@@ -247,19 +301,25 @@ def after_failure(
 ) -> Corrected | None:
     """Return the known correction of a call that failed: of the same call, else of another one with the same error."""
     if again is not None:
-        return _told(call, again, same_call=True)
-    others = () if failure.category in _OF_ONE_CALL else same_error
-    akin = (
-        known for known in others if known.exact != call.forms.exact_key and _is_akin(known, call)
-    )
-    told = (_told(call, known, same_call=False) for known in akin)
-    return next(filter(None, told), None)
+        return _known_correction(call, again, same_call=True)
+    if failure.category in _OF_ONE_CALL:
+        return None
+    for known in same_error:
+        if known.exact != call.forms.exact_key and _is_akin(known, call):
+            correction = _known_correction(call, known, same_call=False)
+            if correction is not None:
+                return correction
+    return None
 
 
 def _is_akin(known: KnownFailure, call: WatchedCall) -> bool:
     """Return whether two calls have one program, or one tool: "not done" of another program is another error."""
-    heads = (forms_of(known.tool, known.arguments).head, call.forms.head)
-    return len({head.partition(" ")[0].partition(":")[2] for head in heads}) == 1
+    return _program(forms_of(known.tool, known.arguments)) == _program(call.forms)
+
+
+def _program(forms: Forms) -> str:
+    """Return the program or file in a head such as `shell:git push`; empty for the head of another tool."""
+    return forms.head.partition(" ")[0].partition(":")[2]
 
 
 def corrected(call: WatchedCall) -> Iterator[KnownFailure]:
@@ -270,7 +330,10 @@ def corrected(call: WatchedCall) -> Iterator[KnownFailure]:
     )
 
 
-def _told(call: WatchedCall, known: KnownFailure, *, same_call: bool) -> Corrected | None:
+def _known_correction(
+    call: WatchedCall, known: KnownFailure, *, same_call: bool
+) -> Corrected | None:
+    """Return what put a failure right, None where that is not known or was told at a call of this session."""
     lesson = _lesson_of(call, known)
     if not _new_advice(call, known, lesson):
         return None

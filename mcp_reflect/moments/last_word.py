@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import inf
 from typing import Final, Literal
 
 from mcp_reflect.evidence.easier_suite import easier_text
@@ -15,7 +16,11 @@ from mcp_reflect.text.signature import digest
 
 MOST_TEXT: Final = 600
 _MOST_SHOWN: Final = 3  # claims in one text
+# Characters of what a line shows.
 _MOST_QUOTE: Final = 70
+_MOST_COMMAND: Final = 100
+_MOST_ERROR: Final = 140
+_MOST_CHANGED: Final = 80
 
 
 class DoubtKind(StrEnum):
@@ -42,11 +47,11 @@ class Doubt:
     @property
     def key(self) -> str:
         """A key for the claim and the evidence against it, the same whenever both occur again."""
-        run = f"{self.proof.command}\n{self.proof.outcome.line}" if self.proof else ""
-        text = "\n".join(
-            (self.verdict, " ".join(self.claim.text.lower().split()), run, self.changed)
-        )
-        return digest(text, 12)
+        words = " ".join(self.claim.text.lower().split())
+        run = ""
+        if self.proof is not None:
+            run = f"{self.proof.command}\n{self.proof.outcome.line}"
+        return digest(f"{self.verdict}\n{words}\n{run}\n{self.changed}", 12)
 
 
 # What a run of another kind shows as well: a package that was built has been compiled.
@@ -104,10 +109,8 @@ def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:
 
 def decides(message: str, ledger: Ledger) -> bool:
     """Return whether the runs of a ledger, which may be those of a session's end, decide every claim of a message."""
-    return all(
-        any(proof.kind in claim.kinds for proof in ledger.proofs)
-        for claim in _claims(message, ledger)
-    )
+    kinds_run = {proof.kind for proof in ledger.proofs}
+    return all(not kinds_run.isdisjoint(claim.kinds) for claim in _claims(message, ledger))
 
 
 def _claims(message: str, ledger: Ledger) -> list[SuccessClaim]:
@@ -118,43 +121,65 @@ def _claims(message: str, ledger: Ledger) -> list[SuccessClaim]:
 
 
 def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
-    runs = [proof for proof in ledger.proofs if proof.kind in claim.kinds]
-    named = [proof for proof in runs if proof.program in claim.text.lower()]
-    runs = named or runs
+    """Return why the session does not show a claim, None where it does or may."""
+    runs = _runs_of(claim, ledger)
     if not runs:
-        related = {kind for own in claim.kinds for kind in _SHOWN_BY.get(own, ())}
-        if (
-            ledger.partial
-            or ledger.delegated >= 0
-            or any(proof.kind in related for proof in ledger.proofs)
-        ):
+        if _may_be_shown_otherwise(claim, ledger):
             return None
         runs = [proof for proof in ledger.proofs if proof.kind is ProofKind.ANY]
-        changed = max((change.step for change in ledger.changes), default=0)
         if not runs:
             return Doubt(claim, DoubtKind.NEVER)
-        if any(proof.step > changed and proof.outcome.passed is not False for proof in runs):
-            return None  # it may be the proof
+        if _has_not_failed_after(runs, _last_change(ledger)):
+            return None  # a run of a program that is not known may be the proof
     latest = [proof for proof in runs if proof.step == runs[-1].step]
     if ledger.delegated > latest[-1].step:
-        return None
+        return None  # the other agent may have run it again
     failed = next((proof for proof in latest if proof.outcome.passed is False), None)
-    if failed is None and any(proof.outcome.passed is None for proof in latest):
-        return None
     if failed is not None:
-        # Another run may have shown a part of the tests, if nothing changed since.
-        changed = max(
-            (change.step for change in ledger.changes if change.step < failed.step), default=0
-        )
-        shown = claim.part and any(
-            proof.outcome.passed is not False and proof.step > changed for proof in runs
-        )
-        return None if shown else Doubt(claim, DoubtKind.FAILED, failed)
-    proof = latest[-1]
-    started = proof.kind is ProofKind.HEALTH and (
-        proof.program not in _ASKS or "dev server" in claim.text.lower()
-    )
-    if proof.kind in _NOT_STALE or started:
+        return _doubt_of_failed(claim, failed, runs, ledger)
+    if any(proof.outcome.passed is None for proof in latest):
+        return None
+    return _doubt_of_stale(claim, latest[-1], ledger)
+
+
+def _runs_of(claim: SuccessClaim, ledger: Ledger) -> list[Proof]:
+    """Return the runs of the kinds that a claim speaks of; of those only the ones whose program it names, if any."""
+    words = claim.text.lower()
+    runs = [proof for proof in ledger.proofs if proof.kind in claim.kinds]
+    of_named_program = [proof for proof in runs if proof.program in words]
+    return of_named_program or runs
+
+
+def _may_be_shown_otherwise(claim: SuccessClaim, ledger: Ledger) -> bool:
+    """Return whether a run that the ledger does not hold may show a claim, or one of a kind that includes it."""
+    if ledger.partial or ledger.delegated >= 0:
+        return True
+    kinds_run = {proof.kind for proof in ledger.proofs}
+    return any(not kinds_run.isdisjoint(_SHOWN_BY.get(kind, ())) for kind in claim.kinds)
+
+
+def _last_change(ledger: Ledger, *, before: float = inf) -> int:
+    """Return the step of the last change before a step, 0 where there is none."""
+    return max((change.step for change in ledger.changes if change.step < before), default=0)
+
+
+def _has_not_failed_after(runs: Sequence[Proof], step: int) -> bool:
+    return any(proof.step > step and proof.outcome.passed is not False for proof in runs)
+
+
+def _doubt_of_failed(
+    claim: SuccessClaim, failed: Proof, runs: Sequence[Proof], ledger: Ledger
+) -> Doubt | None:
+    """The last run failed. Another one may have shown a part of the tests, if nothing changed since."""
+    changed = _last_change(ledger, before=failed.step)
+    if claim.part and _has_not_failed_after(runs, changed):
+        return None
+    return Doubt(claim, DoubtKind.FAILED, failed)
+
+
+def _doubt_of_stale(claim: SuccessClaim, proof: Proof, ledger: Ledger) -> Doubt | None:
+    """The last run passed, and something changed after it. What is recorded or runs on by itself does not get stale."""
+    if proof.kind in _NOT_STALE or _was_only_started(proof, claim):
         return None
     changed = [change.what for change in ledger.changes if change.step > proof.step]
     if proof.kind is ProofKind.MIGRATION:
@@ -162,34 +187,54 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
     return Doubt(claim, DoubtKind.STALE, proof, changed[-1]) if changed else None
 
 
+def _was_only_started(proof: Proof, claim: SuccessClaim) -> bool:
+    """Return whether a service was started rather than asked: it takes up changes by itself."""
+    if proof.kind is not ProofKind.HEALTH:
+        return False
+    return proof.program not in _ASKS or "dev server" in claim.text.lower()
+
+
+_ENDING: Final = "Run it and report what it shows, or correct your message."
+_DOTS: Final = "..."
+
+
 def text_of(found: Sequence[Doubt]) -> str:
-    """Return what the agent is told, in at most MOST_TEXT characters."""
+    """Return what the agent is told, in at most MOST_TEXT characters: without the last claims where it is too long."""
+    room = MOST_TEXT - len("\n") - len(_ENDING)
     lines = [_line(doubt) for doubt in found[:_MOST_SHOWN]]
-    ending = "Run it and report what it shows, or correct your message."
-    while len("\n".join((*lines, ending))) > MOST_TEXT:
-        lines = lines[:-1] if len(lines) > 1 else [lines[0][: MOST_TEXT - len(ending) - 4] + "..."]
-    return "\n".join((*lines, ending))
+    while len(lines) > 1 and len("\n".join(lines)) > room:
+        lines.pop()
+    if len("\n".join(lines)) > room:
+        lines = [lines[0][: room - len(_DOTS)] + _DOTS]
+    return "\n".join((*lines, _ENDING))
 
 
 def _line(doubt: Doubt) -> str:
+    """Return one doubt in a line: the words of the message, and what the session shows instead."""
     said = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
     proof = doubt.proof
     if proof is None:
-        return f"{said} This session holds no run of {' or '.join(sorted(doubt.claim.kinds))} that shows it."
-    command = f"`{_cut(proof.command, 100)}`"
-    if doubt.verdict is DoubtKind.UNSAID:
-        shown = f": {_cut(proof.outcome.line, 140)}" if proof.outcome.line else ""
-        return f"The last run of {command} failed{shown}. Your message does not say so."
-    if doubt.verdict is DoubtKind.FAILED:
-        return f"{said} The last run of {command} failed" + (
-            f": `{_cut(proof.outcome.line, 140)}`" if proof.outcome.line else "."
-        )
-    return f"{said} After the last run of {command}, {_cut(doubt.changed, 80)} changed."
+        kinds = " or ".join(sorted(doubt.claim.kinds))
+        return f"{said} This session holds no run of {kinds} that shows it."
+    command = f"`{_cut(proof.command, _MOST_COMMAND)}`"
+    error_line = _cut(proof.outcome.line, _MOST_ERROR)
+    match doubt.verdict:
+        case DoubtKind.UNSAID:
+            shown = f": {error_line}" if error_line else ""
+            return f"The last run of {command} failed{shown}. Your message does not say so."
+        case DoubtKind.FAILED:
+            shown = f": `{error_line}`" if error_line else "."
+            return f"{said} The last run of {command} failed{shown}"
+        case _:
+            changed = _cut(doubt.changed, _MOST_CHANGED)
+            return f"{said} After the last run of {command}, {changed} changed."
 
 
 def _cut(text: str, most: int) -> str:
     text = " ".join(text.split()).replace("`", "'")
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    if len(text) <= most:
+        return text
+    return text[: most - len(_DOTS)] + _DOTS
 
 
 _MOST_SAID: Final = 50  # keys of a session, the latest
@@ -222,15 +267,27 @@ def at_stop(
         return Stopped(None, notes)
     new = [doubt for doubt in found if doubt.key not in notes.said]
     fact = _easier_suite(message, ledger, notes)
-    keys = [*(doubt.key for doubt in new), *([digest(fact, 12)] if fact else [])]
-    notes = replace(notes, said=(*notes.said, *keys)[-_MOST_SAID:])
+    notes = _noted_as_said(notes, new, fact)
     if not new:
         return Stopped(None, replace(notes, due=fact) if fact else notes)
     text = "\n".join(filter(None, (text_of(new), fact)))
-    kinds = tuple(sorted({kind for doubt in new for kind in doubt.claim.kinds}))
     if way == "tell":
         return Stopped(None, replace(notes, due=text, told=notes.told + 1))
-    return Stopped(text, replace(notes, held=notes.held + 1, open=kinds, step=ledger.step))
+    kinds = frozenset[ProofKind]().union(*(doubt.claim.kinds for doubt in new))
+    open_kinds = tuple(sorted(kinds))
+    return Stopped(text, replace(notes, held=notes.held + 1, open=open_kinds, step=ledger.step))
+
+
+def _noted_as_said(notes: LastWord, doubts_said: Sequence[Doubt], fact: str) -> LastWord:
+    """Return the notes with the keys of what is said now, so that it is said once a session."""
+    keys = [doubt.key for doubt in doubts_said]
+    if fact:
+        keys.append(_key_of_fact(fact))
+    return replace(notes, said=(*notes.said, *keys)[-_MOST_SAID:])
+
+
+def _key_of_fact(fact: str) -> str:
+    return digest(fact, 12)
 
 
 def _easier_suite(message: str, ledger: Ledger, notes: LastWord) -> str:
@@ -242,8 +299,10 @@ def _easier_suite(message: str, ledger: Ledger, notes: LastWord) -> str:
     if not any(ProofKind.TESTS in claim.kinds and not claim.part for claim in claims):
         return ""
     facts = ledger.suite.facts()
-    text = easier_text(facts) if facts else ""
-    return "" if digest(text, 12) in notes.said else text
+    if not facts:
+        return ""
+    text = easier_text(facts)
+    return "" if _key_of_fact(text) in notes.said else text
 
 
 def _settled(notes: LastWord, found: Sequence[Doubt], ledger: Ledger) -> LastWord:
@@ -252,6 +311,6 @@ def _settled(notes: LastWord, found: Sequence[Doubt], ledger: Ledger) -> LastWor
         return notes
     if any(proof.step > notes.step and proof.kind in notes.open for proof in ledger.proofs):
         return replace(notes, open=(), ran=notes.ran + 1)
-    if any(kind in notes.open for doubt in found for kind in doubt.claim.kinds):
+    if any(not doubt.claim.kinds.isdisjoint(notes.open) for doubt in found):
         return replace(notes, open=(), repeated=notes.repeated + 1)
     return replace(notes, open=(), corrected=notes.corrected + 1)

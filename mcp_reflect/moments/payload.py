@@ -4,7 +4,7 @@ Hooks of the command line read it before anything is imported that takes time.
 """
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from mcp_reflect.models.common import Json
@@ -24,6 +24,7 @@ _STARTED: Final = (
 )
 _MOST_OPENING: Final = 300  # characters of an answer in which it says that something was started
 _FAILED: Final = ("PostToolUseFailure", "postToolUseFailure")
+_NO_MESSAGE: Final = "the call failed"  # where a host says that it did, and nothing more
 
 
 # How the shell of Copilot CLI says at the end of its output that the command ended.
@@ -51,8 +52,7 @@ _MOST_SESSION: Final = 200  # characters
 
 def session_of(sent: "dict[str, Any]") -> str | None:
     """Return the session that a hook's input belongs to; a subagent's calls are a session of their own."""
-    names = ("session_id", "conversation_id", "sessionId")
-    session = next((sent[name] for name in names if isinstance(sent.get(name), str)), "").strip()
+    session = _first_text(sent, ("session_id", "conversation_id", "sessionId")).strip()
     agent = sent.get("agent_id")
     if session and isinstance(agent, str) and agent.strip():
         session = f"{session[: _MOST_SESSION // 2]}/{agent.strip()}"
@@ -61,12 +61,23 @@ def session_of(sent: "dict[str, Any]") -> str | None:
 
 def child_prompt(event: object, sent: "dict[str, Any]") -> str | None:
     """Return the prompt of the agent that a call is about to start, where its host lets a hook add to it; else None."""
-    given: Any = unpacked(sent.get("tool_input"))
     if event != "PreToolUse" or sent.get("tool_name") not in _CHILD_TOOLS:
         return None
-    fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
-    prompt: Any = fields.get("prompt")
-    return prompt if isinstance(prompt, str) and prompt.strip() else None
+    given: Any = unpacked(sent.get("tool_input"))
+    if not isinstance(given, dict):
+        return None
+    fields = cast("dict[str, Any]", given)
+    prompt = _first_text(fields, ("prompt",))
+    return prompt if prompt.strip() else None
+
+
+def _first_text(sent: "dict[str, Any]", names: "tuple[str, ...]") -> str:
+    """Return the first of these fields that holds a text; empty where none does."""
+    for name in names:
+        value = sent.get(name)
+        if isinstance(value, str):
+            return value
+    return ""
 
 
 def unpacked(value: Any) -> Any:
@@ -81,23 +92,37 @@ def unpacked(value: Any) -> Any:
 
 def error_of(event: str, sent: "dict[str, Json]") -> str | None:
     """Return the message of a call that failed, None for one that worked."""
-    response = sent.get("tool_response")
-    error = response.get("error") if isinstance(response, dict) else None
-    if event in _FAILED:
-        error = error or sent.get("error", sent.get("error_message")) or "the call failed"
+    error = _sent_error(event, sent)
     if isinstance(error, dict):
         error = error.get("message") or json.dumps(error)
     error = error or _error_of_shell(sent.get("tool_result"))
-    return (str(error).strip() or "the call failed") if error else None
+    if not error:
+        return None
+    return str(error).strip() or _NO_MESSAGE
+
+
+def _sent_error(event: str, sent: "dict[str, Json]") -> "Json":
+    """Return the error as the host sends it: within the answer, or beside it where the event says that it failed."""
+    response = sent.get("tool_response")
+    error: Json = None
+    if isinstance(response, dict):
+        error = response.get("error")
+    if event not in _FAILED:
+        return error
+    return error or sent.get("error", sent.get("error_message")) or _NO_MESSAGE
 
 
 def _error_of_shell(sent: "Json") -> str | None:
     """Return what a command of Copilot CLI printed that failed, with its exit code first; None for any other call."""
-    printed = sent.get("text_result_for_llm") if isinstance(sent, dict) else None
+    if not isinstance(sent, dict):
+        return None
+    printed = sent.get("text_result_for_llm")
     if not isinstance(printed, str):
         return None
     start = printed.rfind(_SHELL_ENDED, max(0, len(printed) - _MOST_SHELL_LINE))
-    code = printed[start:].partition(_SHELL_CODE)[2].partition(">")[0] if start >= 0 else ""
+    if start < 0:
+        return None
+    code = printed[start:].partition(_SHELL_CODE)[2].partition(">")[0]
     if not code.lstrip("-").isdigit() or int(code) == 0:
         return None
     return f"Exit code {int(code)}\n{printed[:start]}"
@@ -110,15 +135,18 @@ def was_only_started(sent: "dict[str, Json]") -> bool:
         if response.get("backgroundTaskId") or response.get("backgroundTaskID"):
             return True
         response = _result(response)
-    text = response.removeprefix(_FRAME[0]) if isinstance(response, str) else ""
-    opening = text[:_MOST_OPENING].lstrip()
+    if not isinstance(response, str):
+        return False
+    opening = response.removeprefix(_FRAME[0])[:_MOST_OPENING].lstrip()
     return opening.startswith(_STARTED) or "Process running with session ID" in opening
 
 
 def result_of(sent: "dict[str, Json]") -> "Json":
     """Return a tool's result: its text if it is wrapped in a known way, else unchanged."""
     given = sent.get("tool_response", sent.get("tool_output"))
-    return _result(sent.get("tool_result") if given is None else given)
+    if given is None:
+        given = sent.get("tool_result")
+    return _result(given)
 
 
 def _result(sent: "Json") -> "Json":
@@ -126,30 +154,40 @@ def _result(sent: "Json") -> "Json":
     if isinstance(value, str):
         return value.removeprefix(_FRAME[0]).removesuffix(_FRAME[1])
     if isinstance(value, dict):
-        if "stdout" in value or "stderr" in value:
-            return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
-        for key in ("llmContent", "text_result_for_llm", "content", "output"):
-            inner = value.get(key)
-            if isinstance(inner, str | list) and not value.get("error"):
-                return _result(inner)
-    if (
-        isinstance(value, list)
-        and value
-        and all(isinstance(part, dict) and "text" in part for part in value)
-    ):
-        return "\n".join(str(part["text"]) for part in value if isinstance(part, dict))
+        return _result_of_object(value)
+    if isinstance(value, list):
+        return _joined_parts(value)
     return value
+
+
+def _result_of_object(value: "dict[str, Json]") -> "Json":
+    """Return what a command printed, or the field that holds the answer; else the object, as one with an error is."""
+    if "stdout" in value or "stderr" in value:
+        return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
+    if value.get("error"):
+        return value
+    for key in ("llmContent", "text_result_for_llm", "content", "output"):
+        inner = value.get(key)
+        if isinstance(inner, str | list):
+            return _result(inner)
+    return value
+
+
+def _joined_parts(parts: "list[Json]") -> "Json":
+    """Return the text of an answer in parts; the list itself where it is empty or a part has no text."""
+    texts = [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
+    if not parts or len(texts) < len(parts):
+        return parts
+    return "\n".join(texts)
 
 
 def text_of(value: "Json") -> str:
     """Return an output as text."""
-    return (
-        value
-        if isinstance(value, str)
-        else ""
-        if value is None
-        else json.dumps(value, ensure_ascii=False)
-    )
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def output_ends(value: "Json", most: int = KEPT_CHARS) -> "Json":
@@ -157,4 +195,6 @@ def output_ends(value: "Json", most: int = KEPT_CHARS) -> "Json":
     if not isinstance(value, str | dict | list):
         return value
     text = text_of(value)
-    return value if len(text) <= 2 * most else f"{text[:most]}\n...\n{text[-most:]}"
+    if len(text) <= 2 * most:
+        return value
+    return f"{text[:most]}\n...\n{text[-most:]}"
