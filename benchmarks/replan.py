@@ -34,7 +34,8 @@ from benchmarks.replan_calls import Call, calls
 from benchmarks.retrieval import DEPTH, lines, ndcg, recall
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan import attempts
-from mcp_reflect.replan.planner import MOST_QUERIES, plan
+from mcp_reflect.replan.failed_search import MOST_QUERIES
+from mcp_reflect.replan.planner import plan
 
 Operator = Literal["OR", "AND"]
 _WORD = re.compile(r"[^\W_]+")

@@ -3,89 +3,126 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from mcp_reflect.models.search import Query, SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan.words import fold, normalized
 
+_MOST_TEXT = 120  # characters of a query's text in a line for developers
+_MOST_CONDITIONS = 240  # characters of its conditions
 
-def key(query: Query) -> tuple[str, str, str, str]:
-    """Return what near-identical queries share: table, mode, normalized text and filters."""
-    filters = json.dumps(dict(query.filters), sort_keys=True, default=str) if query.filters else ""
-    return fold(query.table), fold(query.search_mode), normalized(query.query_text), filters
+
+class Asked(NamedTuple):
+    """What a query asks of which place, with names and words folded."""
+
+    table: str
+    mode: str
+    text: str
+
+
+def asked_by(query: Query) -> Asked:
+    """Return what near-identical queries share, whatever their conditions."""
+    return Asked(fold(query.table), fold(query.search_mode), normalized(query.query_text))
+
+
+def key(query: Query) -> tuple[Asked, str]:
+    """Return what near-identical queries with the same filters share."""
+    filters = ""
+    if query.filters:
+        filters = json.dumps(dict(query.filters), sort_keys=True, default=str)
+    return asked_by(query), filters
 
 
 def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -> Tried | None:
     """Return the earlier query that makes this one useless, or None.
 
-    It has the same table, mode and words, no filter that this one lacks, and as low a threshold. With `more_rows`, a
-    higher limit makes a query new unless the earlier one is known to have found nothing.
+    With `more_rows`, a higher limit makes a query new unless the earlier one is known to have found nothing.
     """
-    place = key(query)[:3]
+    asked = asked_by(query)
     for entry in tried:
-        ran = entry.query
-        looser = (
-            ran.score_threshold is not None and (query.score_threshold or 0) < ran.score_threshold
-        )
-        more = (
-            ran.limit is not None
-            and (query.limit is None or query.limit > ran.limit)
-            and entry.found != 0
-        )
-        same = all(
-            name in query.filters and query.filters[name] == value
-            for name, value in ran.filters.items()
-        )
-        if same and key(ran)[:3] == place and not looser and not (more_rows and more):
+        if asked_by(entry.query) != asked or not _lets_as_much_through(entry.query, query):
+            continue
+        if not (more_rows and _may_give_more_rows(query, entry)):
             return entry
     return None
 
 
+def _lets_as_much_through(earlier: Query, query: Query) -> bool:
+    """True if the earlier query had no filter that this one lacks, and as low a threshold."""
+    for name, value in earlier.filters.items():
+        if name not in query.filters or query.filters[name] != value:
+            return False
+    if earlier.score_threshold is None:
+        return True
+    return (query.score_threshold or 0) >= earlier.score_threshold
+
+
+def _may_give_more_rows(query: Query, earlier: Tried) -> bool:
+    """True if the query asks for more rows than the earlier one, which may have had more to give."""
+    before = earlier.query.limit
+    if before is None or earlier.found == 0:
+        return False
+    return query.limit is None or query.limit > before
+
+
 def describe(queries: Sequence[Query]) -> list[str]:
     """Return queries in a line of at most some hundred characters each, for developers: text, place, conditions."""
-    lines: list[str] = []
-    for query in queries:
-        conditions = [f"{name}={value}" for name, value in query.filters.items()]
-        conditions += (
-            [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
-        )
-        conditions += [] if query.limit is None else [f"limit {query.limit}"]
-        place = f"{query.table}/{query.search_mode}" if query.search_mode else query.table
-        listed = f" ({', '.join(conditions):.240})" if conditions else ""
-        lines.append(f'"{query.query_text:.120}" in {place}{listed}')
-    return lines
+    return [_describe(query) for query in queries]
+
+
+def _describe(query: Query) -> str:
+    place = query.table
+    if query.search_mode:
+        place = f"{query.table}/{query.search_mode}"
+    line = f'"{query.query_text[:_MOST_TEXT]}" in {place}'
+    conditions = [f"{name}={value}" for name, value in query.filters.items()]
+    if query.score_threshold is not None:
+        conditions.append(f"threshold {query.score_threshold:g}")
+    if query.limit is not None:
+        conditions.append(f"limit {query.limit}")
+    if not conditions:
+        return line
+    return f"{line} ({', '.join(conditions)[:_MOST_CONDITIONS]})"
 
 
 def is_empty(request: SearchRequest, table: str) -> bool:
-    """Return whether a table needs a new plan: it is empty, or the caller names no empty tables and no count for it.
+    """Return whether a table needs a new plan.
 
-    If no count has the name of a searched table, all counts together decide.
+    It does where it is empty, and where the caller names no empty tables and no count for it. If no count has the
+    name of a searched table, the counts are by other names, and all together decide.
     """
-    if request.results and not any(query.table in request.results for query in request.queries):
-        return not any(request.results.values())
-    count = _found_in(request, table)
-    return count == 0 or (count is None and not request.zero_result_tables)
+    results = request.results
+    if results and not any(query.table in results for query in request.queries):
+        return not any(results.values())
+    count = _count_of(request, table)
+    if count is None:
+        return not request.zero_result_tables
+    return count == 0
 
 
-def _found_in(request: SearchRequest, table: str) -> int | None:
+def _count_of(request: SearchRequest, table: str) -> int | None:
     """The rows found in a table, None if the call does not say."""
-    return 0 if table in request.zero_result_tables else (request.results or {}).get(table)
+    if table in request.zero_result_tables:
+        return 0
+    return (request.results or {}).get(table)
 
 
 def observe(state: SearchState, request: SearchRequest) -> SearchState:
-    """Take in what the call reports: queries that ran, those of the pending plan too, and what they found."""
-    pending = (
-        tuple(Tried(query=query) for query in state.pending.new_queries) if state.pending else ()
-    )
-    reported = (
-        Tried(query=query, found=_found_in(request, query.table)) for query in request.queries
-    )
-    ran = (*state.tried, *pending, *reported)
-    tried = {
-        (*key(entry.query), entry.query.limit, entry.query.score_threshold): entry for entry in ran
+    """Take in what the call reports: queries that ran, those of the pending plan too, and what they found.
+
+    Of queries that are the same in all, the newest report counts.
+    """
+    ran = list(state.tried)
+    if state.pending:
+        ran += [Tried(query=query) for query in state.pending.new_queries]
+    for query in request.queries:
+        ran.append(Tried(query=query, found=_count_of(request, query.table)))
+    newest = {
+        (key(entry.query), entry.query.limit, entry.query.score_threshold): entry for entry in ran
     }
     return replace(
         state,
-        tried=tuple(tried.values()),
+        tried=tuple(newest.values()),
         pending=None,
         retry_count=max(state.retry_count, request.retry_count),
         original_queries=state.original_queries or request.queries,

@@ -1,45 +1,37 @@
 """The tables of a request: their modes, their words, and how well each fits a need."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
-from mcp_reflect.replan.words import (
-    Vocabulary,
-    content,
-    likeness,
-    similar,
-    stems,
-    tokens,
-    vocabulary,
-)
+from mcp_reflect.replan.vocabulary import Vocabulary, vocabulary
+from mcp_reflect.replan.word_lists import listed_words
+from mcp_reflect.replan.words import content, likeness, similar, stems, tokens
 from mcp_reflect.text.stemmer import stem
 
 # How much a mode lets through, by its usual name. A name that is not here counts as lexical.
-_BREADTH: Final = {
-    name: breadth
-    for breadth, names in enumerate((
-        "exact phrase literal regex",
-        "faceted filtered keyword boolean structured",
-        "lexical fulltext bm25 text prefix",
-        "fuzzy semantic vector dense",
-        "hybrid any",
-        "master all",
-    ))
-    for name in names.split()
-}  # fmt: skip
+_BREADTH_BY_MODES: Final = {
+    "exact phrase literal regex": 0,
+    "faceted filtered keyword boolean structured": 1,
+    "lexical fulltext bm25 text prefix": 2,
+    "fuzzy semantic vector dense": 3,
+    "hybrid any": 4,
+    "master all": 5,
+}
+_LEXICAL: Final = 2
 _ALIKE: Final = 3.0  # weight of the nearness of two meanings
-_ASKS_WHO: Final = frozenset(
-    "who whom someone somebody anyone anybody company companies wer wen jemand".split()
-)
-_PEOPLE: Final = frozenset(
-    map(
-        stem,
-        "people person persons companies staff team members speakers exhibitors vendors contacts".split(),
-    )
-)
+
+
+def _breadth_by_name() -> dict[str, int]:
+    breadth_of: dict[str, int] = {}
+    for names, value in _BREADTH_BY_MODES.items():
+        breadth_of |= dict.fromkeys(names.split(), value)
+    return breadth_of
+
+
+_BREADTH: Final = _breadth_by_name()
 
 
 class Catalog:
@@ -49,22 +41,20 @@ class Catalog:
     """
 
     def __init__(self, request: SearchRequest) -> None:
-        modes = tuple(dict.fromkeys(query.search_mode for query in request.queries))
-        self.described = tuple(
-            entry if entry.search_modes else replace(entry, search_modes=modes)
-            for entry in request.catalog
-        )
+        self.described = _with_modes(request)
         self._words: dict[str, Vocabulary] = {}
         self._by_name = {entry.table: entry for entry in reversed(self.described)}
         unknown = [query for query in request.queries if query.table not in self._by_name]
-        for query in (
-            unknown
-            if not self.described
-            else [query for query in unknown if not self.nearest(query.table)]
-        ):
-            before = self._by_name.get(query.table, CatalogEntry(table=query.table))
-            own = tuple(dict.fromkeys((*before.search_modes, query.search_mode)))
-            self._by_name[query.table] = replace(before, search_modes=own)
+        if self.described:
+            unknown = [query for query in unknown if not self.nearest(query.table)]
+        for query in unknown:
+            self._add_mode(query)
+
+    def _add_mode(self, query: Query) -> None:
+        """A table that nobody described has the modes that it was searched in."""
+        before = self._by_name.get(query.table, CatalogEntry(table=query.table))
+        modes = dict.fromkeys((*before.search_modes, query.search_mode))
+        self._by_name[query.table] = replace(before, search_modes=tuple(modes))
 
     def entry(self, table: str) -> CatalogEntry | None:
         """Return the table of exactly that name, or None."""
@@ -82,20 +72,23 @@ class Catalog:
     @staticmethod
     def nearest_name(table: str, known: Sequence[str]) -> str | None:
         """Return the known name that was meant: other case, separators or number, or nearly the same letters."""
-        plain = {_plain(name): name for name in reversed(known)}
-        return plain.get(similar(_plain(table), plain) or _plain(table))
+        return _meant_name(table, _by_plain_name(known))
 
     def words_of(self, table: str) -> Vocabulary:
         """Return the vocabulary of a table; of all tables where the table is not described."""
         if table not in self._words:  # looked up once: the hash of a long list takes milliseconds
-            entries = [self._by_name[table]] if self.is_described(table) else self.described
-            words = (
-                entries[0].vocabulary
-                if len(entries) == 1
-                else tuple(w for e in entries for w in e.vocabulary)
-            )
-            self._words[table] = vocabulary(words)
+            self._words[table] = vocabulary(self._word_list(table))
         return self._words[table]
+
+    def _word_list(self, table: str) -> tuple[str, ...]:
+        if self.is_described(table):
+            return self._by_name[table].vocabulary
+        if len(self.described) == 1:  # the same tuple: its index may be cached
+            return self.described[0].vocabulary
+        words: list[str] = []
+        for entry in self.described:
+            words += entry.vocabulary
+        return tuple(words)
 
     def fit(self, entry: CatalogEntry, need: str) -> float:
         """Return how well a table's name and description answer a need; 0 is not at all.
@@ -103,24 +96,52 @@ class Catalog:
         A word shared with the description counts 1, with the name 2, the nearness of the meanings up to 3, a word
         of the vocabulary 1 and the share of such words up to 1, and people or companies where the need asks who 1.
         """
-        described, named = (
-            stems(f"{entry.description} {' '.join(entry.fields)}"),
-            stems(entry.table),
-        )
-        words, shared = content(need), stems(need)
-        known = self.words_of(entry.table).matches(words).values() if entry.vocabulary else ()
-        share = any(known) + sum(map(bool, known)) / max(1, len(words))
-        alike = _ALIKE * max(0.0, likeness(need, f"{entry.table} {entry.description}"))
-        asks_who = bool(_ASKS_WHO.intersection(tokens(need))) and bool(
-            (described | named) & _PEOPLE
-        )
-        return len(shared & described) + 2.0 * len(shared & named) + share + alike + asks_who
+        described = stems(f"{entry.description} {' '.join(entry.fields)}")
+        named = stems(entry.table)
+        wanted = stems(need)
+        shared = len(wanted & described) + 2.0 * len(wanted & named)
+        nearness = likeness(need, f"{entry.table} {entry.description}")
+        score = shared + self._share_known(entry, need) + _ALIKE * max(0.0, nearness)
+        if _asks_who(need) and not _PEOPLE_STEMS.isdisjoint(described | named):
+            score += 1
+        return score
+
+    def _share_known(self, entry: CatalogEntry, need: str) -> float:
+        """1 for any word of the need that the table's vocabulary has, and the share of such words."""
+        if not entry.vocabulary:
+            return 0.0
+        words = content(need)
+        matches = self.words_of(entry.table).matches(words).values()
+        known = sum(1 for match in matches if match)
+        if known == 0:
+            return 0.0
+        return 1 + known / len(words)
+
+
+def _with_modes(request: SearchRequest) -> tuple[CatalogEntry, ...]:
+    """The caller's catalog; a table without modes has those of all queries."""
+    modes = tuple(dict.fromkeys(query.search_mode for query in request.queries))
+    described: list[CatalogEntry] = []
+    for entry in request.catalog:
+        if entry.search_modes:
+            described.append(entry)
+        else:
+            described.append(replace(entry, search_modes=modes))
+    return tuple(described)
+
+
+_PEOPLE_STEMS: Final = frozenset(map(stem, listed_words("people")))
+
+
+def _asks_who(need: str) -> bool:
+    """True where a need asks for people or companies."""
+    return not listed_words("asks who").isdisjoint(tokens(need))
 
 
 @lru_cache(maxsize=256)
 def breadth(mode: str) -> int:
     """Return how much a mode lets through: 0 (the exact words) to 5 (everything)."""
-    return max((_BREADTH[part] for part in tokens(mode) if part in _BREADTH), default=2)
+    return max((_BREADTH[part] for part in tokens(mode) if part in _BREADTH), default=_LEXICAL)
 
 
 def widest(entry: CatalogEntry) -> str:
@@ -133,34 +154,46 @@ def in_table(query: Query, entry: CatalogEntry | None) -> Query:
     if entry is None:
         return query
 
-    def distance(mode: str) -> tuple[bool, int, int]:
-        return (
-            mode != query.search_mode,
-            abs(breadth(mode) - breadth(query.search_mode)),
-            -breadth(mode),
-        )
+    own_breadth = breadth(query.search_mode)
 
-    return replace(
-        query, table=entry.table, search_mode=min(entry.search_modes, key=distance, default="")
-    )
+    def distance(mode: str) -> tuple[bool, int, int]:
+        is_other = mode != query.search_mode
+        return is_other, abs(breadth(mode) - own_breadth), -breadth(mode)
+
+    mode = min(entry.search_modes, key=distance, default="")
+    return replace(query, table=entry.table, search_mode=mode)
 
 
 def closing_filters(query: Query, entry: CatalogEntry | None) -> dict[str, str | None]:
     """Return the filters whose value the catalog does not list for the field, with the listed value that was meant."""
+    if entry is None:
+        return {}
     closing: dict[str, str | None] = {}
-    for name, value in query.filters.items() if entry else ():
-        listed = (
-            {_plain(known): known for known in reversed(entry.fields.get(name, ()))}
-            if entry
-            else {}
-        )
+    for name, value in query.filters.items():
+        listed = _by_plain_name(entry.fields.get(name, ()))
         if listed and str(value) not in listed.values():
-            meant = _plain(str(value))
-            closing[name] = (
-                listed.get(similar(meant, listed) or meant) if isinstance(value, str) else None
-            )
+            closing[name] = _meant_value(value, listed)
     return closing
 
 
+def _meant_value(value: object, listed: Mapping[str, str]) -> str | None:
+    """The listed value that was meant; a number or the like is written in one way only, and means no other."""
+    if not isinstance(value, str):
+        return None
+    return _meant_name(value, listed)
+
+
+def _by_plain_name(names: Sequence[str]) -> dict[str, str]:
+    """Names by what their spellings share; of names that share it the first."""
+    return {_plain(name): name for name in reversed(names)}
+
+
+def _meant_name(name: str, known: Mapping[str, str]) -> str | None:
+    """The known name that was meant, where `known` are names by what their spellings share."""
+    plain = _plain(name)
+    return known.get(similar(plain, known) or plain)
+
+
 def _plain(name: str) -> str:
+    """What the spellings of a name share: other case, separators and number make no other name."""
     return "".join(map(stem, tokens(name)))

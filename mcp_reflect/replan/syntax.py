@@ -32,7 +32,8 @@ _COMMAND: Final = re.compile(r"(?<!\s)\s*(git\s+grep|[ef]?grep|rg|ag|ack)\s+(?=\
 _SCOPE: Final = re.compile(r"(?<!\S)(?:site|file|path|repo|lang|language|ext|filetype):\S+")
 _EXCLUDED: Final = re.compile(r"(?<!\S)(?:NOT\s+|-(?=[\w\"])(?!\d)|!(?=\w))(?:\"[^\"]*\"|\S+)")
 _MARKS: Final = re.compile(
-    r"\b(?:AND|OR|NEAR(?:/\d+)?)\b|(?<![\w/:])[A-Za-z_]\w*(?::(?=[\w\"(])|\s+:\s)|,\s*\d+\)|[()*~^&|]|\+(?=\w)|\s\+\s"
+    r"\b(?:AND|OR|NEAR(?:/\d+)?)\b|(?<![\w/:])[A-Za-z_]\w*(?::(?=[\w\"(])|\s+:\s)|,\s*\d+\)"
+    r"|[()*~^&|]|\+(?=\w)|\s\+\s"
 )
 _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
@@ -41,6 +42,11 @@ _PATTERN_SIGN: Final = re.compile(
 )
 _LOOSE: Final = "[-_. /]*"
 _RARE: Final = 290  # weight of a word that may be looked for alone
+_SHORTEST_TERM: Final = 3  # letters of a term of a pattern that is looked for
+_SHORTEST_CODE: Final = 4  # signs
+_LONGEST_COUNT: Final = 6  # digits of a year or a count
+_TICKET: Final = re.compile(r"([A-Za-z]{0,10})[-_ #]?(\d+)")
+_WORD_OF_VALUE: Final = re.compile(r"\w(?:[^\s%*/+()-]|'')*")
 _TABLE: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
 _DATED: Final = re.compile(
     r"(?<![\w.\"`])[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'",
@@ -58,17 +64,20 @@ def tool_of(query: Query) -> Tool:
     if _COMMAND.match(query.query_text):
         return Tool.COMMAND
     named = tokens(CAMEL.sub(" ", f"{query.search_mode} {query.tool} {query.table}"))
-    found = (tool for word in named for tool, names in _NAMES.items() if word in names)
-    return next(found, Tool.WEB if "site:" in query.query_text else Tool.TEXT)
+    for word in named:
+        for tool, names in _NAMES.items():
+            if word in names:
+                return tool
+    if "site:" in query.query_text:
+        return Tool.WEB
+    return Tool.TEXT
 
 
 def ignoring_case(command: str) -> str:
     """Return a command line of grep or the like with `-i`; other changes are the caller's, who knows the folders."""
-    return (
-        command
-        if re.search(r"\s-[a-zA-Z]*i|--ignore-case", command)
-        else _COMMAND.sub(r"\1 -i ", command, count=1)
-    )
+    if re.search(r"\s-[a-zA-Z]*i|--ignore-case", command):
+        return command
+    return _COMMAND.sub(r"\1 -i ", command, count=1)
 
 
 def scopes(text: str) -> list[str]:
@@ -77,44 +86,67 @@ def scopes(text: str) -> list[str]:
 
 
 def without_operators(text: str) -> str:
-    """Return the words that are asked for, without scopes, marks and what is excluded. Quoted parts stay."""
+    """Return the words that are asked for, without scopes, marks and what is excluded. Quoted parts stay.
+
+    In a text all in capitals, an `AND` may be a word as well: it stays as it is.
+    """
     line = " ".join(text.split())
-    return (
-        line
-        if text.isupper()
-        else " ".join(_MARKS.sub(" ", _EXCLUDED.sub(" ", _SCOPE.sub(" ", line))).split())
-    )
+    if text.isupper():
+        return line
+    for pattern in (_SCOPE, _EXCLUDED, _MARKS):
+        line = pattern.sub(" ", line)
+    return " ".join(line.split())
 
 
 def parts(term: str) -> tuple[str, ...]:
     """Return the words of `calculateShippingCost`, `pay-out` or `CONN_MAX_AGE`, as they are written."""
-    words = _SEPARATORS.sub(" ", term).split()
-    return tuple(
-        part
-        for word in words
-        for part in ((word,) if _ACRONYM.fullmatch(word) else CAMEL.sub(" ", word).split())
-    )
+    words: list[str] = []
+    for word in _SEPARATORS.sub(" ", term).split():
+        if _ACRONYM.fullmatch(word):
+            words.append(word)
+        else:
+            words += CAMEL.sub(" ", word).split()
+    return tuple(words)
 
 
 def is_identifier(term: str) -> bool:
     """Return True for a name of code, a path, a ticket, a version or a long number."""
-    is_code = (
-        len(term) > 3
-        and term[-1].isdigit()
-        and (term.startswith("0") or not term.isdigit() or len(term) > 6)
-    )
-    return " " not in term and (len(parts(term)) > 1 or is_code)
+    if " " in term:
+        return False
+    return len(parts(term)) > 1 or _is_code(term)
+
+
+def _is_code(term: str) -> bool:
+    """True for a name with a number at its end, and for a number that is too long for a year or a count."""
+    if len(term) < _SHORTEST_CODE or not term[-1].isdigit():
+        return False
+    return not term.isdigit() or term.startswith("0") or len(term) > _LONGEST_COUNT
 
 
 def variants(term: str) -> tuple[str, ...]:
     """Return other ways to write an identifier, the likeliest first. Numbers keep their digits."""
+    ticket = _TICKET.fullmatch(term)
+    forms = _forms_of_ticket(ticket) if ticket else _forms_of_name(term)
+    others = (form for form in forms if form and form not in (term, term.lower()))
+    return tuple(dict.fromkeys(others))
+
+
+def _forms_of_ticket(ticket: re.Match[str]) -> list[str]:
+    """A ticket with other signs before its number, and the number alone: `ABC 12`, `ABC-12`, `ABC12`, `12`."""
+    prefix = ticket[1]
+    number = ticket[2].lstrip("0") or "0"
+    if not prefix:
+        return [number]
+    return [f"{prefix} {number}", f"{prefix}-{number}", f"{prefix}{number}", number]
+
+
+def _forms_of_name(term: str) -> list[str]:
+    """A name with other signs between its words; one with hyphens is rarely one of code, and seldom has underscores."""
     words = [word.lower() for word in parts(term)]
-    joined, spaced, snake = (sign.join(words) for sign in ("", " ", "_"))
-    forms = [joined, spaced, snake] if "-" in term else [snake, spaced, " ".join(words[1:])]
-    if ticket := re.fullmatch(r"([A-Za-z]{0,10})[-_ #]?(\d+)", term):
-        prefix, number = ticket[1], ticket[2].lstrip("0") or "0"
-        forms = [prefix + sign + number for sign in (" ", "-", "") if prefix] + [number]
-    return tuple(dict.fromkeys(form for form in forms if form and form not in (term, term.lower())))
+    snake_case = "_".join(words)
+    if "-" in term:
+        return ["".join(words), " ".join(words), snake_case]
+    return [snake_case, " ".join(words), " ".join(words[1:])]
 
 
 def loose_pattern(words: tuple[str, ...]) -> str:
@@ -122,53 +154,86 @@ def loose_pattern(words: tuple[str, ...]) -> str:
 
     Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
     """
-    marked = (re.sub(r"([^\w ])", r"[\1]", word) for word in words)
-    return _LOOSE.join(
-        re.sub("[a-zA-Z]", lambda sign: f"[{sign[0].lower()}{sign[0].upper()}]", word)
-        for word in marked
-    )
+    return _LOOSE.join(_in_any_case(word) for word in words)
+
+
+def _in_any_case(word: str) -> str:
+    """A pattern for a word in capitals or not; other signs than letters and digits stand for themselves."""
+    marked = re.sub(r"([^\w ])", r"[\1]", word)
+    return re.sub("[a-zA-Z]", lambda sign: f"[{sign[0].lower()}{sign[0].upper()}]", marked)
 
 
 def pattern_rewrites(text: str, message: str) -> Iterator[str]:
     """Yield patterns for grep: identifiers as they are and however written, else all words; then a part of them."""
-    # A pattern of an earlier plan begins with a bracket, and is loose already.
-    every = [
-        term
-        for part in _PATTERN_SIGN.split(text)
-        for term in terms(part)
-        if len(term) > 2 and text[0] != "["
-    ]
-    named = sorted(filter(is_identifier, every), key=len, reverse=True)
-    yield from named
-    if not named and "|" not in text:
-        yield ".*".join(loose_pattern((term.removesuffix("s"),)) for term in every)
+    searched = _terms_of_pattern(text)
+    identifiers = sorted(filter(is_identifier, searched), key=len, reverse=True)
+    yield from identifiers
+    if not identifiers and "|" not in text:
+        yield ".*".join(loose_pattern((term.removesuffix("s"),)) for term in searched)
         return
-    for term in named or every:
-        words, asked = parts(term.removesuffix("s")), tokens(message)
-        said = (word for word in words if {word.lower(), f"{word}s".lower()} & {*asked})
-        alone = tuple(word for word in said if weight(word) >= _RARE)[-1:]
-        shorter = [words[1:], alone, words[:-1]] if len(words) > 2 else [alone]
-        yield from map(loose_pattern, [words, *shorter])
+    for term in identifiers or searched:
+        words = parts(term.removesuffix("s"))
+        yield loose_pattern(words)
+        if len(words) > 2:
+            yield loose_pattern(words[1:])
+        yield loose_pattern(_alone(words, message))
+        if len(words) > 2:
+            yield loose_pattern(words[:-1])
+
+
+def _terms_of_pattern(text: str) -> list[str]:
+    """The terms between the signs of a pattern; none of a pattern of an earlier plan, which is loose already."""
+    if text.startswith("["):
+        return []
+    searched: list[str] = []
+    for part in _PATTERN_SIGN.split(text):
+        searched += [term for term in terms(part) if len(term) >= _SHORTEST_TERM]
+    return searched
+
+
+def _alone(words: tuple[str, ...], message: str) -> tuple[str, ...]:
+    """The last of the words that may be looked for alone: the person said it, and it is rare. Empty if there is none."""
+    asked = set(tokens(message))
+    for word in reversed(words):
+        is_asked = word.lower() in asked or f"{word}s".lower() in asked
+        if is_asked and weight(word) >= _RARE:
+            return (word,)
+    return ()
 
 
 def simple_statements(text: str, message: str) -> Iterator[str]:
-    """Yield statements for the dates and what the `message` says of the first text, in any case, and for some rows.
+    """Yield statements for the dates and what the `message` says of the first text, in any case, and for some rows."""
+    table = _TABLE.search(text)
+    if table is None:
+        return
+    for conditions in _simpler_conditions(text, message):
+        if conditions:
+            yield f"SELECT * FROM {table[1]} WHERE {' AND '.join(conditions)}"  # noqa: S608
+    yield f"SELECT * FROM {table[1]} LIMIT 20"  # noqa: S608
+
+
+def _simpler_conditions(text: str, message: str) -> list[list[str]]:
+    """The conditions of each statement: on the words and the dates, then on what the person is surer of.
+
+    Where the message says none of the words, they are a guess of the caller, and the dates come first.
+    """
+    dates = [match[0] for match in _DATED.finditer(text)]
+    condition = _CONDITION.search(text)
+    words = _WORD_OF_VALUE.findall(condition[2]) if condition else []
+    if condition is None or not words:
+        return [dates]
+    asked = set(tokens(message))
+    said = [word for word in words if not asked.isdisjoint(tokens(word))]
+    loose = _like(condition[1], said or words)
+    if dates and not said:
+        return [dates, [loose]]
+    return [[loose, *dates], [loose]]
+
+
+def _like(column: str, words: list[str]) -> str:
+    """A condition that finds the words in their order, in any case.
 
     A letter that is not ASCII is any letter, since LOWER of many databases does not know it; so is an apostrophe.
     """
-    table, condition = _TABLE.search(text), _CONDITION.search(text)
-    words = re.findall(r"\w(?:[^\s%*/+()-]|'')*", condition[2]) if condition else []
-    said = [word for word in words if not set(tokens(message)).isdisjoint(tokens(word))]
-    dates = [match[0] for match in _DATED.finditer(text)]
-    where = [dates]
-    if condition and words:
-        pattern = re.sub(r"[^\x00-\x7f]|''", "_", "%".join(said or words).lower())
-        loose = f"LOWER({condition[1]}) LIKE '%{pattern}%'"
-        where = [[loose, *dates], [loose]] if said or not dates else [dates, [loose]]
-    if table:
-        yield from (
-            f"SELECT * FROM {table[1]} WHERE {' AND '.join(some)}"  # noqa: S608
-            for some in where
-            if some
-        )
-        yield f"SELECT * FROM {table[1]} LIMIT 20"  # noqa: S608
+    pattern = re.sub(r"[^\x00-\x7f]|''", "_", "%".join(words).lower())
+    return f"LOWER({column}) LIKE '%{pattern}%'"

@@ -13,7 +13,7 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
 from mcp_reflect.models.search import CatalogEntry, Proposal, SearchPlan, SearchRequest, SearchState
-from mcp_reflect.replan import attempts, planner
+from mcp_reflect.replan import attempts, planner, proposals
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import (
     DEFAULT_TABLE,
@@ -259,8 +259,8 @@ def _planned(proposal: ModelResult[Proposal], call: _Call) -> SearchPlan:
     """The proposal as rules corrected it, else their own plan."""
     if proposal.value is None:
         return replace(planner.plan(call.request, call.state), note=proposal.note)
-    plan = planner.accept(proposal.value, call.request, call.state)
-    if planner.REPLACED in plan.notes:
+    plan = proposals.accept(proposal.value, call.request, call.state)
+    if proposals.REPLACED in plan.notes:
         return replace(plan, note=f"the plan of {proposal.thinker} was not used: see notes")
     return replace(plan, thinker=proposal.thinker or RULES, note=proposal.note)
 

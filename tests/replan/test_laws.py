@@ -19,9 +19,10 @@ from mcp_reflect.models.search import (
 )
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.catalog import Catalog, breadth
-from mcp_reflect.replan.diagnosis import is_friendly
+from mcp_reflect.replan.messages import is_friendly
 from mcp_reflect.replan.moves import ladder, relaxed
-from mcp_reflect.replan.planner import MOST_QUERIES, accept, plan, relax_only
+from mcp_reflect.replan.planner import MOST_QUERIES, plan, relax_only
+from mcp_reflect.replan.proposals import accept
 
 _TABLES = st.sampled_from(["sessions", "Sessions", "speakers", "tbl_x", "", "日本"])
 _MODES = st.sampled_from(["", "exact", "faceted", "semantic", "master", "regexp"])

@@ -19,8 +19,10 @@ from mcp_reflect.models.search import (
     Strategy,
 )
 from mcp_reflect.replan import attempts
-from mcp_reflect.replan.planner import accept, plan, relax_only
-from mcp_reflect.replan.words import content, tokens, vocabulary
+from mcp_reflect.replan.planner import plan, relax_only
+from mcp_reflect.replan.proposals import accept
+from mcp_reflect.replan.vocabulary import vocabulary
+from mcp_reflect.replan.words import content, tokens
 from mcp_reflect.schemas.search import read_catalog, read_queries
 from tests.replan.samples import empty_state, query, request, texts
 

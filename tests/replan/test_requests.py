@@ -10,7 +10,7 @@ from benchmarks.failed_searches import request_of, searches
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.replan import catalog
-from mcp_reflect.replan.diagnosis import is_friendly, place_in_words
+from mcp_reflect.replan.messages import is_friendly, place_in_words
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.schemas.search import read_catalog, read_proposal, read_queries, read_results
 from tests.replan.samples import FAIR, empty_state, query, request

@@ -18,8 +18,8 @@ from mcp_reflect.replan.syntax import (
     variants,
     without_operators,
 )
+from mcp_reflect.replan.vocabulary import Vocabulary
 from mcp_reflect.replan.words import (
-    Vocabulary,
     content,
     is_name,
     normalized,

@@ -13,7 +13,7 @@ from mcp import Client
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.replan.diagnosis import is_friendly
+from mcp_reflect.replan.messages import is_friendly
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.server.calls import told

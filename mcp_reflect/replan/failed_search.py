@@ -1,0 +1,159 @@
+"""One failed search with all that is known of it."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.models.search import (
+    EmptyCause,
+    OpenMove,
+    Query,
+    SearchPlan,
+    SearchRequest,
+    SearchState,
+    Strategy,
+    Tried,
+)
+from mcp_reflect.replan import attempts, diagnosis, messages
+from mcp_reflect.replan.advice import what_to_write, words_elsewhere
+from mcp_reflect.replan.catalog import Catalog, in_table
+from mcp_reflect.replan.words import stems
+
+MOST_QUERIES: Final = 3
+"""New queries for an empty table: a person waits for them all."""
+
+_ASK: Final = OpenMove(move="ask", write="one question to the person: which part matters most?")
+_FEW_ATTEMPTS: Final = 2  # after so many, nobody can say "in several ways"
+_LISTED_ATTEMPTS: Final = 20
+_LISTED_TABLES: Final = 3
+
+
+class FailedSearch:
+    """What a call says of its search; `earlier` is the state before this call was taken in."""
+
+    def __init__(self, request: SearchRequest, earlier: SearchState) -> None:
+        self.request = request
+        self.state = attempts.observe(earlier, request)
+        self.places = Catalog(request)
+        self.findings = diagnosis.diagnose(request, self.places)
+        self.failed = tuple(
+            query for query in request.queries if attempts.is_empty(request, query.table)
+        )
+        self._earlier = earlier
+
+    @cached_property
+    def is_found(self) -> bool:
+        """True where nothing is empty, or something was found after the search was given up: that is found late."""
+        if self.request.queries and not self.failed:
+            return True
+        pending = self._earlier.pending
+        was_given_up = pending is not None and pending.give_up
+        return was_given_up and any((self.request.results or {}).values())
+
+    @cached_property
+    def is_over(self) -> bool:
+        """True where no retry is left. The first call helps up to the maximum: callers count from 0 or from 1."""
+        is_first = not self._earlier.tried
+        calls = self.state.retry_count if is_first else self.state.retry_count + 1
+        return calls > self.request.max_retries
+
+    @property
+    def is_open(self) -> bool:
+        """True where a plan can help: something is empty, and a retry is left."""
+        return not self.is_over and not self.is_found
+
+    @cached_property
+    def tried(self) -> tuple[Tried, ...]:
+        """What was tried. A search without a mode ran in that of its table."""
+        tried = list(self.state.tried)
+        for query in self.failed:
+            if not query.search_mode:
+                ran = in_table(query, self.places.entry(query.table))
+                tried.append(Tried(query=ran))
+        return tuple(tried)
+
+    def can_run(self, query: Query) -> bool:
+        """Return True if the table and mode exist and the query asks for something."""
+        entry = self.places.entry(query.table)
+        if entry is None:
+            return False
+        has_mode = query.search_mode in (entry.search_modes or ("",))
+        return has_mode and bool(query.query_text.strip() or query.filters)
+
+    def message_for(self, query: Query) -> str:
+        """Return the message without words that only queries of other tables ask for: a plan divided the question."""
+        message = self.request.user_message
+        words_of_others: set[str] = set()
+        for other in self.request.queries:
+            if other.table != query.table:
+                words_of_others |= stems(other.query_text)
+        only_others = words_of_others - stems(query.query_text)
+        if not only_others:
+            return message
+        kept = [word for word in message.split() if only_others.isdisjoint(stems(word))]
+        return " ".join(kept)
+
+    # The answer
+
+    def plan_of(
+        self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = ""
+    ) -> SearchPlan:
+        """Return the plan with these queries; without any, the search is given up, or it found something."""
+        causes = (finding.cause for finding in self.findings if finding.cause)
+        cause = next(causes, EmptyCause.UNKNOWN)
+        if self.is_found:
+            reasoning = "The search returned something; there is nothing to plan."
+            message = messages.FOUND
+        elif new:
+            reasoning = reasoning or diagnosis.explain(self.findings)
+            empty = {query.table for query in self.failed}
+            message = messages.message_of(strategy, new, empty, cause)
+        else:
+            reasoning = self._last_words()
+            has_tried_much = len(self.state.tried) > _FEW_ATTEMPTS
+            message = messages.GAVE_UP if has_tried_much else messages.ASKS
+        return SearchPlan(
+            strategy=strategy,
+            reasoning=reasoning,
+            user_message=message,
+            new_queries=new,
+            kept_queries=tuple(query for query in self.request.queries if query not in self.failed),
+            give_up=not new and not self.is_found,
+            retry_count=self.state.retry_count + 1,
+            cause=cause,
+            open_moves=self._open_moves(new),
+        )
+
+    def _open_moves(self, new: Sequence[Query]) -> tuple[OpenMove, ...]:
+        """What the caller can write itself, beside the new queries; four moves in all are enough."""
+        asks = () if new or self.is_found else (_ASK,)
+        if not self.is_open or len(new) >= MOST_QUERIES * len(self.failed):
+            return asks
+        query = self.failed[0]
+        message = self.request.user_message
+        write = what_to_write(query, message, self.places.words_of(query.table))
+        rewrite = OpenMove(move="rewrite", write=write)
+        listed = words_elsewhere(query, message, self.places)
+        if not listed or len(new) >= MOST_QUERIES - 1:
+            return rewrite, *asks
+        pivot = OpenMove(move="pivot", write=f"the same in another table: {listed}")
+        return rewrite, pivot, _ASK
+
+    def _last_words(self) -> str:
+        """What was tried, and what would show more than words can: the data's tables, its fields, some rows."""
+        why = "no retries are left" if self.is_over else "nothing new is left to try"
+        tried = attempts.describe([entry.query for entry in self.state.tried])
+        listed = "; ".join(tried[:_LISTED_ATTEMPTS])
+        if len(tried) > _LISTED_ATTEMPTS:
+            listed += f"; and {len(tried) - _LISTED_ATTEMPTS} more"
+        return (
+            f"Giving up: {why}. Tried: {listed}. What would settle it: {self._what_settles_it()}."
+        )
+
+    def _what_settles_it(self) -> str:
+        tables = list(dict.fromkeys(query.table for query in self.failed))
+        rows = f"a sample of rows of {', '.join(tables[:_LISTED_TABLES])} without any condition"
+        settles = f"their fields and values; {rows}"
+        if all(map(self.places.is_described, tables)):
+            return settles
+        return f"a list of the tables, sent as the catalog; {settles}"

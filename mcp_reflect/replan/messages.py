@@ -1,0 +1,63 @@
+"""What is said to the person who waits while a search is tried again."""
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from mcp_reflect.models.search import EmptyCause, Query, Strategy
+from mcp_reflect.replan.word_lists import listed_words
+from mcp_reflect.replan.words import tokens
+
+GAVE_UP: Final = (
+    "I looked in several ways and found nothing that fits. "
+    "Could you tell me a bit more about what you need, or shall I look for something close to it?"
+)
+ASKS: Final = "I found nothing that fits. Could you tell me a bit more about what you need?"
+FOUND: Final = "I found something for you; there is no need to look again."
+
+_LONGEST: Final = 300  # characters
+_MOST_SENTENCES: Final = 2
+_LONGEST_PLACE: Final = 3  # words of a table's name that still reads as a place
+
+
+def message_of(
+    strategy: Strategy, new: Collection[Query], empty: Collection[str], cause: EmptyCause
+) -> str:
+    """Return the sentence for the person who waits while these queries run."""
+    elsewhere = next((query.table for query in new if query.table not in empty), None)
+    if strategy is Strategy.PIVOT and elsewhere is not None:
+        return f"Nothing came up there, so let me look {place_in_words(elsewhere)} instead."
+    if strategy is not Strategy.REWRITE:
+        return "Let me broaden my search a little and look again."
+    if cause is EmptyCause.UNKNOWN_WORDS:
+        return "Nothing came up for that wording, so let me try the words that are more usual here."
+    return "Nothing matched exactly, so let me look for it in broader words."
+
+
+def is_friendly(message: str, asked: str = "") -> bool:
+    """Return whether a text is one or two sentences, at most 300 characters, without names, markup and jargon.
+
+    Words that the person used in `asked` are allowed: whoever asked for a dark mode may read "mode".
+    """
+    text = message.strip()
+    if not 0 < len(text) <= _LONGEST:
+        return False
+    if "_" in text or "{" in text:
+        return False
+    sentences = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
+    if len(sentences) > _MOST_SENTENCES:
+        return False
+    return listed_words("technical").isdisjoint(set(tokens(text)) - set(tokens(asked)))
+
+
+def place_in_words(table: str) -> str:
+    """Return a table's name as a place in a sentence; `in another place` for names that no person would use."""
+    words = tokens(table.replace("_", " "))
+    is_short = 0 < len(words) <= _LONGEST_PLACE
+    is_spelled_out = all(word.isalpha() and len(word) > 2 for word in words)
+    if not is_short or not is_spelled_out or not listed_words("technical").isdisjoint(words):
+        return "in another place"
+    name = " ".join(words)
+    if name.endswith("s"):
+        return f"among the {name}"
+    return f"in the {name} section"
