@@ -1,11 +1,16 @@
 """Put a finding together from two calls, and tell it in a line."""
 
+from typing import Final
+
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, SessionCall
 from mcp_reflect.sessions.text import clip
 from mcp_reflect.sessions.tools import call_line
 from mcp_reflect.text.signature import fingerprint
 
-_MOST_THING = 300
+# Characters of a key, and of what a line shows.
+_MOST_THING: Final = 300
+_MOST_SHOWN: Final = 300
+_MOST_REFUSED: Final = 200
 
 
 def finding_of(
@@ -13,10 +18,11 @@ def finding_of(
 ) -> Finding:
     """Return the finding; `line` is the most telling one of the failure, by default that of the failed call."""
     line = line or failed.line
+    thing = f"{act}: {fingerprint(line)}"
     return Finding(
         kind=kind,
         act=act,
-        thing=f"{act}: {fingerprint(line)}"[:_MOST_THING],
+        thing=thing[:_MOST_THING],
         line=line,
         exit_code=failed.exit_code,
         failed=found_call(failed),
@@ -36,15 +42,26 @@ def is_said(finding: Finding) -> bool:
 
 def facts_of(finding: Finding) -> str:
     """Return a finding in a line: the person's words, or the calls and the line of the failure."""
-    failed = finding.failed and call_line(finding.failed.tool, finding.failed.arguments)
-    worked = finding.worked and call_line(finding.worked.tool, finding.worked.arguments)
     if is_said(finding):
-        refused = f" (about `{clip(failed, 200)}`)" if failed else ""
-        return f'the person said "{clip(finding.line, 300)}"{refused}'
-    between = (
-        f"; then `{clip(call_line(finding.deciding.tool, finding.deciding.arguments), 300)}`"
-        if finding.deciding
-        else ""
-    )
-    later = f"{between}; later `{clip(worked, 300)}` worked" if worked else ""
-    return f"`{clip(failed or finding.act, 300)}` failed: {clip(finding.line, 300)}{later}"
+        return _words_of_person(finding)
+    failed = _line_of(finding.failed) or finding.act
+    text = f"`{clip(failed, _MOST_SHOWN)}` failed: {clip(finding.line, _MOST_SHOWN)}"
+    worked = _line_of(finding.worked)
+    if not worked:
+        return text
+    if finding.deciding:
+        text += f"; then `{clip(_line_of(finding.deciding), _MOST_SHOWN)}`"
+    return f"{text}; later `{clip(worked, _MOST_SHOWN)}` worked"
+
+
+def _words_of_person(finding: Finding) -> str:
+    """Return what a person said, with the call that they refused with these words, if they did."""
+    text = f'the person said "{clip(finding.line, _MOST_SHOWN)}"'
+    refused = _line_of(finding.failed)
+    if refused:
+        text += f" (about `{clip(refused, _MOST_REFUSED)}`)"
+    return text
+
+
+def _line_of(call: FoundCall | None) -> str:
+    return call_line(call.tool, call.arguments) if call else ""

@@ -62,17 +62,22 @@ class RecordReader(Protocol):
 
 def as_record(value: object) -> Record:
     """The value where it is an object, else an empty one."""
-    return cast("Record", value) if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return cast("Record", value)
 
 
 def as_list(value: object) -> Sequence[Any]:
     """The value where it is a list, else an empty one."""
-    return cast("Sequence[Any]", value) if isinstance(value, list) else ()
+    if not isinstance(value, list):
+        return ()
+    return cast("Sequence[Any]", value)
 
 
 def as_records(value: object) -> list[Record]:
     """The objects in a list, empty ones left out."""
-    return [record for item in as_list(value) if (record := as_record(item))]
+    records = map(as_record, as_list(value))
+    return [record for record in records if record]
 
 
 def as_text(value: object) -> str:
@@ -88,7 +93,9 @@ def text_of(content: object) -> str:
         return "\n".join(filter(None, (text_of(part) for part in cast("list[object]", content))))
     values = as_record(content)
     inner = values.get("text", values.get("content"))
-    return text_of(inner) if inner is not None else ""
+    if inner is None:
+        return ""
+    return text_of(inner)
 
 
 def parsed(text: bytes | str) -> Record:
@@ -96,6 +103,8 @@ def parsed(text: bytes | str) -> Record:
     try:
         return as_record(json.loads(text))
     except UnicodeDecodeError:
-        return parsed(text.decode("utf-8", "replace")) if isinstance(text, bytes) else {}
+        if isinstance(text, str):
+            return {}
+        return parsed(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}

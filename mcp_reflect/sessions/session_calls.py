@@ -1,6 +1,7 @@
 """A call as a session keeps it: what it was, its most telling line, and whether it failed or said no."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from mcp_reflect.guards.shell_tools import is_shell
@@ -10,7 +11,7 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.acts import asks_for_help, program_of
 from mcp_reflect.sessions.calls import Call, headline
 from mcp_reflect.sessions.text import pattern_table, word_set
-from mcp_reflect.sessions.tools import Kind, kind_of, parts_of
+from mcp_reflect.sessions.tools import Kind, kind_of, named_arguments, parts_of
 from mcp_reflect.shell import READING_PROGRAMS
 
 MOST_TEXT: Final = 600  # characters of a text among the arguments of a call
@@ -19,6 +20,7 @@ MOST_DEPTH: Final = 6  # levels of nested arguments
 MOST_ITEMS: Final = 20  # fields or entries of arguments
 SHORT: Final = 300  # characters of an answer that can say as a whole that there is nothing
 BRIEF: Final = 80  # characters of the line that says so
+ENDING: Final = 2_000  # characters in which the last lines are looked for
 OPENING: Final = 3_000  # characters in which a host says that a call was refused
 
 _REFUSED: Final = lazy_compile(
@@ -43,9 +45,12 @@ _PROBES: Final = word_set(
 def session_call(number: int, call: Call) -> SessionCall:
     """Return the call as a session keeps it; the line of one that the user refused with a reason is that reason."""
     fault = call.fault
-    text = fault.text if fault else call.answer
-    preference = preference_in(text) if fault else ""
-    line = preference or (_telling_line(call, text) if fault else _last_line(text))
+    if fault is None:
+        text = call.answer
+        line = _last_line(text)
+    else:
+        text = fault.text
+        line = preference_in(text) or _telling_line(call, text)
     return SessionCall(
         number=number,
         tool=call.tool,
@@ -60,9 +65,11 @@ def session_call(number: int, call: Call) -> SessionCall:
 
 def _telling_line(call: Call, text: str) -> str:
     """The line that names the error; of a script's output without one, the last that says more than "not done"."""
-    last_counts = -1 if is_shell(call.tool) else 0
-    line = headline(text, last_counts)
-    return (_refusing_line(text) or line) if is_bare_no(line) else line
+    line_without_error = -1 if is_shell(call.tool) else 0
+    line = headline(text, line_without_error)
+    if not is_bare_no(line):
+        return line
+    return _refusing_line(text) or line
 
 
 def is_bare_no(line: str) -> bool:
@@ -72,14 +79,21 @@ def is_bare_no(line: str) -> bool:
 
 def _refusing_line(text: str) -> str:
     """Return the last line that says what was refused or is wrong, empty where each only says no."""
-    lines = [line.strip() for line in text[-2_000:].split("\n")]
-    refusing = [line for line in lines if _WORDS["refusing"].search(line) and not is_bare_no(line)]
-    return refusing[-1] if refusing else ""
+    for line in _lines_from_last(text):
+        if _WORDS["refusing"].search(line) and not is_bare_no(line):
+            return line
+    return ""
 
 
 def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text[-2_000:].split("\n") if line.strip()]
-    return lines[-1] if lines else ""
+    """Return the last line that is not blank, empty where there is none."""
+    return next((line for line in _lines_from_last(text) if line), "")
+
+
+def _lines_from_last(text: str) -> Iterator[str]:
+    """Yield the lines at the end of a text, the last one first."""
+    for line in reversed(text[-ENDING:].split("\n")):
+        yield line.strip()
 
 
 def _says_no(text: str, line: str) -> bool:
@@ -100,7 +114,7 @@ def _is_expected(call: Call, text: str) -> bool:
 
 
 def _runs_in_background(call: Call, text: str) -> bool:
-    values = call.arguments if isinstance(call.arguments, dict) else {}
+    values = named_arguments(call.arguments)
     is_asked = any(values.get(name) is True for name in _IN_BACKGROUND)
     return is_asked or bool(_BACKGROUND.search(text[:OPENING]))
 
@@ -133,20 +147,26 @@ def refusal_in(text: str) -> str | None:
     if not _REFUSED.search(text[:OPENING]):
         return None
     reason = _REASON.search(text[:OPENING])
-    return reason[1].strip().rstrip(".") if reason else ""
+    if reason is None:
+        return ""
+    return reason[1].strip().rstrip(".")
 
 
 def preference_in(text: str) -> str:
     """The reason for which the user refused a call, where it says what to do; else empty."""
-    reason = refusal_in(text) or ""
-    return reason if reason and _WORDS["wish"].search(reason) else ""
+    reason = refusal_in(text)
+    if reason and _WORDS["wish"].search(reason):
+        return reason
+    return ""
 
 
 def shortened(value: Json, depth: int = 0) -> Json:
     """Arguments with long texts cut in their middle, and without what is nested deep."""
     if isinstance(value, str):
+        if len(value) <= MOST_TEXT:
+            return value
         half = MOST_TEXT // 2
-        return value if len(value) <= MOST_TEXT else f"{value[:half]} ... {value[-half:]}"
+        return f"{value[:half]} ... {value[-half:]}"
     if isinstance(value, dict | list) and depth > MOST_DEPTH:
         return None
     if isinstance(value, dict):

@@ -55,25 +55,30 @@ NAMED_EVENTS = 6  # event ids named in a sentence; the rest is counted
 
 def ends(text: str, limit: int) -> str:
     """The text, or half of `limit` characters from each of its ends."""
-    return text if len(text) <= limit else f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
 
 
 def clip(text: str, limit: int = QUOTE_LIMIT) -> str:
     """The text on one line, cut in its middle so that both ends can be read."""
-    line = " ".join(
-        (text if len(text) <= 8 * limit else f"{text[: 4 * limit]} {text[-4 * limit :]}").split()
-    )
+    if len(text) > 8 * limit:  # spared the work of splitting what is cut anyway
+        text = f"{text[: 4 * limit]} {text[-4 * limit :]}"
+    line = " ".join(text.split())
     if len(line) <= limit:
         return line
     head = limit * 2 // 3
-    return f"{line[:head].rstrip()} ... {line[-(limit - head - 5) :].lstrip()}"
+    tail = limit - head - len(" ... ")
+    return f"{line[:head].rstrip()} ... {line[-tail:].lstrip()}"
 
 
 def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
     """A value as it can stand in a sentence: text in quotation marks, anything else as JSON."""
     if isinstance(value, str):
         text = clip(value, limit)
-        return f"'{text}'" if '"' in text and "'" not in text else f'"{text}"'
+        if '"' in text and "'" not in text:
+            return f"'{text}'"
+        return f'"{text}"'
     return clip(_json(value) or "(deeply nested)", limit)
 
 
@@ -83,20 +88,30 @@ def sentence(text: str, limit: int) -> str:
     if len(line) <= limit:
         return line
     stops = [match.start() for match in _SENTENCE_END.finditer(line[:limit])]
-    return line[: stops[-1]] if stops else line[:limit].rsplit(" ", 1)[0]
+    if stops:
+        return line[: stops[-1]]
+    return _whole_words(line, limit)
 
 
 def brief(text: str, limit: int) -> str:
     """The text on one line, without its last words where it is too long."""
     line = " ".join(text.split())
-    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0]
+    if len(line) <= limit:
+        return line
+    return _whole_words(line, limit)
+
+
+def _whole_words(line: str, limit: int) -> str:
+    """The beginning of a line, without the word that the limit cuts."""
+    return line[:limit].rsplit(" ", 1)[0]
 
 
 def fitting(sentences: Iterable[str], limit: int) -> str:
     """The sentences in order, without those that would make the text longer than `limit` characters."""
     text = ""
     for item in sentences:
-        text = f"{text} {item}".strip() if len(text) + len(item) < limit else text
+        if len(text) + len(item) < limit:
+            text = f"{text} {item}".strip()
     return text
 
 
@@ -114,7 +129,9 @@ def names(event_ids: Sequence[str]) -> str:
     """`e4, e6, e8`, or the first few and how many more."""
     shown = ", ".join(event_ids[:NAMED_EVENTS])
     rest = len(event_ids) - NAMED_EVENTS
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    if rest <= 0:
+        return shown
+    return f"{shown} and {rest} more"
 
 
 def times(count: int) -> str:
@@ -126,9 +143,14 @@ def times(count: int) -> str:
 def call_text(tool: str, arguments: Json, limit: int = QUOTE_LIMIT) -> str:
     """A call as a person would write it: `search "Nick Park"`, `get_user {"id": 5}`."""
     shown: Json = arguments
-    if isinstance(arguments, dict):  # the single value of one argument, else all of them
-        shown = next(iter(arguments.values())) if len(arguments) == 1 else arguments or None
-    return tool if shown is None else f"{tool} {quote(shown, limit)}"
+    if isinstance(arguments, dict):
+        if not arguments:
+            return tool
+        if len(arguments) == 1:
+            [shown] = arguments.values()
+    if shown is None:
+        return tool
+    return f"{tool} {quote(shown, limit)}"
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:
@@ -154,12 +176,11 @@ def trace_text(trace: Trace, limit_chars: int) -> str:
     Where the whole is too long, an event longer than a quarter of the limit loses the middle of its text, and so does
     the whole: how a run began and how it ended say most about it.
     """
-    limit, cut = max(limit_chars, LEAST), trace.cut
-    before = (
-        f"[{cut['events']} events and {cut['characters']} characters were cut earlier]\n"
-        if cut
-        else ""
-    )
+    limit = max(limit_chars, LEAST)
+    before = ""
+    if trace.cut:
+        events_cut, characters_cut = trace.cut["events"], trace.cut["characters"]
+        before = f"[{events_cut} events and {characters_cut} characters were cut earlier]\n"
     events = [_event_text(event) for event in trace.events]
     if sum(map(len, events)) + len(events) > limit - len(before):
         events = [shortened(text, limit // 4) for text in events]
@@ -168,32 +189,36 @@ def trace_text(trace: Trace, limit_chars: int) -> str:
 
 def error_text(error: RunError, limit_chars: int) -> str:
     """The error of a run with its category and context."""
-    context = "" if error.context is None else f"context: {_json(error.context)}"
+    lines: list[str] = []
     named = error.category.value if error.category else error.word
-    category = f"category: {named}" if named else ""
-    return shortened("\n".join(filter(None, (category, error.message, context))), limit_chars)
+    if named:
+        lines.append(f"category: {named}")
+    if error.message:
+        lines.append(error.message)
+    if error.context is not None:
+        lines.append(f"context: {_json(error.context)}")
+    return shortened("\n".join(lines), limit_chars)
 
 
 def _event_text(event: Event) -> str:
     """`[e3] 12:04:31 tool_call search {"q": "x"} (exit_code: 1): content | error: what failed`."""
-    arguments = (
-        None
-        if event.arguments is None
-        else _json(event.arguments) or "(arguments nested too deep to show)"
-    )
-    metadata = ", ".join(f"{name}: {_json(value)}" for name, value in event.metadata.items())
-    time = None if event.timestamp is None else str(event.timestamp)
-    named = (
-        f"[{event.id}]",
-        time,
-        event.type.value,
-        event.tool,
-        arguments,
-        metadata and f"({metadata})",
-    )
-    text = " ".join(filter(None, named))
-    text += f": {event.content}" if event.content else ""
-    return f"{text} | error: {event.error}" if event.error else text
+    words = [f"[{event.id}]"]
+    if event.timestamp is not None:
+        words.append(str(event.timestamp))
+    words.append(event.type.value)
+    if event.tool:
+        words.append(event.tool)
+    if event.arguments is not None:
+        words.append(_json(event.arguments) or "(arguments nested too deep to show)")
+    if event.metadata:
+        values = ", ".join(f"{name}: {_json(value)}" for name, value in event.metadata.items())
+        words.append(f"({values})")
+    text = " ".join(filter(None, words))
+    if event.content:
+        text += f": {event.content}"
+    if event.error:
+        text += f" | error: {event.error}"
+    return text
 
 
 def shortened(text: str, limit: int) -> str:
@@ -202,7 +227,9 @@ def shortened(text: str, limit: int) -> str:
         return text
     kept = max(limit - 40, 0)
     head = kept * 2 // 3
-    return f"{text[:head]} [… {len(text) - kept:,} characters cut …] {text[len(text) - (kept - head) :]}"
+    tail_start = len(text) - (kept - head)
+    note = f"[… {len(text) - kept:,} characters cut …]"
+    return f"{text[:head]} {note} {text[tail_start:]}"
 
 
 def _json(value: Json) -> str | None:

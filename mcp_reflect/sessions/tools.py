@@ -5,6 +5,7 @@ text in a file that was read is its content.
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Final
@@ -40,18 +41,18 @@ _OWN: Final = word_set(
 )
 _READING_GIT: Final = word_set("log show diff blame status grep branch reflog")
 _FILES: Final = (
-    *(
-        "file_path",
-        "filepath",
-        "filePath",
-        "path",
-        "filename",
-        "file",
-        "absolute_path",
-        "notebook_path",
-    ),
-    *("target_file", "uri"),
+    "file_path",
+    "filepath",
+    "filePath",
+    "path",
+    "filename",
+    "file",
+    "absolute_path",
+    "notebook_path",
+    "target_file",
+    "uri",
 )
+_MOST_PATCH: Final = 4_000  # characters of a patch in which its first file is looked for
 _PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
 
 _RUN_LABELS: Final = word_set("""
@@ -83,15 +84,22 @@ def kind_of(tool: str, arguments: Json) -> Kind:
     """How the answer of this call is to be read; a shell that prints a file reads."""
     words = tool_words(tool)
     if words & _RUNS and not words & {"search", "find"}:
-        part = doing_in(command_of(arguments) or "")
-        reads = part and (
-            part.program in READING_PROGRAMS
-            or (part.program == "git" and part.subcommand in _READING_GIT)
-        )
-        return Kind.READ if reads else Kind.RUN
+        return Kind.READ if _only_reads(command_of(arguments) or "") else Kind.RUN
     if words & _SEARCHES and "replace" not in words:
         return Kind.SEARCH
-    return Kind.READ if words & _READS else Kind.OTHER
+    if words & _READS:
+        return Kind.READ
+    return Kind.OTHER
+
+
+def _only_reads(command: str) -> bool:
+    """True for a command that prints a file or the history of one."""
+    part = doing_in(command)
+    if part is None:
+        return False
+    if part.program == "git":
+        return part.subcommand in _READING_GIT
+    return part.program in READING_PROGRAMS
 
 
 def is_own_tool(tool: str, arguments: Json) -> bool:
@@ -116,22 +124,19 @@ def is_own_refusal(answer: str) -> bool:
 LESSON_ID: Final = lazy_compile(r"\bles_\w{10,40}")
 """The id of a lesson in an answer of this server."""
 
+_TELLING_TOOLS: Final = ("store_lesson", "reflect")
 _LESSON_FIELDS: Final = ("mistake", "correction", "lesson", "symptoms", "strategy", "reflection")
 
 
 def told_in(tool: str, arguments: Json) -> str:
     """The text of the lesson that a call of this server brings: `store_lesson`, or `reflect` with an analysis."""
-    if tool.replace(".", "__").rsplit("__", 1)[-1] not in (
-        "store_lesson",
-        "reflect",
-    ) or not isinstance(arguments, dict):
+    name = tool.replace(".", "__").rsplit("__", 1)[-1]
+    if name not in _TELLING_TOOLS or not isinstance(arguments, dict):
         return ""
     sent = arguments.get("analysis", arguments)
-    return (
-        " ".join(str(sent[name]) for name in _LESSON_FIELDS if sent.get(name))
-        if isinstance(sent, dict)
-        else str(sent)
-    )
+    if not isinstance(sent, dict):
+        return str(sent)
+    return " ".join(str(sent[field]) for field in _LESSON_FIELDS if sent.get(field))
 
 
 def without_labels(tool: str, arguments: Json) -> Json:
@@ -145,10 +150,25 @@ def without_labels(tool: str, arguments: Json) -> Json:
 
 def file_of(arguments: Json) -> str | None:
     """The file that a call reads or edits; of a patch, the first that it changes."""
-    values = arguments if isinstance(arguments, dict) else {}
-    named = next((value for key in _FILES if isinstance(value := values.get(key), str)), None)
-    patched = _PATCHED.search((command_of(arguments) or "")[:4_000])
-    return named.strip() if named is not None else patched[1].strip() if patched else None
+    named = first_text(named_arguments(arguments), _FILES)
+    if named is not None:
+        return named.strip()
+    patched = _PATCHED.search((command_of(arguments) or "")[:_MOST_PATCH])
+    return patched[1].strip() if patched else None
+
+
+def named_arguments(arguments: Json) -> dict[str, Json]:
+    """The arguments by their names; empty where a call has none, or a text for them."""
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def first_text(values: Mapping[str, Json], names: Iterable[str]) -> str | None:
+    """The first of these values that is a text, be it empty; None where none is."""
+    for name in names:
+        value = values.get(name)
+        if isinstance(value, str):
+            return value
+    return None
 
 
 def is_code_search(tool: str, arguments: Json) -> bool:
@@ -175,8 +195,9 @@ def command_of(arguments: Json) -> str | None:
     """The shell command, code or script among the arguments."""
     if isinstance(arguments, str):
         return arguments
-    values = arguments if isinstance(arguments, dict) else {}
-    for value in (values.get(key) for key in ("command", "cmd", "code", "script", "input")):
+    values = named_arguments(arguments)
+    for name in ("command", "cmd", "code", "script", "input"):
+        value = values.get(name)
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
@@ -196,17 +217,30 @@ def parts_of(tool: str, arguments: Json, *, syntax: bool = False) -> tuple[Part,
     `syntax`: with the words that run nothing, such as `for`.
     """
     command = command_of(arguments)
-    if not command or not (
-        is_shell(tool) or (command.startswith(f"{tool} ") and "\n" not in command)
-    ):
+    if not command or not (is_shell(tool) or _is_tool_of_program(tool, command)):
         return ()
-    values = arguments if isinstance(arguments, dict) else {}
-    folder = next(
-        (value for key in _FOLDERS if isinstance(value := values.get(key), str) and value), None
-    )
-    read = _windows_parts if _is_windows_shell(tool) else _running
-    parts = parts_in(command) if syntax else read(command)
-    return (Part((), "cd", "", ("cd", folder)), *parts) if folder and parts else parts
+    if syntax:
+        parts = parts_in(command)
+    elif _is_windows_shell(tool):
+        parts = _windows_parts(command)
+    else:
+        parts = _running(command)
+    folder = _folder_of(arguments)
+    if not folder or not parts:
+        return parts
+    return (Part((), "cd", "", ("cd", folder)), *parts)
+
+
+def _is_tool_of_program(tool: str, command: str) -> bool:
+    """True for a tool that is named by the program whose command it takes: `git` with `git status`."""
+    return command.startswith(f"{tool} ") and "\n" not in command
+
+
+def _folder_of(arguments: Json) -> str:
+    """The folder in which a command runs by its arguments, empty where none names it."""
+    values = named_arguments(arguments)
+    folders = (values.get(name) for name in _FOLDERS)
+    return next((folder for folder in folders if isinstance(folder, str) and folder), "")
 
 
 def _is_windows_shell(tool: str) -> bool:
@@ -234,19 +268,31 @@ _SUBJECTS: Final = ("query", "q", "pattern", "search", "url", "selector")
 
 def in_words(tool: str, arguments: Json) -> str:
     """The call with its command, file or short value; without it where that is long: `Edit of app.py`, `git push`."""
-    code = isinstance(arguments, dict) and not {"code", "script"}.isdisjoint(arguments)
-    if is_shell(tool) and not code and (command := command_of(arguments)):
-        line = without_paths(command.strip())
-        short = len(line) <= _TOLD and "\n" not in line
-        part = doing_in(command)
-        return f"`{line if short else part.head if part else tool}`"
-    subject, file = subject_of(arguments), file_of(arguments)
+    holds_code = not {"code", "script"}.isdisjoint(named_arguments(arguments))
+    command = command_of(arguments)
+    if is_shell(tool) and not holds_code and command:
+        return f"`{_short_command(tool, command)}`"
+    subject = subject_of(arguments)
+    file = file_of(arguments)
     if file is not None and not isinstance(subject, str):
-        return f"{tool} of {file.replace(chr(92), '/').rsplit('/', 1)[-1]}"
+        name = file.replace("\\", "/").rsplit("/", 1)[-1]
+        return f"{tool} of {name}"
+    without_values = tool or _unnamed(arguments)
     if kind_of(tool, arguments) is Kind.OTHER or isinstance(subject, dict):
-        return tool or _unnamed(arguments)  # its arguments are values of its task
-    shown = "" if subject is None else without_paths(quote(subject, 2 * _TOLD))
-    return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else tool or _unnamed(arguments)
+        return without_values  # its arguments are values of its task
+    if subject is None:
+        return without_values
+    shown = without_paths(quote(subject, 2 * _TOLD))
+    return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else without_values
+
+
+def _short_command(tool: str, command: str) -> str:
+    """A command on one line; of a longer one its program and subcommand, else the tool."""
+    line = without_paths(command.strip())
+    if len(line) <= _TOLD and "\n" not in line:
+        return line
+    part = doing_in(command)
+    return part.head if part else tool
 
 
 def call_line(tool: str, arguments: Json) -> str:
@@ -254,20 +300,27 @@ def call_line(tool: str, arguments: Json) -> str:
     command = command_of(arguments)
     if command and is_shell(tool):
         return command
-    return (
-        tool if arguments in (None, {}) else f"{tool} {json.dumps(arguments, ensure_ascii=False)}"
-    )
+    if arguments is None or arguments == {}:
+        return tool
+    return f"{tool} {json.dumps(arguments, ensure_ascii=False)}"
 
 
 def _unnamed(arguments: Json) -> str:
-    return quote(arguments, 2 * _TOLD) if isinstance(arguments, str) else "An event"
+    if isinstance(arguments, str):
+        return quote(arguments, 2 * _TOLD)
+    return "An event"
 
 
 def subject_of(arguments: Json) -> Json:
     """The value that a call is about: its query, pattern or address, else its only value, else all; None for none."""
-    values = arguments if isinstance(arguments, dict) else {}
-    named = next((values[name] for name in _SUBJECTS if isinstance(values.get(name), str)), None)
-    return named or (next(iter(values.values())) if len(values) == 1 else arguments) or None
+    values = named_arguments(arguments)
+    named = first_text(values, _SUBJECTS)
+    if named:
+        return named
+    if len(values) == 1:
+        [only] = values.values()
+        return only or None
+    return arguments or None
 
 
 # Answers that say that a search found nothing.
@@ -275,6 +328,7 @@ def subject_of(arguments: Json) -> Json:
 SHORT: Final = (
     600  # characters: a longer answer of a search holds something, whatever its first words are
 )
+_MOST_JSON: Final = 20_000  # characters of an answer that is read as JSON
 
 _SAYS_NOTHING = pattern(r"""
     (?i)^[\s"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:could(?:n't| not) find\b
@@ -304,8 +358,10 @@ def found_nothing(answer: str) -> bool:
     if text.lower() in _EMPTY:
         return True
     # What begins with a bracket may be text: `[SAS] was not found`.
-    if text[:1] in "{[" and len(text) <= 20_000 and (value := json_of(text)) is not None:
-        return _holds_nothing(value)
+    if text[:1] in "{[" and len(text) <= _MOST_JSON:
+        value = json_of(text)
+        if value is not None:
+            return _holds_nothing(value)
     # An answer "Could not find ..." may go on with pages of suggestions.
     return bool(_SAYS_NOTHING.match(text)) and (
         len(text) <= SHORT or text.lower().startswith("could not find")
@@ -320,8 +376,6 @@ def _holds_nothing(value: Json) -> bool:
         return value in (None, {})
     lists = [value[key] for key in _LISTS if isinstance(value.get(key), list)]
     counts = [value[key] for key in _COUNTS if key in value]
-    return (
-        not any(lists)
-        if lists
-        else bool(counts) and all(type(count) is int and count == 0 for count in counts)
-    )
+    if lists:
+        return not any(lists)
+    return bool(counts) and all(type(count) is int and count == 0 for count in counts)
