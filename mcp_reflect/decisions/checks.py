@@ -1,6 +1,7 @@
 """The checks of a decision and of how it was carried out, in their order, up to the first that fails."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import Json
@@ -9,6 +10,7 @@ from mcp_reflect.models.reflection import ACTIONS, Checked, Decision, Validation
 LONGEST: Final = 200
 """Characters of an action or a component."""
 _SHOWN: Final = 80  # characters of a sent value in a fault
+_LONGEST_ERROR: Final = 300  # characters
 
 
 def validate(
@@ -18,57 +20,113 @@ def validate(
     state: Mapping[str, Json] | None = None,
 ) -> Validation:
     """Run the checks in their order, up to the first that fails. The errors of a `state` of a graph count."""
-    made, done = record_of(decision), record_of(execution)
-    objects = {
-        "decision": decision,
-        "execution": execution,
-        "execution.metrics": done.get("metrics"),
+    sent = _Sent(decision, execution, allowed, state or {})
+    passed: list[Checked] = []
+    for name, fault_of in _CHECKS.items():
+        fault = fault_of(sent)
+        if fault is not None:
+            failed = Checked(check=name, passed=False, detail=fault)
+            return Validation(valid=False, failed_check=name, checks=(*passed, failed))
+        passed.append(Checked(check=name, passed=True, detail=None))
+    return Validation(valid=True, checks=tuple(passed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What was sent of a decision, as it came."""
+
+    decision: Json
+    execution: Json
+    allowed: Sequence[str]
+    state: Mapping[str, Json]
+
+    @property
+    def action(self) -> str:
+        return one_line(record_of(self.decision).get("action")).lower()
+
+    @property
+    def component(self) -> str:
+        return one_line(record_of(self.decision).get("component"))
+
+    @property
+    def used_component(self) -> str:
+        """What was executed; an execution need not name it."""
+        return one_line(record_of(self.execution).get("component") or self.component)
+
+
+def _absence(sent: _Sent) -> str | None:
+    if sent.decision is not None:
+        return None
+    if sent.execution is None:
+        return "There is no decision."
+    return "There is an execution and no decision."
+
+
+def _reported_error(sent: _Sent) -> str | None:
+    """An error that a part names: what was decided or done after it cannot be relied on."""
+    parts = {
+        "state": sent.state,
+        "decision": record_of(sent.decision),
+        "execution": record_of(sent.execution),
     }
-    errors = {name: value.get("error") or value.get("error_message") for name, value in
-              (("state", state or {}), ("decision", made), ("execution", done))}  # fmt: skip
-    action, component = one_line(made.get("action")).lower(), one_line(made.get("component"))
-    used = one_line(done.get("component") or component)  # an execution need not name it
-    absent = (
-        "There is no decision." if execution is None else "There is an execution and no decision."
-    )
-    allows = action in [name.strip().lower() for name in allowed]
-    faults: dict[str, list[str | None]] = {
-        "presence": [absent if decision is None else None],
-        "state_errors": [
-            f"{name}.error says: {str(error)[:300]}" for name, error in errors.items() if error
-        ],
-        "structure": [
-            f"{name} is {_kind(value)}, not an object."
-            for name, value in objects.items()
-            if not isinstance(value, dict) and (value is not None or name == "decision")
-        ],
-        "required_fields": [
-            _text_fault(f"decision.{name}", made.get(name)) for name in ("action", "component")
-        ],
-        "allowed_action": [
-            None
-            if allows
-            else f"'{action[:_SHOWN]}' is not allowed; allowed are {', '.join(allowed)}."
-        ],
-        "same_component": [
-            f"The decision is about '{component[:_SHOWN]}', and '{used[:_SHOWN]}' was executed."
-            if used != component
-            else None
-        ],
+    for name, part in parts.items():
+        error = part.get("error") or part.get("error_message")
+        if error:
+            return f"{name}.error says: {str(error)[:_LONGEST_ERROR]}"
+    return None
+
+
+def _wrong_kind(sent: _Sent) -> str | None:
+    """A part that is no object; only a decision has to be there."""
+    if not isinstance(sent.decision, dict):
+        return f"decision is {_kind(sent.decision)}, not an object."
+    optional = {
+        "execution": sent.execution,
+        "execution.metrics": record_of(sent.execution).get("metrics"),
     }
-    checks: list[Checked] = []
-    for check, details in faults.items():
-        detail = next(filter(None, details), None)
-        checks.append(Checked(check=check, passed=detail is None, detail=detail))
-        if detail is not None:
-            return Validation(valid=False, failed_check=check, checks=tuple(checks))
-    return Validation(valid=True, checks=tuple(checks))
+    for name, value in optional.items():
+        if value is not None and not isinstance(value, dict):
+            return f"{name} is {_kind(value)}, not an object."
+    return None
+
+
+def _missing_text(sent: _Sent) -> str | None:
+    record = record_of(sent.decision)
+    action_fault = _text_fault("decision.action", record.get("action"))
+    return action_fault or _text_fault("decision.component", record.get("component"))
+
+
+def _other_action(sent: _Sent) -> str | None:
+    if sent.action in [name.strip().lower() for name in sent.allowed]:
+        return None
+    return f"'{sent.action[:_SHOWN]}' is not allowed; allowed are {', '.join(sent.allowed)}."
+
+
+def _other_component(sent: _Sent) -> str | None:
+    decided = sent.component
+    used = sent.used_component
+    if used == decided:
+        return None
+    return f"The decision is about '{decided[:_SHOWN]}', and '{used[:_SHOWN]}' was executed."
+
+
+# Each check in its order, and what finds its fault: a later one relies on those before it.
+_CHECKS: Final[dict[str, Callable[[_Sent], str | None]]] = {
+    "presence": _absence,
+    "state_errors": _reported_error,
+    "structure": _wrong_kind,
+    "required_fields": _missing_text,
+    "allowed_action": _other_action,
+    "same_component": _other_component,
+}
 
 
 def decision_of(decision: Json) -> Decision:
     """The record of a decision that passed the checks."""
-    made = record_of(decision)
-    return Decision(action=one_line(made["action"]).lower(), component=one_line(made["component"]))
+    record = record_of(decision)
+    return Decision(
+        action=one_line(record["action"]).lower(), component=one_line(record["component"])
+    )
 
 
 def record_of(value: Json) -> dict[str, Json]:
@@ -83,11 +141,9 @@ def _text_fault(field: str, value: Json) -> str | None:
         return f"{field} is {_kind(value)}, not text."
     if not value.strip():
         return f"{field} is empty."
-    return (
-        f"{field} has {len(value)} characters, more than {LONGEST}."
-        if len(value) > LONGEST
-        else None
-    )
+    if len(value) > LONGEST:
+        return f"{field} has {len(value)} characters, more than {LONGEST}."
+    return None
 
 
 def one_line(name: Json) -> str:
@@ -95,11 +151,15 @@ def one_line(name: Json) -> str:
     return " ".join(str(name).split())
 
 
+# The first that fits; what fits none is a number.
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "true or false"),
+    (str, "text"),
+    (list, "a list"),
+    (type(None), "null"),
+)
+
+
 def _kind(value: Json) -> str:
-    names: tuple[tuple[type, str], ...] = (
-        (bool, "true or false"),
-        (str, "text"),
-        (list, "a list"),
-        (type(None), "null"),
-    )
-    return next((words for kind, words in names if isinstance(value, kind)), "a number")
+    """What a value is, in words."""
+    return next((words for kind, words in _KINDS if isinstance(value, kind)), "a number")

@@ -8,9 +8,9 @@ more of one is good is not said.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.models.common import Json
 
@@ -19,8 +19,9 @@ MOST_MARKS: Final = 4  # of one metric
 MOST_SHOWN: Final = 60  # characters of a name or a value
 
 MARK_WORDS: Final = frozenset(
-    "before previous prior baseline last old earlier threshold thresholds target targets goal limit limits min minimum "
-    "max maximum required require requirement requirements allowed expected sla budget".split()
+    "before previous prior baseline last old earlier threshold thresholds target targets goal "
+    "limit limits min minimum max maximum required require requirement requirements allowed "
+    "expected sla budget".split()
 )
 _UNITS: Final = frozenset("ms s sec secs seconds milliseconds min minutes pct percent".split())
 _FILLERS: Final = frozenset("task value level performance metric metrics kpi kpis state".split())
@@ -46,9 +47,10 @@ class Figure:
     @property
     def text(self) -> str:
         """The value in the caller's own words."""
-        is_text = isinstance(self.value, str)
-        text = self.value if is_text else json.dumps(self.value, ensure_ascii=False)
-        return " ".join(str(text).split())[:MOST_SHOWN]
+        text = self.value
+        if not isinstance(text, str):
+            text = json.dumps(text, ensure_ascii=False)
+        return _shown(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +62,11 @@ class Metric(Figure):
     @property
     def line(self) -> str:
         """`Latency: 340ms (latency_before: 0.2 s)`."""
+        line = f"{self.title}: {self.text}"
+        if not self.marks:
+            return line
         marks = "; ".join(f"{mark.name}: {mark.text}" for mark in self.marks)
-        return f"{self.title}: {self.text}{f' ({marks})' if marks else ''}"
+        return f"{line} ({marks})"
 
     @property
     def title(self) -> str:
@@ -85,22 +90,31 @@ def metrics_with_marks(
     (`thresholds: {latency}`, `targets: {accuracy: {min}}`). `earlier` are the metrics of the component's last execution.
     """
     named = [*_named(metrics), *_named(others)]
-    marks = [figure for figure in named if _words(figure.name) & MARK_WORDS]
-    found: list[Metric] = []
+    marks = [figure for figure in named if _is_mark(figure.name)]
+    figures: list[Metric] = []
     used: set[str] = set()
     for name, value in metrics.items():
-        if _words(name) & MARK_WORDS or value is None:
+        if _is_mark(name) or value is None:
             continue
         own = [mark for mark in marks if _subject(mark.name) == _subject(name)]
-        if name in earlier and earlier[name] != value and not own:
-            own.append(Figure(name="last time", value=earlier[name]))
-        used |= {mark.name for mark in own}
-        found.append(Metric(name=_shown(name), value=value, marks=tuple(own[:MOST_MARKS])))
-    # A mark without its metric is a figure too.
-    alone = [name for name in metrics if _words(name) & MARK_WORDS and name not in used]
-    scalars = [name for name in alone if not isinstance(metrics[name], dict | list)]
-    found += [Metric(name=_shown(name), value=metrics[name]) for name in scalars]
-    return tuple(found[:MOST_METRICS])
+        if not own and name in earlier and earlier[name] != value:
+            own = [Figure(name="last time", value=earlier[name])]
+        used.update(mark.name for mark in own)
+        figures.append(Metric(name=_shown(name), value=value, marks=tuple(own[:MOST_MARKS])))
+    figures += _marks_alone(metrics, used)
+    return tuple(figures[:MOST_METRICS])
+
+
+def _marks_alone(metrics: Mapping[str, Json], used: Collection[str]) -> Iterator[Metric]:
+    """The marks whose metric was not sent: each is a figure too."""
+    for name, value in metrics.items():
+        if _is_mark(name) and name not in used and not isinstance(value, dict | list):
+            yield Metric(name=_shown(name), value=value)
+
+
+def _is_mark(name: str) -> bool:
+    """True for the name of an earlier value or a threshold."""
+    return not MARK_WORDS.isdisjoint(_words(name))
 
 
 def _named(values: Mapping[str, Json], prefix: str = "", depth: int = 0) -> Iterator[Figure]:
@@ -129,28 +143,37 @@ def _shown(name: str) -> str:
 
 def _relation(value: Json, mark: Json) -> str | None:
     """How a value stands to a mark of the same kind; None where the kinds differ or are not sure."""
-    one, other = _measured(value), _measured(mark)
-    if one is None or other is None or one[1] != other[1]:
+    measured = _measured(value)
+    other = _measured(mark)
+    if measured is None or other is None or measured.kind != other.kind:
         return None
-    if one[0] == other[0]:
+    if measured.number == other.number:
         return "equal to"
-    return "above" if one[0] > other[0] else "below"
+    return "above" if measured.number > other.number else "below"
 
 
-def _measured(value: Json) -> tuple[float, str] | None:
-    """A number and its kind: `time` in milliseconds, `share` for percents and plain numbers up to 1, a unit, or plain."""
+class _Measure(NamedTuple):
+    """A number and its kind: milliseconds of `time`, a `share`, a unit, or plain (empty)."""
+
+    number: float
+    kind: str
+
+
+def _measured(value: Json) -> _Measure | None:
+    """The measure that a value is; None where it is none. A percentage and a plain number up to 1 are shares."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    found = _NUMBER.fullmatch(str(value).strip())
-    if found is None:
+    written = _NUMBER.fullmatch(str(value).strip())
+    if written is None:
         return None
-    number, unit = float(found["number"]), (found["unit"] or "").lower()
+    number = float(written["number"])
+    unit = (written["unit"] or "").lower()
     if not math.isfinite(number):
         return None
     if unit == "%":
-        return number / 100, "share"
+        return _Measure(number / 100, "share")
     if unit in _MILLISECONDS:
-        return number * _MILLISECONDS[unit], "time"
+        return _Measure(number * _MILLISECONDS[unit], "time")
     if not unit and 0 <= number <= 1:
-        return number, "share"
-    return number, unit
+        return _Measure(number, "share")
+    return _Measure(number, unit)

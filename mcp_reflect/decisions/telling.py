@@ -40,44 +40,60 @@ def tell(
     findings: Sequence[str] = (),
 ) -> Told:
     """Fill the document's template with what was sent; `findings` are facts of the events. No verdict is given."""
-    action, component = decision.action, decision.component
-    made = f"The {action} decision for component '{component}' was made"
-    made += f" with this reason: {reason}" if reason else " without a reason."
-    returned = f"returned: {result}" if result else "returned no result."
-    lines = [metric.line for metric in metrics]
-    given = " ".join(metric.name.lower() for metric in metrics)
-    lines += [f"{name.capitalize()}: not given" for name in _ALWAYS_LISTED if name not in given]
-    compared = [sentence for metric in metrics for sentence in metric.comparisons()]
+    compared: list[str] = []
+    for metric in metrics:
+        compared += metric.comparisons()
     patterns = [*compared, *findings]
     advice = _advice(decision, has_figures=bool(metrics))
     sections = {
-        f"Reflection on {action.capitalize()} Decision for Component '{component}'": (
-            "The facts side by side. Nobody has judged them yet."
-        ),
-        "Decision Analysis": f"{made} Whether it was appropriate is not judged.",
-        "Execution Assessment": (
-            f"The execution using component '{component}' {returned} Whether it was effective is not judged.\n"
-            f"{_bullets(lines)}"
-        ),
+        f"Reflection on {decision.action.capitalize()} Decision for Component"
+        f" '{decision.component}'": "The facts side by side. Nobody has judged them yet.",
+        "Decision Analysis": _analysis_of(decision, reason),
+        "Execution Assessment": _assessment_of(decision, result, metrics),
         "Strengths": _NOT_JUDGED,
         "Areas for Improvement": _NOT_JUDGED,
         "Patterns and Insights": _bullets(patterns) or "Nothing to compare with was named.",
         "Recommendation": advice,
     }
-    short = [f"Decided: {action} '{component}'."]
-    short += [f"The reason given: {reason}"] if reason else []
-    short += [f"Result: {result}"] if result else []
-    short += [f"{metric.line}." for metric in metrics]
+    facts = _in_short(decision, reason, result, metrics)
     return Told(
-        text=" ".join([*short, *patterns]),
+        text=" ".join([*facts, *patterns]),
         insights=Insights(recommendation=advice, raw_sections=sections),
     )
 
 
+def _analysis_of(decision: Decision, reason: str | None) -> str:
+    made = f"The {decision.action} decision for component '{decision.component}' was made"
+    why = f"with this reason: {reason}" if reason else "without a reason."
+    return f"{made} {why} Whether it was appropriate is not judged."
+
+
+def _assessment_of(decision: Decision, result: str | None, metrics: Sequence[Metric]) -> str:
+    """What the execution returned, and its figures; the figures that callers look for are named where they lack."""
+    returned = f"returned: {result}" if result else "returned no result."
+    done = f"The execution using component '{decision.component}' {returned}"
+    lines = [metric.line for metric in metrics]
+    given = " ".join(metric.name.lower() for metric in metrics)
+    lines += [f"{name.capitalize()}: not given" for name in _ALWAYS_LISTED if name not in given]
+    return f"{done} Whether it was effective is not judged.\n{_bullets(lines)}"
+
+
+def _in_short(
+    decision: Decision, reason: str | None, result: str | None, metrics: Sequence[Metric]
+) -> list[str]:
+    facts = [f"Decided: {decision.action} '{decision.component}'."]
+    if reason:
+        facts.append(f"The reason given: {reason}")
+    if result:
+        facts.append(f"Result: {result}")
+    facts += [f"{metric.line}." for metric in metrics]
+    return facts
+
+
 def said_of(decision: Json, execution: Json) -> tuple[str | None, str | None]:
     """The reason of a decision and the result of its execution, as sentences; None where none was sent."""
-    made = record_of(decision)
-    reason = next((made[name] for name in _REASONS if made.get(name)), None)
+    decided = record_of(decision)
+    reason = next((decided[name] for name in _REASONS if decided.get(name)), None)
     return as_sentence(reason), as_sentence(record_of(execution).get("result"))
 
 
@@ -91,28 +107,28 @@ def others_of(decision: Json, execution: Json) -> dict[str, Json]:
 
     The fields of the decision and of the execution, and the state that a graph sends with it.
     """
-    made, done = record_of(decision), record_of(execution)
-    own = {name: value for name, value in done.items() if name != "metrics"}
-    fields = {name: value for name, value in made.items() if name != "state"}
-    return {**record_of(made.get("state")), **fields, **own}
+    decided = record_of(decision)
+    others = dict(record_of(decided.get("state")))
+    others |= {name: value for name, value in decided.items() if name != "state"}
+    others |= {name: value for name, value in record_of(execution).items() if name != "metrics"}
+    return others
 
 
 def as_sentence(value: Json) -> str | None:
     """A value as one sentence, None for an empty one."""
     if value in (None, "", [], {}):
         return None
-    text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    text = text[:_TOLD]
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = one_line(written)[:_TOLD]
+    if text.endswith((".", "!", "?")):
+        return text
+    return f"{text}."
 
 
 def markdown(sections: Mapping[str, str]) -> str:
     """Sections as one text; the first heading is the title."""
-    parts = [
-        f"{'#' if place == 0 else '##'} {title}\n\n{body}"
-        for place, (title, body) in enumerate(sections.items())
-    ]
-    return "\n\n".join(parts)
+    parts = [f"## {title}\n\n{body}" for title, body in sections.items()]
+    return "\n\n".join(parts).removeprefix("#")
 
 
 def fallback(decision: Decision, metrics: Mapping[str, object], message: str) -> str:
@@ -129,8 +145,11 @@ def _advice(decision: Decision, *, has_figures: bool) -> str:
     """What fits the action: what was killed is neither measured nor improved."""
     if decision.action == "keep" and not has_figures:
         return f"Measure '{decision.component}' next time: no figures were given."
-    compare = ", and compare the next figures with these" if has_figures else ""
-    after = ", and compare the figures without it with these" if has_figures else ""
+    compare = ""
+    after = ""
+    if has_figures:
+        compare = ", and compare the next figures with these"
+        after = ", and compare the figures without it with these"
     words = _ADVICE.get(decision.action, _OTHER_ADVICE)
     return words.format(
         action=decision.action, component=decision.component, compare=compare, after=after

@@ -18,15 +18,18 @@ _DECISION: Final = "decision"
 _EXECUTION: Final = "execution"
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE: Final = re.compile(
-    r";\s|,?\s\b(?:but|although|though|however|while|whereas|yet|and|aber|obwohl|jedoch|und|pero|aunque|mais|bien que)\b\s",
+    r";\s|,?\s\b(?:but|although|though|however|while|whereas|yet|and"
+    r"|aber|obwohl|jedoch|und|pero|aunque|mais|bien que)\b\s",
     re.IGNORECASE,
 )
 _REASON: Final = re.compile(
-    r"\b(?:because|since|given that|due to|despite|in spite of|trotz|a pesar de|malgré|weil|denn|porque|parce que|car)\b.*",
+    r"\b(?:because|since|given that|due to|despite|in spite of|trotz|a pesar de|malgré"
+    r"|weil|denn|porque|parce que|car)\b.*",
     re.IGNORECASE,
 )
 _OPEN: Final = re.compile(
-    r"\?\s*$|\bcan['’]t\b|\b(?:whether|if|would|could|might|unless|were (?:it|there)|more appropriate|cannot|unable"
+    r"\?\s*$|\bcan['’]t\b"
+    r"|\b(?:whether|if|would|could|might|unless|were (?:it|there)|more appropriate|cannot|unable"
     r"|unclear|not clear|no evidence|doubtful|ob|wenn|falls|wäre|si|serait|sería)\b",
     re.IGNORECASE,
 )
@@ -38,7 +41,8 @@ _DENIED: Final = re.compile(
     r"\b(?:not|never|neither|nor|no|without|hardly|nicht|kein\w*|ni|sans)\b|n['’]t\b", re.IGNORECASE
 )
 _LABEL: Final = re.compile(
-    r"(?im)^\W*(?P<about>decision|execution)(?: was| is)?[ _]?(?:appropriate(?:ness)?|effective(?:ness)?|quality)\b"
+    r"(?im)^\W*(?P<about>decision|execution)(?: was| is)?"
+    r"[ _]?(?:appropriate(?:ness)?|effective(?:ness)?|quality)\b"
     r"[\s*_`:?–=-]{1,8}(?P<value>\w+)[^\n]*$"
 )
 _LABEL_VALUES: Final = {
@@ -56,8 +60,10 @@ def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
         subject = _subject_of_heading(heading)
         for clause in _clauses(_without_labels(body[:MOST_CHARS], verdicts)):
             _judge(clause, subject, verdicts)
-    confidence = _confidence("\n".join((text, *map(": ".join, sections.items())))[:MOST_CHARS])
-    appropriate, effective = _agreed(verdicts[_DECISION]), _agreed(verdicts[_EXECUTION])
+    titled = [f"{heading}: {body}" for heading, body in sections.items()]
+    confidence = _confidence("\n".join([text, *titled])[:MOST_CHARS])
+    appropriate = _agreed(verdicts[_DECISION])
+    effective = _agreed(verdicts[_EXECUTION])
     if appropriate is None and effective is None and confidence is None:
         return None
     return Assessment(
@@ -69,22 +75,32 @@ def _judge(clause: str, subject: str | None, verdicts: dict[str, set[bool]]) -> 
     """Note what a clause says of each subject that it is about."""
     words = _words()
     named = [name for name in verdicts if words[f"{name} about"].search(clause)]
-    for name in named or ([subject] if subject else []):
-        if words[f"{name} no"].search(clause):
-            verdicts[name] |= {False}
-        elif words[f"{name} bad"].search(clause):
-            if not _DENIED.search(clause):
-                verdicts[name] |= {False}
-        elif words[f"{name} yes"].search(clause):
-            verdicts[name] |= {True}
+    if not named and subject:
+        named = [subject]
+    for name in named:
+        verdict = _verdict_on(name, clause)
+        if verdict is not None:
+            verdicts[name].add(verdict)
+
+
+def _verdict_on(name: str, clause: str) -> bool | None:
+    """What a clause says of a subject: `not good` before `bad`, which may be denied, and that before `good`."""
+    words = _words()
+    if words[f"{name} no"].search(clause):
+        return False
+    if words[f"{name} bad"].search(clause):
+        return None if _DENIED.search(clause) else False
+    if words[f"{name} yes"].search(clause):
+        return True
+    return None
 
 
 def _without_labels(text: str, verdicts: dict[str, set[bool]]) -> str:
     """Note lines such as `Decision appropriate: no`, and return the text without them."""
-    for found in _LABEL.finditer(text):
-        value = _LABEL_VALUES.get(found["value"].lower())
+    for label in _LABEL.finditer(text):
+        value = _LABEL_VALUES.get(label["value"].lower())
         if value is not None:
-            verdicts[found["about"].lower()] |= {value}
+            verdicts[label["about"].lower()].add(value)
     return _LABEL.sub("", text)
 
 
@@ -103,8 +119,8 @@ def _subject_of_heading(heading: str) -> str | None:
     if heading.lower().startswith(("reflection on", "reflexion", "# reflection")):
         return None
     words = _words()
-    named = [name for name in (_DECISION, _EXECUTION) if words[f"{name} about"].search(heading)]
-    return named[0] if len(named) == 1 else None
+    about = [name for name in (_DECISION, _EXECUTION) if words[f"{name} about"].search(heading)]
+    return about[0] if len(about) == 1 else None
 
 
 def _agreed(said: set[bool]) -> bool | None:
@@ -113,10 +129,10 @@ def _agreed(said: set[bool]) -> bool | None:
 
 def _confidence(text: str) -> str | None:
     words = _words()
-    found = [
+    levels = [
         level for level in ("low", "medium", "high") if words[f"confidence {level}"].search(text)
     ]
-    return found[0] if len(found) == 1 else None
+    return levels[0] if len(levels) == 1 else None
 
 
 @cache
