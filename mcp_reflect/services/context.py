@@ -55,10 +55,10 @@ class Context:
     `scorer` and `llm` are objects that a caller in Python passed; None: no scorer, and the configured model.
     `session` is the id of the engine's own session.
     `latest_step` has the step at which should_reflect was asked last without a run, by project. `latest_task` has the
-    task that each tool was last called for, by project. `session_files` has the
-    transcripts that were read last, by path, each with the place to go on from. `transcripts` has the transcript of the
-    session that a hook told of last, by project. `reported` has the calls that no transcript showed. `confirm` asks the
-    person of the calling host, None where it shows no questions.
+    task that each tool was last called for, by project; `begun_tasks` has the projects whose counts of steps a new task
+    resets. `session_files` has the transcripts that were read last, by path, each with the place to go on from.
+    `transcripts` has the transcript of the session that a hook told of last, by project. `reported` has the calls that
+    no transcript showed. `confirm` asks the person of the calling host, None where it shows no questions.
     """
 
     settings: Settings
@@ -71,6 +71,7 @@ class Context:
     session: str = ""
     latest_step: dict[Scope, int] = field(default_factory=dict[Scope, int])
     latest_task: dict[tuple[Scope, str], str] = field(default_factory=dict[tuple[Scope, str], str])
+    begun_tasks: set[Scope] = field(default_factory=set[Scope])
     session_files: "dict[str, SessionFile]" = field(default_factory=dict[str, Any])
     transcripts: dict[Scope, str] = field(default_factory=dict[Scope, str])
     reported: ReportedCalls = field(default_factory=ReportedCalls)

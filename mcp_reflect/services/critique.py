@@ -68,7 +68,7 @@ async def critique(
     sent = read(CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     if sent.goal:
-        await note_task(context, "critique", sent.goal)
+        note_task(context, "critique", sent.goal)
     state = await state_for(context, scope, sent)
     message = message_of(sent)
     if state.answer is not None and sent.critique_id is not None and state.message == message:

@@ -72,7 +72,7 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
     if _LESSON_ID.fullmatch(sent.task):
         return replace(await _recall_by_id(context, scope, sent.task), ignored=sent.ignored)
     if applied:
-        await services.triggers.note_task(context, "recall_lessons", sent.task)
+        services.triggers.note_task(context, "recall_lessons", sent.task)
     result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=holdout)
     if result.lessons:
         result = await services.ground.marked(context, scope, result)

@@ -152,7 +152,7 @@ async def generate(
     )
     scope = context.scopes.named(sent.project)
     if sent.task:
-        await note_task(context, "reflect", sent.task)
+        note_task(context, "reflect", sent.task)
     before, validation = None, None
     if sent.reflection_id is not None:
         before = await context.bank.reflections.by_id(scope, sent.reflection_id)

@@ -90,16 +90,17 @@ async def begin_task(context: Context) -> None:
         await context.bank.steps.reset(context.scopes.own, context.session)
 
 
-async def note_task(context: Context, tool: str, task: str) -> None:
-    """Begin another task where a tool is called for another one than before.
+def note_task(context: Context, tool: str, task: str) -> None:
+    """Note that another task begins where a tool is called for another one than before.
 
-    Each tool is compared with itself: an agent words the task of a recall and the goal of a critique differently.
+    Each tool is compared with itself: an agent words the task of a recall and the goal of a critique differently. The
+    counts are reset when should_reflect asks for them: a recall writes nothing, and waits for no writer.
     """
     key = (context.scopes.own, tool)
     before = context.latest_task.get(key)
     context.latest_task[key] = task
     if before != task:
-        await begin_task(context)
+        context.begun_tasks.add(context.scopes.own)
 
 
 async def _forget_an_earlier_task(context: Context, scope: Scope, sent: StepArguments) -> None:
@@ -118,6 +119,9 @@ async def _advise(context: Context, sent: StepArguments) -> Advice:
         return Advice(
             reflect=False, reason="Reflection is switched off (MCP_REFLECT_ENABLED is false)."
         )
+    if context.scopes.own in context.begun_tasks:
+        context.begun_tasks.discard(context.scopes.own)
+        await begin_task(context)
     await _forget_an_earlier_task(context, scope, sent)
     limit = context.settings.max_reflections_per_step
     trigger, reason = trigger_of(sent, context.settings) or (

@@ -134,7 +134,7 @@ TRIES: dict[str, Try] = {
     ),
     "use recall": Try(use("recall", task="push to main"), End.NOTHING),
 }  # fmt: skip
-_READS = {"lessons", "show", "history", "review", "export", "stats"}
+_READS = {"lessons", "show", "history", "review", "export", "stats", "card", "try"}
 
 
 @pytest.fixture

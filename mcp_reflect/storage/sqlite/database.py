@@ -230,7 +230,10 @@ class _Connection:
             await asyncio.shield(running)
         except asyncio.CancelledError:
             cancelled.set()
-            await asyncio.wait([running])
+            # A scope of anyio cancels again at each turn of the loop, until its task is left.
+            while not running.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([running])
             if not running.cancelled():
                 running.exception()
             raise
