@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.evidence.loop import MODEL, LoopResult, Version, quoted_claim
-from mcp_reflect.models.critique import Action, Claim, Critique, Verdict
+from mcp_reflect.models.critique import Action, Claim, Critique, Opinion, Verdict
 
 _MOST_ISSUES: Final = 40
 _MOST_NUMBERS: Final = 5
@@ -13,6 +13,7 @@ _SEND: Final = (
     "critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown, correction if wrong}]; "
     'claim "others" stands for all that are left'
 )
+_SEND_WITH_SCORES: Final = f"{_SEND}; analysis {{criteria: {{name: score}}}}"
 _SUMS: Final = "the result is right; judge if it is the sum to make"
 NOTHING_BEARS: Final = "no output bears on this work; nothing was judged"
 NO_STATEMENT: Final = "it states nothing that could be judged"
@@ -35,8 +36,12 @@ def answer_of(
     first, best = result.first, result.best
     gate = gate_of(first, judging.threshold)
     action = _action(first, gate, judging)
-    corrected = best.verified.steps if best.verified.steps != first.verified.steps else ()
+    corrected: tuple[str, ...] = ()
+    if best.verified.steps != first.verified.steps:
+        corrected = best.verified.steps
     is_done = bool(corrected) and not best.issues
+    opinion = first.opinion or Opinion()
+    stopped = result.stopped if result.iterations or gate is not None else None
     tries_are_left = result.iterations < max(judging.max_iterations, 1)
     return Critique(
         thinker=thinker,
@@ -50,14 +55,14 @@ def answer_of(
         left_out=first.verified.left_out,
         first_error_step=_first_error(first),
         issues=_at_most(first.issues),
-        suggested_fix=first.opinion.suggested_fix if first.opinion else None,
+        suggested_fix=opinion.suggested_fix,
         should_retry=action is not Action.KEEP and not is_done and tries_are_left,
         retry_guidance=_guidance(result, action),
         corrected_steps=corrected,
         corrected_by=_author(best, thinker) if corrected else None,
-        criteria=first.opinion.criteria if first.opinion else {},
+        criteria=opinion.criteria,
         iterations=result.iterations,
-        stopped=result.stopped if result.iterations or gate is not None else None,
+        stopped=stopped,
         next=_next(result, judging.criteria),
         **about,
     )
@@ -101,7 +106,9 @@ def _action(first: Version, gate: bool | None, judging: Judging) -> Action | Non
         return Action.REVISE
     if any(claim.verdict is Verdict.NOT_SHOWN or _is_open(claim) for claim in first.claims):
         return Action.VERIFY_FIRST
-    return None if gate is None else Action.REVISE
+    if gate is None:
+        return None
+    return Action.REVISE
 
 
 def _is_open(claim: Claim) -> bool:
@@ -121,7 +128,9 @@ def _nothing_bears(first: Version) -> bool:
 
 
 def _notes(first: Version, judging: Judging, note: str | None) -> list[str]:
-    notes = [note] if note else []
+    notes: list[str] = []
+    if note:
+        notes.append(note)
     if judging.criteria and first.opinion is None and first.issues:
         notes.append(NO_CRITERIA)
     if _states_nothing(first, judging):
@@ -133,7 +142,9 @@ def _notes(first: Version, judging: Judging, note: str | None) -> list[str]:
 
 def _at_most(issues: Sequence[str]) -> tuple[str, ...]:
     more = len(issues) - _MOST_ISSUES
-    return (*issues[:_MOST_ISSUES], f"and {more} more") if more > 0 else tuple(issues)
+    if more > 0:
+        return (*issues[:_MOST_ISSUES], f"and {more} more")
+    return tuple(issues)
 
 
 def _author(best: Version, thinker: str) -> str | None:
@@ -155,11 +166,9 @@ def _guidance(result: LoopResult, action: Action | None) -> str | None:
         for claim in result.first.claims
         if claim.verdict is Verdict.NOT_SHOWN or _is_open(claim)
     ]
-    missing = (
-        f"Nothing shows claim {_listed(unshown)}: run what shows it, or take it out."
-        if unshown
-        else ""
-    )
+    missing = ""
+    if unshown:
+        missing = f"Nothing shows claim {_listed(unshown)}: run what shows it, or take it out."
     if action is Action.VERIFY_FIRST:
         return missing or None
     sentences = [_correcting(result)]
@@ -180,8 +189,10 @@ def _correcting(result: LoopResult) -> str:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    more = f" and {len(numbers) - _MOST_NUMBERS} more" if len(numbers) > _MOST_NUMBERS else ""
-    return ", ".join(map(str, numbers[:_MOST_NUMBERS])) + more
+    listed = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
+    if len(numbers) <= _MOST_NUMBERS:
+        return listed
+    return f"{listed} and {len(numbers) - _MOST_NUMBERS} more"
 
 
 def _waiting(result: LoopResult) -> tuple[Claim, ...]:
@@ -200,10 +211,14 @@ def _next(result: LoopResult, criteria: Sequence[str]) -> dict[str, object]:
     first = result.first
     wants_scores = bool(criteria) and first.opinion is None and not first.issues
     if _nothing_bears(first):
-        return {"send": f"{_SEND}; analysis {{criteria: {{name: score}}}}"} if wants_scores else {}
+        if not wants_scores:
+            return {}
+        return {"send": _SEND_WITH_SCORES}
     if not waiting and not wants_scores:
         return {}
-    send = f"{_SEND}; analysis {{criteria: {{name: score}}}}" if wants_scores else _SEND
+    send = _SEND
+    if wants_scores:
+        send = _SEND_WITH_SCORES
     if any(claim.computes for claim in waiting):
         return {"send": send, "computes": _SUMS}
     return {"send": send}
@@ -232,13 +247,17 @@ def _short_claim(claim: Claim) -> str:
     text = f"{claim.number}. {quoted_claim(claim.text, _CLAIM_CHARS)}"
     if claim.outputs:
         return f"{text} <- {', '.join(map(str, claim.outputs))}"
-    return f"{text} (computes)" if claim.computes else text
+    if claim.computes:
+        return f"{text} (computes)"
+    return text
 
 
 def short_outputs(critique: Critique) -> list[str]:
     """Return the outputs that bear on the work, a line each, and one about those that are left out."""
     lines = [f"{place}. {shown.text}" for place, shown in enumerate(critique.outputs, start=1)]
-    if lines and critique.other_outputs:
-        count = critique.other_outputs
-        lines.append(f"({count} other output{'s are' if count > 1 else ' is'} left out)")
-    return lines
+    count = critique.other_outputs
+    if not lines or not count:
+        return lines
+    if count == 1:
+        return [*lines, "(1 other output is left out)"]
+    return [*lines, f"({count} other outputs are left out)"]

@@ -37,15 +37,18 @@ class TaskEnd:
 def started_task(answer: str) -> str | None:
     """Return the id of the task that an answer says to have started, empty without one; None for another answer."""
     found = _STARTED.match(answer[:1_000])
-    return None if found is None else (found[1] or "")
+    if found is None:
+        return None
+    return found[1] or ""
 
 
 def task_asked_for(arguments: Mapping[str, Json], tasks: Collection[str]) -> str | None:
     """Return which of some tasks a call asks for, by its id or by the file that has its output."""
     for value in arguments.values():
         text = str(value)[:1_000]
-        file = _OUTPUT_FILE.search(text)
-        name = file[1] if file else text
+        name = text
+        if file := _OUTPUT_FILE.search(text):
+            name = file[1]
         if name in tasks:
             return name
     return None
@@ -53,11 +56,11 @@ def task_asked_for(arguments: Mapping[str, Json], tasks: Collection[str]) -> str
 
 def task_end(answer: str, code: int | None, *, failed: bool) -> TaskEnd | None:
     """Return the end that an answer about a task tells, None where it still runs."""
-    told = _CODE.search(answer)
-    if code is None and told is not None:
+    if code is None and (told := _CODE.search(answer)):
         code = int(told[1] or told[2])
-    status = _STATUS.search(answer)
-    state = status[1] if status else ""
+    state = ""
+    if status := _STATUS.search(answer):
+        state = status[1]
     if state in _RUNNING or started_task(answer) is not None:
         return None
     bad = failed or state in ("failed", "error", "killed") or code not in (0, None)
@@ -69,4 +72,6 @@ def _printed(answer: str) -> str:
     """Return what stands between the marks of an output, the whole answer without them."""
     begins = _OUTPUT_BEGINS.search(answer)
     ends = begins and _OUTPUT_ENDS.search(answer, begins.end())
-    return answer[begins.end() : ends.start()] if begins and ends else answer
+    if begins and ends:
+        return answer[begins.end() : ends.start()]
+    return answer

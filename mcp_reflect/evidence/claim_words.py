@@ -29,13 +29,16 @@ def _programs(kind: ProofKind) -> str:
     A program that gives no other proof is named by its first word: "ty passes".
     """
     table = words_of_kinds()
-    others = {words[0] for other in CHECKS - {kind} for words in table[other]}
-    names = {
-        " ".join(words).rstrip("*")
-        for words in table[kind]
-        if len(words) < 3 and " *" not in " ".join(words)
-    }
-    names |= {words[0].rstrip("*") for words in table[kind] if words[0] not in others}
+    others: set[str] = set()
+    for other in CHECKS - {kind}:
+        others.update(words[0] for words in table[other])
+    names: set[str] = set()
+    for words in table[kind]:
+        name = " ".join(words)
+        if len(words) < 3 and " *" not in name:
+            names.add(name.rstrip("*"))
+        if words[0] not in others:
+            names.add(words[0].rstrip("*"))
     escaped = "|".join(re.escape(name) for name in sorted(names - _PLAIN_WORDS))
     return rf"(?<![\w-])(?:{escaped})(?!\w)"
 
@@ -51,7 +54,9 @@ _NAMED_BY_PROGRAMS: Final = (
 
 def _nouns(kind: ProofKind) -> re.Pattern[str]:
     entries = _LISTS[f"nouns {kind}"]
-    return _any(*entries, _programs(kind)) if kind in _NAMED_BY_PROGRAMS else _any(*entries)
+    if kind in _NAMED_BY_PROGRAMS:
+        return _any(*entries, _programs(kind))
+    return _any(*entries)
 
 
 NOUNS: Final[Mapping[ProofKind, re.Pattern[str]]] = {

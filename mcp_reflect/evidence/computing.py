@@ -24,7 +24,9 @@ class Bounds:
     @property
     def exact(self) -> Fraction | None:
         """The value, if there is only one."""
-        return self.low if self.low == self.high else None
+        if self.low != self.high:
+            return None
+        return self.low
 
     def meet(self, other: "Bounds") -> bool:
         """True if both may have the same value."""
@@ -45,32 +47,42 @@ def bounds_of(
             return None
         case Negative():
             inner = bounds_of(tree.inner, rounded=rounded, round_all=round_all)
-            return None if inner is None else Bounds(-inner.high, -inner.low)
+            if inner is None:
+                return None
+            return Bounds(-inner.high, -inner.low)
         case Operation():
             left = bounds_of(tree.left, rounded=rounded, round_all=round_all)
             right = bounds_of(tree.right, rounded=rounded, round_all=round_all)
             if left is None or right is None:
                 return None
             result = _OPERATIONS[tree.operator](left, right)
-            return result if result is not None and _is_small(result) else None
+            if result is None or not _is_small(result):
+                return None
+            return result
 
 
 def value_of(tree: Tree) -> Fraction | None:
     """Return the value of a tree by the digits that it shows; None if it has none."""
     match tree:
         case Plain():
-            return tree.value / 100 if tree.is_percent else tree.value
+            if tree.is_percent:
+                return tree.value / 100
+            return tree.value
         case Unknown():
             return None
         case Negative():
             inner = value_of(tree.inner)
-            return None if inner is None else -inner
+            if inner is None:
+                return None
+            return -inner
         case Operation():
             left, right = value_of(tree.left), value_of(tree.right)
             if left is None or right is None:
                 return None
             result = _OPERATIONS[tree.operator](Bounds(left, left), Bounds(right, right))
-            return result.exact if result is not None and _is_small(result) else None
+            if result is None or not _is_small(result):
+                return None
+            return result.exact
 
 
 def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: bool) -> bool:
@@ -85,17 +97,20 @@ def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: boo
 
 
 def _of_number(number: Plain, *, may_be_rounded: bool) -> Bounds:
-    width = Fraction(1, 10**number.decimals) if may_be_rounded else Fraction(0)
-    low, high = number.value - width, number.value + width
-    return Bounds(low / 100, high / 100) if number.is_percent else Bounds(low, high)
+    width = Fraction(0)
+    if may_be_rounded:
+        width = Fraction(1, 10**number.decimals)
+    low = number.value - width
+    high = number.value + width
+    if number.is_percent:
+        return Bounds(low / 100, high / 100)
+    return Bounds(low, high)
 
 
 def _is_small(bounds: Bounds) -> bool:
-    return all(
-        number.bit_length() <= _MOST_BITS
-        for value in (bounds.low, bounds.high)
-        for number in (value.numerator, value.denominator)
-    )
+    low, high = bounds.low, bounds.high
+    numbers = (low.numerator, low.denominator, high.numerator, high.denominator)
+    return all(number.bit_length() <= _MOST_BITS for number in numbers)
 
 
 def _add(left: Bounds, right: Bounds) -> Bounds:
@@ -107,7 +122,12 @@ def _subtract(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _multiply(left: Bounds, right: Bounds) -> Bounds:
-    corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+    corners = (
+        left.low * right.low,
+        left.low * right.high,
+        left.high * right.low,
+        left.high * right.high,
+    )
     return Bounds(min(corners), max(corners))
 
 

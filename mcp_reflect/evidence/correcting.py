@@ -42,7 +42,9 @@ def correct_steps(steps: Sequence[str], goal: str = "") -> tuple[str, ...]:
     for _ in range(rounds):
         fault = next((one for one in check_steps(current, goal) if not one.holds), None)
         if fault is None:
-            return current if first is None or _is_complete(current, goal, first) else given
+            if first is None or _is_complete(current, goal, first):
+                return current
+            return given
         if fault.fix is None or len(current) < fault.step:
             return given
         first = first or _Change(fault.step, fault.fix.start)
@@ -78,14 +80,24 @@ def _last_number(text: str) -> str | None:
     is_negative = (
         start > 0 and text[start - 1] in "-−" and not text[: start - 1].rstrip()[-1:].isdigit()
     )
-    return text[start - 1 if is_negative else start : found[-1].end()]
+    if is_negative:
+        start -= 1
+    return text[start : found[-1].end()]
 
 
 def _replaced(text: str, old: str, new: str) -> str:
     """Return a text with a new number in the place of an old one, wherever its value stands."""
     wanted = _value(old)
-    pattern = _NEGATIVE if old[0] in "-−" else _NUMBER
-    return pattern.sub(lambda found: new if _value(found[0]) == wanted else found[0], text)
+    pattern = _NUMBER
+    if old[0] in "-−":
+        pattern = _NEGATIVE
+
+    def replace_wanted(number: re.Match[str]) -> str:
+        if _value(number[0]) == wanted:
+            return new
+        return number[0]
+
+    return pattern.sub(replace_wanted, text)
 
 
 def _value(text: str) -> Fraction | None:
@@ -93,7 +105,9 @@ def _value(text: str) -> Fraction | None:
     value = read_number(plain, Style.POINT)
     if value is None:
         value = read_number(plain, Style.COMMA)
-    return -value if value is not None and text[:1] in ("-", "−") else value
+    if value is not None and text[:1] in ("-", "−"):
+        return -value
+    return value
 
 
 def _values(text: str) -> set[Fraction | None]:
@@ -105,16 +119,16 @@ def _is_complete(steps: Sequence[str], goal: str, first: _Change) -> bool:
     """True if each later number is given, stands before the mistake, or is part of an equation that holds."""
     at = first.step - 1
     known = _values("\n".join((goal, *steps[:at], steps[at][: first.place])))
-    checked = [one for one in check_steps(steps, goal) if one.holds]
-    for one in checked:
-        known |= _values(one.quote)
+    checked = [equation for equation in check_steps(steps, goal) if equation.holds]
+    for equation in checked:
+        known |= _values(equation.quote)
+    start = first.place  # in later steps every number counts
     for place in range(at, len(steps)):
-        start = first.place if place == at else 0
-        rest = _LIST_MARK.sub(lambda found: " " * len(found[0]), steps[place])
-        for found in _NUMBER.finditer(rest, start):
-            is_computed = any(
-                one.step == place + 1 and one.start <= found.start() < one.end for one in checked
-            )
-            if not is_computed and _value(found[0]) not in known:
+        in_step = [equation for equation in checked if equation.step == place + 1]
+        without_mark = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), steps[place])
+        for number in _NUMBER.finditer(without_mark, start):
+            is_computed = any(one.start <= number.start() < one.end for one in in_step)
+            if not is_computed and _value(number[0]) not in known:
                 return False
+        start = 0
     return True

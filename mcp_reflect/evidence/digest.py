@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind
@@ -143,24 +144,26 @@ class Outputs:
     def __init__(self, results: Sequence[ToolResult]) -> None:
         self.count = len(results)
         outputs = read_outputs_of(results)
-        self._frequency = Counter(term for output in outputs for term in output.terms)
+        self._frequency = Counter(chain.from_iterable(output.terms for output in outputs))
         self._read = len(outputs)
         newest = {output.command: output.number for output in outputs}
         latest = set(newest.values())
         self._outputs = [output for output in outputs if output.number in latest and output.lines]
-        self._newest_run = {
-            role: output.number for output in self._outputs for role in output.roles
-        }
+        self._newest_run: dict[str, int] = {}
+        for output in self._outputs:
+            self._newest_run.update(dict.fromkeys(output.roles, output.number))
 
     def digest(self, claims: Sequence[Claim]) -> Digest:
         """Return the outputs that bear on the claims, those that bear most first."""
-        strictness = _FOR_A_SHORT_WORK if len(claims) <= _FEW_CLAIMS else _FOR_A_LONG_WORK
+        strictness = _FOR_A_LONG_WORK
+        if len(claims) <= _FEW_CLAIMS:
+            strictness = _FOR_A_SHORT_WORK
         wanted = [self._wanted(claim, strictness) for claim in claims[:_MOST_CLAIMS]]
         bearings = {one.claim.number: self._bearings(one, strictness) for one in wanted}
         chosen = _chosen(bearings, strictness)
         shown = _within_bytes(_shown_once([one.shown(claims) for one in chosen]))
         places = _places(chosen, shown)
-        failed = {number for one in shown for number in one.failed_beside}
+        failed = set(chain.from_iterable(output.failed_beside for output in shown))
         well = {one.claim.number for one in wanted if one.went_well}
         unproven = frozenset((well - places.keys()) | failed)
         return Digest(tuple(shown), self.count - len(shown), places, unproven)
@@ -174,7 +177,7 @@ class Outputs:
                 rarity = math.log(1 + self._read / self._frequency[term]) / math.log(1 + self._read)
                 weights[term] = rarity * _part_of(term, strictness)
         whole = sum(weights.values()) + _UNFOUND * len(terms - weights.keys())
-        named = frozenset(term for quoted in _QUOTED.findall(text) for term in terms_of(quoted))
+        named = frozenset(chain.from_iterable(map(terms_of, _QUOTED.findall(text))))
         roles, went_well = _said_in(text[:_MOST_SAID])
         return _Wanted(claim, weights, roles, whole or 1.0, named, went_well)
 
@@ -233,7 +236,7 @@ class Outputs:
 def _said_in(text: str) -> tuple[frozenset[str], frozenset[ProofKind]]:
     """Return the roles of commands of which a claim speaks, and the kinds of runs of which it says that they went well."""
     roles = roles_in(text)
-    well = {kind for one in claims_of(text) for kind in one.kinds}
+    well = set(chain.from_iterable(claim.kinds for claim in claims_of(text)))
     if MENDED in roles:
         well.add(ProofKind.ANY)
     return roles, frozenset(well)
@@ -288,7 +291,8 @@ class _Chosen:
 def _chosen(bearings: Mapping[int, Sequence[_Bearing]], strictness: _Strictness) -> list[_Chosen]:
     """Return the outputs to show: those that differ from what a claim says, then those that bear most on any."""
     best_in_work = max((found[0].score for found in bearings.values() if found), default=0.0)
-    best_line = max((one.lines.best for found in bearings.values() for one in found), default=0.0)
+    every = chain.from_iterable(bearings.values())
+    best_line = max((one.lines.best for one in every), default=0.0)
     best_line = min(best_line, _MOST_OF_A_LINE)
     chosen: dict[int, _Chosen] = {}
     for claim, found in bearings.items():
@@ -298,9 +302,9 @@ def _chosen(bearings: Mapping[int, Sequence[_Bearing]], strictness: _Strictness)
             if not is_near or is_weak:
                 break
             asked = least * best_line
-            lines = one.lines.choose(
-                most, min(asked, _MOST_OF_A_FORM) if one.is_newest_run else asked
-            )
+            if one.is_newest_run:
+                asked = min(asked, _MOST_OF_A_FORM)
+            lines = one.lines.choose(most, asked)
             if not lines:
                 continue
             output = chosen.setdefault(one.output.number, _Chosen(one.output))
@@ -335,7 +339,11 @@ def _cut(line: str, most: int, wanted: Iterable[str]) -> str:
     place = next((found.start() for found in words if terms_of(found[0]) & terms), 0)
     start = max(0, min(place - most // 3, len(line) - most))
     piece = line[start : start + most - 2]
-    return f"{'…' if start else ''}{piece}{'…' if start + most < len(line) else ''}"
+    if start:
+        piece = f"…{piece}"
+    if start + most < len(line):
+        piece = f"{piece}…"
+    return piece
 
 
 def _short_tool(name: str) -> str:

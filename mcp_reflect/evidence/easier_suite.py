@@ -85,7 +85,9 @@ class EasierSuite:
             self.note_deleted(path)
             return
         known = self._texts.get(path)
-        old = edit.old if edit.old is not None else known
+        old = known
+        if edit.old is not None:
+            old = edit.old
         if is_snapshot_file(path):
             if old and path not in self._written:
                 self._snapshots.append(f"the snapshots in {path} were edited")
@@ -153,10 +155,10 @@ class EasierSuite:
 
 def easier_text(facts: Sequence[str]) -> str:
     """Return what is said of a suite that got easier, as a fact."""
-    more = f"; {len(facts) - _MOST_NAMED} more" if len(facts) > _MOST_NAMED else ""
-    return (
-        f"By this session's own edits the tests got easier: {'; '.join(facts[:_MOST_NAMED])}{more}."
-    )
+    named = list(facts[:_MOST_NAMED])
+    if len(facts) > _MOST_NAMED:
+        named.append(f"{len(facts) - _MOST_NAMED} more")
+    return f"By this session's own edits the tests got easier: {'; '.join(named)}."
 
 
 def _removed_assertions(old: SuiteText, new: SuiteText) -> list[str]:

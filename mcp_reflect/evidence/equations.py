@@ -68,8 +68,9 @@ def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
     for sentence, place in _sentences(blanked(step)):
         if "=" not in sentence or len(sentence) > _MOST_SENTENCE:
             continue
-        mark = _LIST_MARK.match(sentence)
-        head = mark.end() if mark else 0
+        head = 0
+        if mark := _LIST_MARK.match(sentence):
+            head = mark.end()
         tokens = read_tokens(" " * head + sentence[head:])
         if _is_stated(tokens):
             yield from _equations(tokens, sentence, place, letter)
@@ -124,11 +125,12 @@ def _equations(
             sides = sides[1:]  # a side behind an equals sign is whole
         if len(sides) < 2:
             continue
-        behind = tokens[last] if last < len(tokens) else None
-        is_unit = behind is not None and behind.kind is Sign.WORD
+        unit = ""
+        if last < len(tokens) and tokens[last].kind is Sign.WORD:
+            unit = tokens[last].text
         yield Equation(
             sides=tuple(sides),
-            unit_behind=behind.text if behind is not None and is_unit else "",
+            unit_behind=unit,
             at_start=first == 0,
             sentence=sentence,
         )
@@ -154,7 +156,8 @@ def _runs(tokens: Sequence[Token], letter: str) -> Iterator[tuple[int, int]]:
     start: int | None = None
     for at in range(len(tokens) + 1):
         if at < len(tokens) and _belongs(tokens, at, letter):
-            start = at if start is None else start
+            if start is None:
+                start = at
         elif start is not None:
             yield start, _without_open_end(tokens, start, at)
             start = None

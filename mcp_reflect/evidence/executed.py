@@ -25,18 +25,15 @@ def another_ran(decided: str | None, executed: str | None) -> bool:
 def step_that_names(steps: Sequence[str], *names: str | None) -> int:
     """Return the number of the last step that mentions one of the names, 1 if none does."""
     wanted = [name.strip().lower()[:_MOST_READ] for name in names if name and name.strip()]
-    found = [
-        number
-        for number, step in enumerate(steps, start=1)
-        if any(name in step[:_MOST_STEP].lower() for name in wanted)
-    ]
-    return max(found, default=1)
+    for number in range(len(steps), 0, -1):
+        step = steps[number - 1][:_MOST_STEP].lower()
+        if any(name in step for name in wanted):
+            return number
+    return 1
 
 
 def _names(name: str | None) -> list[str]:
     """The qualifiers and the name, letters and digits only; a sign between digits counts, so that 1.0 is not 10."""
     plain = re.sub(r"(?<=\d)[._-](?=\d)", "p", (name or "").strip().lower()[:_MOST_READ])
-    parts = (
-        "".join(char for char in part if char.isalnum()) for part in re.split(r"__|[.:/]", plain)
-    )
+    parts = ("".join(filter(str.isalnum, part)) for part in re.split(r"__|[.:/]", plain))
     return [part for part in parts if part]

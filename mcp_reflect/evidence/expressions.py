@@ -146,7 +146,9 @@ def read_expression(tokens: Sequence[Token], style: Style, letter: str = "") -> 
         tree = reader.sum()
     except NotReadError:
         return None
-    return tree if reader.at == len(tokens) else None
+    if reader.at != len(tokens):
+        return None
+    return tree
 
 
 class _Reader:
@@ -352,7 +354,9 @@ def unit_of(word: str) -> str:
         return "foot"
     if plain.endswith(("xes", "ses", "ches", "shes", "zes")):
         return plain[:-2]
-    return plain[:-1] if len(plain) > 3 and plain.endswith("s") else plain
+    if len(plain) > 3 and plain.endswith("s"):
+        return plain[:-1]
+    return plain
 
 
 def numbers_in(tree: Tree) -> list[Plain]:

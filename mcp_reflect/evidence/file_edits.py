@@ -1,6 +1,6 @@
 """The edits of a call as pairs of texts: what stood there, and what stands there now."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,7 +36,9 @@ def edits_in(arguments: Mapping[str, Json]) -> list[FileEdit]:
     if whole is not None:
         return [FileEdit(path, None, whole)]
     several = arguments.get("edits")
-    pairs = several[:_MOST_EDITS] if isinstance(several, list) else [dict(arguments)]
+    pairs: Sequence[Json] = [dict(arguments)]
+    if isinstance(several, list):
+        pairs = several[:_MOST_EDITS]
     found = [
         FileEdit(path, _text_of(pair, _OLD), _text_of(pair, _NEW) or "")
         for pair in pairs
@@ -47,16 +49,23 @@ def edits_in(arguments: Mapping[str, Json]) -> list[FileEdit]:
 
 def edits_in_patch(text: str) -> Iterator[FileEdit]:
     """Return the edits of a patch of `apply_patch`."""
-    path, old, new, is_added = "", list[str](), list[str](), False
+    path = ""
+    old: list[str] = []
+    new: list[str] = []
+    is_added = False
     for line in [*text[:_MOST_PATCH].splitlines(), "*** End Patch"]:
         if not line.startswith("*** "):
-            old += [line[1:]] if line[:1] in ("-", " ") else []
-            new += [line[1:]] if line[:1] in ("+", " ") else []
+            if line[:1] in ("-", " "):
+                old.append(line[1:])
+            if line[:1] in ("+", " "):
+                new.append(line[1:])
             continue
         if path and (old or new):
             yield FileEdit(path, None if is_added else "\n".join(old), "\n".join(new))
         action, _, path = line[4:].partition(" File: ")
-        old, new, is_added = [], [], action == "Add"
+        old = []
+        new = []
+        is_added = action == "Add"
         if action == "Delete":
             yield FileEdit(path, None, None)
 

@@ -31,7 +31,9 @@ def follows(lesson: LessonDraft, call: Call) -> bool:
 
 def call_of(text: str) -> Call:
     """Return the call that a lesson keeps: a shell command, or the JSON of {tool, arguments}."""
-    value = json_of(text) if text[:1] == "{" else None
+    value = None
+    if text.startswith("{"):
+        value = json_of(text)
     if isinstance(value, dict) and isinstance(value.get("tool"), str):
         return Call(str(value["tool"]), value.get("arguments"))
     return Call(SHELL, {"command": text})
@@ -48,9 +50,9 @@ def has_all_of(call: Call, right: Call) -> bool:
         wanted = set(right.values)
         return bool(wanted) and _own_name(call) == _own_name(right) and wanted <= set(call.values)
     wanted_programs = [(one.found.name, one.found.arguments) for one in right.programs]
-    made = [(one.found.name, one.found.arguments) for one in call.programs]
+    run_programs = [(one.found.name, one.found.arguments) for one in call.programs]
     return bool(wanted_programs) and all(
-        any(_does(own, wanted) for own in made) for wanted in wanted_programs
+        any(_does(own, wanted) for own in run_programs) for wanted in wanted_programs
     )
 
 
@@ -75,6 +77,8 @@ def _own_name(call: Call) -> str:
 def _guard_of(lesson: LessonDraft) -> Guard | None:
     """Return a lesson's guard; None for one that cannot be read, of another release."""
     try:
-        return parse_guard(lesson.guard) if lesson.guard else None
+        if not lesson.guard:
+            return None
+        return parse_guard(lesson.guard)
     except InputError:
         return None

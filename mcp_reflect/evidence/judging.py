@@ -73,11 +73,7 @@ def read_verdicts(
     InputError names a claim that is not there, and one with two verdicts.
     """
     if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        value = [
-            {"claim": claim, **(said if isinstance(said, dict) else {"verdict": said})}
-            for claim, said in items
-        ]
+        value = _as_list(cast("dict[str, Any]", value))
     if not isinstance(value, list | tuple):
         raise InputError(field, "it is not a list", _EXAMPLE)
     found: dict[int, Claim] = {}
@@ -86,11 +82,8 @@ def read_verdicts(
         name = f"{field}[{place}]"
         if not isinstance(entry, dict):
             raise InputError(name, "it is not an object", _EXAMPLE)
-        judged = _judged(
-            {str(key).lower(): each for key, each in cast("dict[Any, Any]", entry).items()},
-            claims,
-            name,
-        )
+        fields = cast("dict[Any, Any]", entry)
+        judged = _judged({str(key).lower(): each for key, each in fields.items()}, claims, name)
         if judged.number in found:
             fault = f"claim {judged.number} has a verdict already"
             raise InputError(f"{name}.claim", fault, "Send one verdict for a claim.")
@@ -111,17 +104,31 @@ _OTHERS: Final = 0
 _ALL_OTHERS: Final = frozenset("others other all rest the_rest all_others".split())
 
 
+def _as_list(verdicts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return {claim: verdict} as a list of objects; a verdict may be an object itself, with its reason."""
+    entries: list[dict[str, Any]] = []
+    for claim, verdict in verdicts.items():
+        fields = {"verdict": verdict}
+        if isinstance(verdict, dict):
+            fields = cast("dict[str, Any]", verdict)
+        entries.append({"claim": claim, **fields})
+    return entries
+
+
+def _first_given(entry: Mapping[str, Any], names: str) -> Any:
+    """Return the value of the first of some names that has one: judges name the same field differently."""
+    return next((entry[name] for name in names.split() if entry.get(name) is not None), None)
+
+
 def _judged(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> Claim:
-    named, said, reason, correction = (
-        next((entry[key] for key in keys.split() if entry.get(key) is not None), None)
-        for keys in _NAMES
-    )
+    named, said, reason, correction = (_first_given(entry, names) for names in _NAMES)
     claim = _named(named, claims)
     if claim is None and str(named).strip().lower().replace(" ", "_") in _ALL_OTHERS:
         claim = Claim(number=_OTHERS, step=1, text="")
     if claim is None:
-        fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
-        fix = fix if claims else "It lists none: critique the work with its goal."
+        fix = "It lists none: critique the work with its goal."
+        if claims:
+            fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
         raise InputError(
             f"{name}.claim", f"{quoted(named, 60)} is not a claim of this critique", fix
         )
@@ -131,7 +138,9 @@ def _judged(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> Cla
     verdict = _MEANINGS.get(word.strip(" .*_").lower().replace("-", "_").replace(" ", "_"))
     if verdict is None:
         raise InputError(f"{name}.verdict", f"{quoted(said, 40)} is not a verdict", _EXAMPLE)
-    right = _text(correction, f"{name}.correction") if verdict is Verdict.WRONG else None
+    right = None
+    if verdict is Verdict.WRONG:
+        right = _text(correction, f"{name}.correction")
     reason = _text(reason, f"{name}.reason") or rest.strip() or None
     return replace(claim, verdict=verdict, reason=reason, correction=right)
 
@@ -141,11 +150,13 @@ def _named(said: Any, claims: Sequence[Claim]) -> Claim | None:
     text = str(said).strip().lstrip("#").removesuffix(".")
     if text.isdigit():
         return next((claim for claim in claims if str(claim.number) == text), None)
-    own = letters(text) if isinstance(said, str) else ""
+    own = letters(text)
+    if not isinstance(said, str) or len(own) <= 3:
+        return None
     fitting = (
         claim for claim in claims if own in letters(claim.text) or letters(claim.text) in own
     )
-    return next(fitting, None) if len(own) > 3 else None
+    return next(fitting, None)
 
 
 def read_opinion(
@@ -202,8 +213,9 @@ def _refuse_what_is_no_opinion(value: Mapping[str, Json], field: str, limits: Li
     unknown = [name for name in value if name not in names]
     # A model's own extra fields are not worth asking again.
     if unknown and field == "analysis":
-        near = get_close_matches(unknown[0][:80], FIELDS, n=1)
-        fix = f"Did you mean {near[0]}?" if near else _FIX
+        fix = _FIX
+        if near := get_close_matches(unknown[0][:80], FIELDS, n=1):
+            fix = f"Did you mean {near[0]}?"
         raise InputError(f"{field}.{quoted(unknown[0])}", "there is no such field", fix)
     if not value.keys() & names:
         raise InputError(field, "it names no score, no issue and no correction", _FIX)
@@ -223,10 +235,11 @@ def _corrected_steps(steps: Json, field: str) -> tuple[str, ...]:
 
 def read_steps(text: str) -> tuple[str, ...]:
     """Return the steps of a numbered list, as a corrector may write them in plain text."""
-    head = next(
-        (found for found in _HEAD.finditer(text) if found[1].lower()[:4] in ("corr", "impr")), None
-    )
-    body = text[head.end() :] if head else text
+    body = text
+    for head in _HEAD.finditer(text):
+        if head[1].lower().startswith(("corr", "impr")):
+            body = text[head.end() :]
+            break
     first = _STEP.search(body)
     if first is None:
         raise InputError(
@@ -257,9 +270,9 @@ def _read_headings(text: str) -> dict[str, Json]:
     """Read markdown whose headings name the fields: `## Issues`, `**Suggested fix:** …`, `Quality score: 0.8`."""
     fields: dict[str, Json] = {}
     heads = list(_HEAD.finditer(text))
-    for place, head in enumerate(heads):
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=False):
         name = re.sub(r"[ _]+", "_", head[1].lower())
-        end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
         body = text[head.end() : end].strip()
         if name.endswith("score"):
             fields["quality_score"] = read_score(body.split("\n", 1)[0].strip("*` ."))
@@ -290,7 +303,9 @@ def _read_prose(text: str) -> dict[str, Json] | None:
     ]
     if faults:
         return {"issues": faults}
-    return {"issues": []} if PRAISE.search(text) else None
+    if not PRAISE.search(text):
+        return None
+    return {"issues": []}
 
 
 def _score(value: Json, field: str) -> float | None:
@@ -334,7 +349,9 @@ def _criteria(value: Json, field: str) -> Mapping[str, Score]:
         raise InputError(field, "it is not an object", "Send {name: {score, reason}}.")
     criteria: dict[str, Score] = {}
     for name, item in value.items():
-        entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
+        entry: dict[str, Any] = {"score": item}
+        if isinstance(item, dict):
+            entry = cast("dict[str, Any]", item)
         label = f"{field}.{quoted(name)}"
         score = _score(entry.get("score"), label)
         if score is not None:

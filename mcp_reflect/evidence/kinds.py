@@ -60,13 +60,14 @@ _SCRIPT: Final = re.compile(
 
 def words_of_kinds(extra: Sequence[str] = ()) -> dict[ProofKind, list[list[str]]]:
     """Return the table with the entries of the setting, each `KIND: PROGRAM WORDS`."""
-    table = {
-        kind: [program.split() for program in _LISTS[kind]] for kind in ProofKind if kind in _LISTS
-    }
+    table: dict[ProofKind, list[list[str]]] = {}
+    for kind in ProofKind:
+        if kind in _LISTS:
+            table[kind] = [program.split() for program in _LISTS[kind]]
     for entry in extra:
-        kind, _, program = entry.partition(":")
-        if kind.strip() in set(ProofKind) and program.strip():
-            table[ProofKind(kind.strip())].append(program.split())
+        name, _, program = entry.partition(":")
+        if name.strip() in set(ProofKind) and program.strip():
+            table[ProofKind(name.strip())].append(program.split())
     return table
 
 
@@ -83,7 +84,9 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
     """Return what a command, given without its wrappers, may prove; empty if it proves nothing known."""
     if not words:
         return frozenset()
-    program, *rest = words[1:] if words[0] == "php" and len(words) > 1 else words
+    program, *rest = words
+    if program == "php" and rest:
+        program, *rest = rest
     plain = _plain(rest)
     if is_idle((program, *rest)) or rest == ["-h"]:
         return frozenset()
@@ -93,10 +96,10 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
         found.discard(ProofKind.BUILD)
     if program in {"curl", "wget"} and not _asks_a_service(" ".join(rest)):
         found.discard(ProofKind.HEALTH)
-    by_name = program in _RUNNERS or not found
-    return frozenset(found) | kinds_of_name(
-        _name_of(program, rest, plain, listed=bool(listed)) if by_name else ""
-    )
+    if found and program not in _RUNNERS:
+        return frozenset(found)
+    name = _name_of(program, rest, plain, listed=bool(listed))
+    return frozenset(found) | kinds_of_name(name)
 
 
 def _plain(rest: Sequence[str]) -> list[str]:
@@ -146,28 +149,33 @@ def _asks_a_service(rest: str) -> bool:
 def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed: bool) -> str:
     """Return the words of a command that may name what it shows: of a script or target, else of the program itself."""
     if program in _PACKAGE_MANAGERS:
-        named = plain[2:] if plain[:1] == ["workspace"] else plain
+        named = plain
+        if plain[:1] == ["workspace"]:
+            named = plain[2:]
         names = [
             word
             for word in named
             if word not in {"run", "run-script", "task", "workspaces", "foreach"}
         ]
-        return "" if not names or names[0] in _INSTALLING else names[0]
+        if not names or names[0] in _INSTALLING:
+            return ""
+        return names[0]
     if program in _RUNNERS:
         return " ".join(word for word in plain[:3] if not _ASSIGNED.fullmatch(word))
     if (program == "pre-commit" and "run" in plain) or program in {"act", "lefthook"}:
         return "check"
     if program in _SHELLS or program in _INTERPRETERS:
         script = next(iter(plain), "")
-        return (
-            script
-            if "-c" not in rest and "-e" not in rest and re.search(r"\.\w{2,4}$|/", script)
-            else ""
-        )
+        is_in_words = "-c" in rest or "-e" in rest
+        if is_in_words or not re.search(r"\.\w{2,4}$|/", script):
+            return ""
+        return script
     if not may_prove([program, *rest]):
         return ""
     words = [word for word in plain if word not in _RUNNERS and word not in {"run", "exec", "call"}]
-    return " ".join(words[:1] if listed else (program, *words[:1]))
+    if listed:
+        return " ".join(words[:1])
+    return " ".join((program, *words[:1]))
 
 
 def may_prove(words: Sequence[str]) -> bool:
@@ -188,18 +196,21 @@ def may_show_any(
     starts = words[0] in _RUNNERS | _PACKAGE_MANAGERS | _INTERPRETERS | _SHELLS
     if words[0] in _WITH_TASKS:
         return not kinds
-    return kinds <= {ProofKind.BUILD} if starts else words[0] not in _by_program(extra)
+    if starts:
+        return kinds <= {ProofKind.BUILD}
+    return words[0] not in _by_program(extra)
 
 
 def kinds_of_name(name: str) -> frozenset[ProofKind]:
     kinds: set[ProofKind] = set()
     for word in name.split():
-        match = _SCRIPT.fullmatch(word)
-        parts = re.split(
-            r"[^a-z0-9]+", (match[1] if match else word).lower().replace("type-check", "typecheck")
-        )
+        stem = word
+        if script := _SCRIPT.fullmatch(word):
+            stem = script[1]
+        parts = re.split(r"[^a-z0-9]+", stem.lower().replace("type-check", "typecheck"))
         kinds |= {ProofKind(kind) for kind in map(_kind_of_part, parts) if kind}
-        kinds |= CHECKS if _ALL_NAMES & set(parts) else set()
+        if not _ALL_NAMES.isdisjoint(parts):
+            kinds |= CHECKS
     return frozenset(kinds)
 
 

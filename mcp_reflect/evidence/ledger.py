@@ -4,18 +4,25 @@ Calls come one by one, in order. The reading is linear in what they say, and wha
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, islice
 from typing import Final
 
 from mcp_reflect.evidence.answered_call import AnsweredCall, exit_code
 from mcp_reflect.evidence.background import task_asked_for, task_end
 from mcp_reflect.evidence.easier_suite import EasierSuite
-from mcp_reflect.evidence.file_edits import edits_in, edits_in_patch
+from mcp_reflect.evidence.file_edits import FileEdit, edits_in, edits_in_patch
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
 from mcp_reflect.evidence.other_tools import is_by_agent, may_have_run
 from mcp_reflect.evidence.outcomes import Ending, Outcome, read_outcome
+from mcp_reflect.evidence.shell_changes import (
+    changes_with_git,
+    puts_changes_away,
+    removed_files,
+    what_changed,
+)
 from mcp_reflect.evidence.source_files import is_scratch, is_source
 from mcp_reflect.evidence.unknown_scripts import RecordedTexts, is_script, kinds_that_end
 from mcp_reflect.guards.call import Call
@@ -31,9 +38,6 @@ _MOST_WRITTEN: Final = 20  # files of one call
 
 _BACKGROUND_ID: Final = lazy_compile(
     r"(?:background with ID:?|session ID:?|[Bb]ackground (?:task|shell) (?:ID|id):?) ?[\"']?([\w-]{1,60})"
-)
-_WRITES: Final = lazy_compile(
-    r"\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,200}['\"][wa]b?\+?['\"]|writeFile|File\.write"
 )
 _RUNS_CHECKS: Final = lazy_compile(r"run_?(?:tests?|task|build)", re.IGNORECASE)
 _AGENTS: Final = frozenset(
@@ -54,22 +58,7 @@ _READERS: Final = frozenset(
 _PREPARING: Final = frozenset(
     "cd pushd popd export set source . true echo printf sleep mkdir clear date pwd wait ls cat".split()
 )
-_UNCHANGED: Final = lazy_compile(
-    r"Already up[ -]to[ -]date|No local changes|no changes|Already on |0 files? changed|Nothing to"
-)
-_CHANGED: Final = lazy_compile(
-    r"\breformatted\b|\bFixed [1-9]|(?<!\d)[1-9]\d* (?:(?:file|error)s? (?:changed|fixed)|fixed)"
-)
-
-# Commands of git that change files of the working tree, and the words with which they do not.
-_GIT_CHANGES: Final = frozenset(
-    "checkout restore stash reset merge pull rebase cherry-pick apply revert am switch clean".split()
-)
 _READ_PATHS: Final = ("file_path", "path", "absolute_path", "filePath")
-_GIT_KEEPS: Final = frozenset(
-    "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
-)
-
 # Options with which formatters print the files that they would change.
 _LISTING: Final = frozenset(
     "-l --list-different --check -check --check-only --dry-run --test --diff".split()
@@ -96,11 +85,9 @@ class Proof:
     @cached_property
     def outcome(self) -> Outcome:
         """Whether it passed, and the line that says so."""
-        return (
-            Outcome(passed=None)
-            if self.ending is None
-            else read_outcome(self.kind, self.answer, self.ending)
-        )
+        if self.ending is None:
+            return Outcome(passed=None)
+        return read_outcome(self.kind, self.answer, self.ending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +135,8 @@ class Ledger:
         """Note what a call of the agent itself changed, ran or read."""
         seen = Call(call.tool, call.arguments)
         if not seen.shell and seen.written:
-            for path in (
-                seen.written if not call.failed and arguments.get("command") != "view" else ()
-            ):
-                self._changed(path)
             if not call.failed:
-                self._note_edits(call)
+                self._note_written(call, seen, arguments)
             self._texts.keep_file(arguments, call.answer, failed=call.failed)
         elif command := _command_in(arguments):
             self._texts.keep_shown(command, call.answer)
@@ -166,15 +149,25 @@ class Ledger:
                 words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
                 self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
             self._add_other(call, seen)
-        while len(self.proofs) > _MOST_PROOFS:  # runs whose kind is known say more
-            del self.proofs[
-                next((at for at, proof in enumerate(self.proofs) if proof.kind is ProofKind.ANY), 0)
-            ]
+        self._drop_excess()
 
-    def _note_edits(self, call: AnsweredCall) -> None:
-        """Note what a call edited, for what it does to the tests."""
-        arguments = call.arguments
-        edits = edits_in(arguments if isinstance(arguments, dict) else {"patch": arguments})
+    def _drop_excess(self) -> None:
+        """Keep a bounded number of runs; those whose kind is known say more, and stay longest."""
+        while len(self.proofs) > _MOST_PROOFS:
+            unknown = (at for at, proof in enumerate(self.proofs) if proof.kind is ProofKind.ANY)
+            del self.proofs[next(unknown, 0)]
+
+    def _note_written(self, call: AnsweredCall, seen: Call, arguments: dict[str, Json]) -> None:
+        """Note what a call wrote, and what its edits do to the tests; an editor's `view` only looks."""
+        if arguments.get("command") != "view":
+            for path in seen.written:
+                self._changed(path)
+        edited = call.arguments
+        if not isinstance(edited, dict):
+            edited = {"patch": edited}
+        self._note_edits(edits_in(edited))
+
+    def _note_edits(self, edits: Iterable[FileEdit]) -> None:
         for edit in edits:
             self.suite.note_edit(replace(edit, path=self._relative(edit.path)))
 
@@ -191,13 +184,13 @@ class Ledger:
         for command, words in links:
             written = [self._relative(path) for path in command.writes]
             self.suite.note_command(" ".join(words), call.answer, written)
-            for path in words[1:] if words[:1] == ["rm"] else ():
+            for path in removed_files(words):
                 self.suite.note_deleted(self._relative(path))
-            if words[:1] == ["git"] and not _GIT_CHANGES.isdisjoint(words[1:3]):
+            if changes_with_git(words):
                 self.suite.forget()
-        for patch in (one.document for one in commands if "*** Begin Patch" in one.document):
-            for edit in edits_in_patch(patch):
-                self.suite.note_edit(replace(edit, path=self._relative(edit.path)))
+        for command in commands:
+            if "*** Begin Patch" in command.document:
+                self._note_edits(edits_in_patch(command.document))
 
     def _add_other(self, call: AnsweredCall, seen: Call) -> None:
         """Note a call of a tool that is no shell as a run of something: it may be the proof, and never speaks against."""
@@ -205,17 +198,18 @@ class Ledger:
             self._add_proof(ProofKind.ANY, call.tool, call.tool, call.answer, None)
 
     def _add_tool(self, kinds: frozenset[ProofKind], call: AnsweredCall) -> None:
+        ending = Ending(int(call.failed))
         for kind in sorted(kinds):
-            self._add_proof(
-                kind, call.tool, call.tool, call.answer, Ending(1 if call.failed else 0)
-            )
+            self._add_proof(kind, call.tool, call.tool, call.answer, ending)
 
     def _add_proof(
         self, kind: ProofKind, program: str, command: str, answer: str, ending: Ending | None
     ) -> None:
         shown = " ".join(command[: 2 * _MOST_COMMAND].split())
-        shown = shown if len(shown) <= _MOST_COMMAND else f"{shown[: _MOST_COMMAND - 3]}..."
-        answer = answer if len(answer) <= 2 * _END else f"{answer[:_END]}\n{answer[-_END:]}"
+        if len(shown) > _MOST_COMMAND:
+            shown = f"{shown[: _MOST_COMMAND - 3]}..."
+        if len(answer) > 2 * _END:
+            answer = f"{answer[:_END]}\n{answer[-_END:]}"
         proof = Proof(
             kind=kind, program=program, command=shown, step=self.step, answer=answer, ending=ending
         )
@@ -230,7 +224,9 @@ class Ledger:
 
     def _relative(self, path: str) -> str:
         """Return a path as the folder of the session has it."""
-        return path.removeprefix(f"{self.folder.rstrip('/')}/") if self.folder else path
+        if self.folder:
+            return path.removeprefix(f"{self.folder.rstrip('/')}/")
+        return path
 
     def _more_output(self, call: AnsweredCall, arguments: Mapping[str, Json]) -> bool:
         """Read what a command in the background has printed since."""
@@ -240,7 +236,9 @@ class Ledger:
         end = task_end(call.answer, call.code, failed=call.failed)
         if end is None:
             return True
-        code = 1 if end.code is None and end.failed else end.code
+        code = end.code
+        if code is None and end.failed:
+            code = 1
         for proof in self._running[found]:
             told = replace(proof, answer=end.output, ending=Ending(code, own=code is not None))
             if told.outcome.passed is not None and proof in self.proofs:
@@ -248,34 +246,31 @@ class Ledger:
         return True
 
     def _run(self, command: str, call: AnsweredCall, *, background: bool) -> None:
-        background = background or call.is_unended
-        before = len(self.proofs)
+        """Note what a command of the shell ran and changed, one of its scripts after the other."""
         script = read_script(command)
         if script.is_partial:  # nobody knows what ran: no last message is held on its account
             self.delegated = self.step
             return
-        commands = script.commands
-        chains: dict[int, list[_Link]] = {}
-        for one in commands:
-            if one.script >= 0:
-                chains.setdefault(one.script, []).append((one, unwrapped(one.words)))
-        bodies = "\n".join(one.document for one in commands)
+        is_unended = background or call.is_unended
+        count_before = len(self.proofs)
+        chains = _chains_of(script.commands)
+        bodies = "\n".join(link.document for link in script.commands)
         for number, links in chains.items():
             # What follows a script may end otherwise than the script.
-            alone = number == 0 or all(one.before in ("", "&&") for one, _ in chains.get(0, ()))
-            self._chain(links, command, call, background=background, alone=alone)
+            outer = chains.get(0, ())
+            alone = number == 0 or all(link.before in ("", "&&") for link, _ in outer)
+            self._chain(links, command, call, background=is_unended, alone=alone)
             if call.code in (0, None) and not (call.failed and len(links) == 1):
                 for _, words in links:
                     self._shell_change(words, bodies, call.answer)
         if call.code in (0, None) and not call.failed:
-            for path in [file for one in commands for file in written_files(one)][:_MOST_WRITTEN]:
+            written = chain.from_iterable(map(written_files, script.commands))
+            for path in islice(written, _MOST_WRITTEN):
                 self._changed(path)
-            self._note_shell_edits(
-                commands, [link for chain in chains.values() for link in chain], call
-            )
-        added = self.proofs[before:]
-        if background and added and (found := _BACKGROUND_ID.search(call.answer[:2_000])):
-            self._running[found[1]] = added
+            self._note_shell_edits(script.commands, [*chain.from_iterable(chains.values())], call)
+        added = self.proofs[count_before:]
+        if is_unended and added and (task := _BACKGROUND_ID.search(call.answer[:2_000])):
+            self._running[task[1]] = added
 
     def _chain(
         self,
@@ -286,31 +281,25 @@ class Ledger:
         background: bool,
         alone: bool,
     ) -> None:
+        """Note what each command of a chain shows, with how it ended as far as the end of the chain says it."""
         kinds = [kinds_of(bare, self.programs) for _, bare in links]
         code = exit_code(call)
-        passing = ("&&", "|") if "pipefail" in text else ("&&",)
+        is_known = call.answered and not background
         for at, (command, bare) in enumerate(links):
-            own = (
-                alone
-                and all(one.before in passing for one, _ in links[at + 1 :])
-                and not text.rstrip().endswith("&")
-            )
-            others = [
-                found
-                for place, found in enumerate(kinds)
-                if place != at and not _prepares(links[place][1])
-            ]
-            found = kinds[at]
-            if not _prepares(bare) and may_show_any(bare, found, self.programs):
-                found |= self._of_unknown(bare, found, text, call)
-            for kind in sorted(found):
-                lists = kind is ProofKind.FORMAT and not _LISTING.isdisjoint(bare)
-                ending = Ending(
-                    code, own=own, alone=all(kind in found for found in others), lists=lists
-                )
-                shown = text if len(text) <= _MOST_COMMAND else " ".join(command.line)
-                known = call.answered and not background
-                self._add_proof(kind, bare[0], shown, call.answer, ending if known else None)
+            shows = kinds[at]
+            if not _prepares(bare) and may_show_any(bare, shows, self.programs):
+                shows |= self._of_unknown(bare, shows, text, call)
+            shown = text
+            if len(text) > _MOST_COMMAND:
+                shown = " ".join(command.line)
+            own = alone and _ends_the_chain(links, at, text)
+            for kind in sorted(shows):
+                ending = None
+                if is_known:
+                    is_only_one = _is_shown_by_all(kind, links, kinds, at)
+                    lists = kind is ProofKind.FORMAT and not _LISTING.isdisjoint(bare)
+                    ending = Ending(code, own=own, alone=is_only_one, lists=lists)
+                self._add_proof(kind, bare[0], shown, call.answer, ending)
 
     def _of_unknown(
         self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
@@ -341,31 +330,39 @@ class Ledger:
         """Note what a command of the shell changes of the source, as far as its words say it."""
         if not words:
             return
-        program, *rest = words
-        plain = [word for word in rest if not word.startswith("-")]
-        what = ""
-        for path in plain if program == "rm" else ():
+        for path in removed_files(words):
             self._changed(path)
-        if program in {"python", "node", "ruby"} and _WRITES.search(
-            f"{' '.join(rest)[:20_000]}\n{bodies}"
-        ):
-            what = f"a script of `{program}`"
-        elif (
-            program == "git"
-            and plain[:1]
-            and plain[0] in _GIT_CHANGES
-            and not _UNCHANGED.search(answer[-2_000:])
-        ):
-            if plain[0] == "stash":  # what runs meanwhile runs on other files
-                self.delegated = self.step
-            elif not _GIT_KEEPS & set(rest) and (plain[0] != "reset" or "--hard" in rest):
-                what = f"`git {' '.join(rest)[:60]}`"
-        elif {ProofKind.FORMAT, ProofKind.LINT} & kinds_of(
-            words, self.programs
-        ) and _CHANGED.search(answer):
-            what = f"`{' '.join(words)[:60]}`"
-        if what:
+        if puts_changes_away(words, answer):
+            self.delegated = self.step
+        if what := what_changed(words, bodies, answer, self.programs):
             self.changes.append(Change(self.step, what))
+
+
+def _chains_of(commands: Sequence[Command]) -> dict[int, list[_Link]]:
+    """Return the commands by the script that they stand in; 0 is the outermost one."""
+    chains: dict[int, list[_Link]] = {}
+    for command in commands:
+        if command.script >= 0:
+            chains.setdefault(command.script, []).append((command, unwrapped(command.words)))
+    return chains
+
+
+def _ends_the_chain(links: Sequence[_Link], at: int, text: str) -> bool:
+    """True where a command that fails makes the whole chain fail: nothing but `&&` follows, or pipes under `pipefail`."""
+    if text.rstrip().endswith("&"):
+        return False
+    passing = ["&&"]
+    if "pipefail" in text:
+        passing.append("|")
+    return all(command.before in passing for command, _ in links[at + 1 :])
+
+
+def _is_shown_by_all(
+    kind: ProofKind, links: Sequence[_Link], kinds: Sequence[frozenset[ProofKind]], at: int
+) -> bool:
+    """True where every other command of a chain shows the same kind, or only prepares: then the end is that kind's."""
+    others = [place for place in range(len(links)) if place != at]
+    return all(kind in kinds[place] or _prepares(links[place][1]) for place in others)
 
 
 def _is_delegated(call: AnsweredCall, name: str, arguments: Mapping[str, Json]) -> bool:
@@ -381,7 +378,10 @@ def _command_in(arguments: dict[str, Json]) -> str:
     words = arguments.get("argv")
     if isinstance(words, list) and words:
         return joined([str(word) for word in words])
-    return command_text(arguments) or (words if isinstance(words, str) else "")
+    command = command_text(arguments)
+    if command or not isinstance(words, str):
+        return command
+    return words
 
 
 def _prepares(words: Sequence[str]) -> bool:

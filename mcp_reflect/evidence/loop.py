@@ -37,10 +37,17 @@ class Version:
     author: str | None = None
 
     @property
+    def _opinion(self) -> Opinion:
+        """The judge's opinion, without a word where it gave none."""
+        return self.opinion or Opinion()
+
+    @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims with the judge's verdicts; what is certainly wrong stays wrong."""
-        said = {judged.number: judged for judged in self.opinion.verdicts} if self.opinion else {}
-        return tuple(_with_verdict(claim, said.get(claim.number)) for claim in self.verified.claims)
+        judged = {claim.number: claim for claim in self._opinion.verdicts}
+        return tuple(
+            _with_verdict(claim, judged.get(claim.number)) for claim in self.verified.claims
+        )
 
     @property
     def judged_wrong(self) -> tuple[Claim, ...]:
@@ -54,14 +61,15 @@ class Version:
     @property
     def issues(self) -> tuple[str, ...]:
         """What is certainly wrong, what the judge calls wrong, and its other issues."""
-        said = self.opinion.issues if self.opinion else ()
-        issues = (*self.verified.issues, *map(issue_of, self.judged_wrong), *said)
+        certain = self.verified.issues
+        judged = map(issue_of, self.judged_wrong)
+        issues = (*certain, *judged, *self._opinion.issues)
         return issues or self._corrected_without_a_word
 
     @property
     def _corrected_without_a_word(self) -> tuple[str, ...]:
         """A judge that corrects steps and names no issue does not accept them."""
-        corrected = self.opinion.corrected_steps if self.opinion else ()
+        corrected = self._opinion.corrected_steps
         if corrected in ((), self.verified.steps):
             return ()
         pairs = enumerate(zip_longest(self.verified.steps, corrected), start=1)
@@ -96,8 +104,10 @@ class Version:
         faults = -len(self.verified.faults)
         if self.opinion is None:
             return faults, False, 0.0
-        said = self.opinion.quality_score
-        return faults, not self.issues, self.share_that_holds if said is None else said
+        score = self.opinion.quality_score
+        if score is None:
+            score = self.share_that_holds
+        return faults, not self.issues, score
 
 
 def _with_verdict(claim: Claim, judged: Claim | None) -> Claim:
@@ -108,9 +118,11 @@ def _with_verdict(claim: Claim, judged: Claim | None) -> Claim:
 
 def issue_of(claim: Claim) -> str:
     """Return a sentence that says which claim is wrong, and what is right."""
+    sentence = f'Step {claim.step}: "{quoted_claim(claim.text)}" is wrong'
     reason = claim.correction or claim.reason
-    ending = f": {reason}" if reason else ""
-    return f'Step {claim.step}: "{quoted_claim(claim.text)}" is wrong{ending}'
+    if not reason:
+        return sentence
+    return f"{sentence}: {reason}"
 
 
 def quoted_claim(claim: str, most: int = MOST_QUOTED) -> str:
@@ -189,14 +201,20 @@ async def _corrected(version: Version, verify: Verify, corrector: Corrector) -> 
     )
     if proposed:
         after, author = await asyncio.to_thread(verify, proposed), MODEL
-    return None if after.steps == steps else Version(verified=after, author=author)
+    if after.steps == steps:
+        return None
+    return Version(verified=after, author=author)
 
 
 def _steps_of_the_judge(version: Version) -> tuple[str, ...]:
     """Return the steps that the judge corrected, if it gave all of them and changed any."""
     steps = version.verified.steps
-    proposed = version.opinion.corrected_steps if version.opinion else ()
-    return proposed if len(proposed) >= len(steps) and proposed != steps else ()
+    if version.opinion is None:
+        return ()
+    proposed = version.opinion.corrected_steps
+    if len(proposed) < len(steps) or proposed == steps:
+        return ()
+    return proposed
 
 
 async def _steps_of_the_corrector(
@@ -209,9 +227,12 @@ async def _steps_of_the_corrector(
         for claim in version.judged_wrong
         if not (claim.correction and claim.text in steps[claim.step - 1])
     ]
-    said = version.opinion.issues if version.opinion else ()
-    issues = (*after.issues, *still_open, *said)
-    return await corrector(after, issues) if issues else ()
+    issues = [*after.issues, *still_open]
+    if version.opinion is not None:
+        issues += version.opinion.issues
+    if not issues:
+        return ()
+    return await corrector(after, issues)
 
 
 def uncorrected(version: Version, after: Verified) -> tuple[int, ...]:
@@ -224,7 +245,9 @@ def with_corrections(steps: Sequence[str], claims: Sequence[Claim]) -> tuple[str
     """Return the steps with the judge's corrections in the place of the claims."""
     corrected = list(steps)
     for claim in claims:
-        step = corrected[claim.step - 1] if claim.step <= len(corrected) else ""
-        if claim.correction and claim.text in step:
+        if claim.step > len(corrected) or not claim.correction:
+            continue
+        step = corrected[claim.step - 1]
+        if claim.text in step:
             corrected[claim.step - 1] = step.replace(claim.text, claim.correction, 1)
     return tuple(corrected)

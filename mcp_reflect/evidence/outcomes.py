@@ -43,8 +43,12 @@ _GOOD_OF_ANY: Final = ("tests", "code", "run")
 
 def _reader(groups: Sequence[str], verdict: str) -> re.Pattern[str]:
     """Return the lines of groups that say that a run ended well (`good`) or not (`bad`)."""
-    entries = [entry for group in groups for entry in _LISTS[f"{group} {verdict}"]]
-    return _any([*entries, *_LISTS["runner bad"]] if verdict == "bad" else entries)
+    entries: list[str] = []
+    for group in groups:
+        entries += _LISTS[f"{group} {verdict}"]
+    if verdict == "bad":
+        entries += _LISTS["runner bad"]
+    return _any(entries)
 
 
 _READERS: Final = {
@@ -94,48 +98,87 @@ def lines_of(output: str) -> list[str]:
         output = _COLOR.sub("", output)
     lines = [line[:_MOST_LINE].strip(" \t=!│╷╵─") for line in re.split(r"[\r\n]+", output)]
     lines = [line for line in lines if line]
-    return lines if len(lines) <= 2 * _MOST_LINES else [*lines[:_MOST_LINES], *lines[-_MOST_LINES:]]
+    if len(lines) <= 2 * _MOST_LINES:
+        return lines
+    return [*lines[:_MOST_LINES], *lines[-_MOST_LINES:]]
 
 
 def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
-    """Return how a run of a kind ended."""
-    lines, code, own = lines_of(output), ending.code, ending.own
-    if (
-        kind is ProofKind.ANY and own and code is not None
-    ):  # nothing says more of a program that nobody knows
-        return Outcome(passed=code == 0, line=_shown(lines[-1]) if lines else f"exit code {code}")
-    bad, good = _READERS[kind]
-    listed = filter(_FILES_ONLY.fullmatch, lines if ending.lists else ())
-    against = [line for line in lines if bad.search(line) and not _NOTHING.search(line)] or [
-        *listed
-    ]
+    """Return how a run of a kind ended: first by lines that say so, then by its exit code, then by weaker lines."""
+    lines = lines_of(output)
+    code = ending.code
+    if kind is ProofKind.ANY and ending.own and code is not None:
+        return _of_unknown_program(lines, code)
+    _, good = _READERS[kind]
+    against = _lines_against(kind, lines, ending)
     in_favor = next((line for line in reversed(lines) if good.search(line)), "")
-    if (
-        kind is ProofKind.HEALTH
-        and in_favor
-        and against
-        and lines.index(in_favor) > lines.index(against[-1])
-    ):
-        against = []  # tried until it answered
-    if against:
-        return Outcome(passed=False, line=_shown(against[-1 if kind is ProofKind.TESTS else 0]))
+    if against and not _answered_at_last(kind, lines, in_favor, against):
+        return Outcome(passed=False, line=_shown(_line_that_tells(kind, against)))
     error = next((line for line in lines[-_TAIL:] if _ANY_ERROR.search(line)), "")
-    if own and code not in (0, None):
-        if (
-            in_favor
-        ):  # it says that all went well: something else in the chain failed, or a threshold
-            return Outcome(passed=None if ending.alone else True, line=_shown(in_favor))
-        line = error or (lines[-1] if lines else f"exit code {code}")
-        return Outcome(passed=False if ending.alone else None, line=_shown(line))
+    if ending.own and code not in (0, None):
+        return _of_bad_code(ending, lines, in_favor, error)
     if in_favor:
         return Outcome(passed=True, line=_shown(in_favor))
-    if not own and ending.alone and (told := next(filter(_WEAK.match, lines), "")):
-        return Outcome(passed=False, line=_shown(told))
+    if not ending.own and ending.alone and (weak := next(filter(_WEAK.match, lines), "")):
+        return Outcome(passed=False, line=_shown(weak))
     if error and kind is not ProofKind.TESTS:
         return Outcome(passed=False, line=_shown(error))
-    if own and code == 0:
-        return Outcome(passed=None if error else True, line=_shown(lines[-1]) if lines else "")
+    if ending.own and code == 0:
+        return _of_good_code(lines, error)
     return Outcome(None, _shown(error))
+
+
+def _of_unknown_program(lines: Sequence[str], code: int) -> Outcome:
+    """Return the outcome by the exit code: nothing says more of a program that nobody knows."""
+    last_line = f"exit code {code}"
+    if lines:
+        last_line = _shown(lines[-1])
+    return Outcome(passed=code == 0, line=last_line)
+
+
+def _lines_against(kind: ProofKind, lines: Sequence[str], ending: Ending) -> list[str]:
+    """Return the lines that say that a run failed; a formatter that lists files may print nothing but their names."""
+    bad, _ = _READERS[kind]
+    against = [line for line in lines if bad.search(line) and not _NOTHING.search(line)]
+    if against or not ending.lists:
+        return against
+    return [line for line in lines if _FILES_ONLY.fullmatch(line)]
+
+
+def _answered_at_last(
+    kind: ProofKind, lines: Sequence[str], in_favor: str, against: Sequence[str]
+) -> bool:
+    """True for a service that was tried until it answered: its failures before that do not count."""
+    if kind is not ProofKind.HEALTH or not in_favor:
+        return False
+    return lines.index(in_favor) > lines.index(against[-1])
+
+
+def _line_that_tells(kind: ProofKind, against: Sequence[str]) -> str:
+    """Return the line to show: tests sum up at the end, other programs name the first cause first."""
+    if kind is ProofKind.TESTS:
+        return against[-1]
+    return against[0]
+
+
+def _of_bad_code(ending: Ending, lines: Sequence[str], in_favor: str, error: str) -> Outcome:
+    """Return the outcome of a run with an exit code other than 0, whose lines say nothing against it.
+
+    Where it says that all went well, something else in the chain failed; of a run that stands alone it may have been a
+    threshold, and nobody knows. Where it says nothing, the code counts for a run that stands alone.
+    """
+    if in_favor:
+        passed = None if ending.alone else True
+        return Outcome(passed, line=_shown(in_favor))
+    line = error or next(reversed(lines), f"exit code {ending.code}")
+    passed = False if ending.alone else None
+    return Outcome(passed, line=_shown(line))
+
+
+def _of_good_code(lines: Sequence[str], error: str) -> Outcome:
+    """Return the outcome of a run that ended with 0; an error in its last lines leaves it open."""
+    passed = None if error else True
+    return Outcome(passed, line=_shown(next(reversed(lines), "")))
 
 
 def _shown(line: str) -> str:

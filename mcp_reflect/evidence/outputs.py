@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence import claim_words
@@ -134,7 +135,9 @@ class Output:
 
         Each stands once, of those that jobs print alike the first one.
         """
-        text = _COLOR.sub("", self.content) if "\x1b" in self.content else self.content
+        text = self.content
+        if "\x1b" in text:
+            text = _COLOR.sub("", text)
         found: dict[str, str] = {}
         for line in text.replace("\r", "\n").split("\n"):
             plain = line.strip(" \t=─│")
@@ -151,7 +154,7 @@ class Output:
     @cached_property
     def lines_with(self) -> Counter[str]:
         """The count of lines for each term."""
-        return Counter(term for terms in self.terms_by_line for term in terms)
+        return Counter(chain.from_iterable(self.terms_by_line))
 
     @cached_property
     def tool_terms(self) -> set[str]:
@@ -236,4 +239,6 @@ def ends_of(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     head = most // 3
-    return f"{text[:head]}\n{text[len(text) - (most - head) :]}" if most > 0 else ""
+    if most <= 0:
+        return ""
+    return f"{text[:head]}\n{text[len(text) - (most - head) :]}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of
@@ -71,14 +72,14 @@ class RunReport:
 
 def clipped(text: str, most: int = MOST_READ) -> str:
     """Return a text without colors, and of a long one its start and its end."""
-    if len(text) > most:
-        text = f"{text[: most // 4]}\n{text[len(text) - (most - most // 4) :]}" if most > 0 else ""
+    if len(text) > max(most, 0):
+        if most <= 0:
+            return ""
+        head = most // 4
+        text = f"{text[:head]}\n{text[len(text) - (most - head) :]}"
     if "\x1b" in text or "\r" in text:
-        text = (
-            re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text)
-            .replace("\r\n", "\n")
-            .replace("\r", "\n")
-        )
+        text = re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
 
 
@@ -94,7 +95,7 @@ def clipped_results(results: Sequence[ToolResult]) -> list[ToolResult]:
 
 def read_runs(results: Sequence[ToolResult]) -> list[RunReport]:
     """Return the runs in the results, oldest first."""
-    return [run for result in clipped_results(results) for run in _runs(result)]
+    return list(chain.from_iterable(map(_runs, clipped_results(results))))
 
 
 def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
@@ -106,22 +107,26 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
     if states:
         return all(states.values()) == success
     ended = [ending for result in tool_results if (ending := _ended_well(result)) is not None]
-    return ended[-1] == success if ended else None
+    if not ended:
+        return None
+    return ended[-1] == success
 
 
 def _ended_well(result: ToolResult) -> bool | None:
     if result.exit_code is not None:
         return result.exit_code == 0
-    return False if _BAD_START.match(clipped(result.content)) else None
+    if _BAD_START.match(clipped(result.content)):
+        return False
+    return None
 
 
 def _runs(result: ToolResult) -> Iterator[RunReport]:
     command = result.tool or ""
     named = _kinds_in(command[:2_000])
     lines = lines_of(result.content)
-    known = named or (
-        {ProofKind.TESTS} if _TESTS_END.search(result.content[-2_000:]) else set[ProofKind]()
-    )
+    known = set(named)
+    if not known and _TESTS_END.search(result.content[-2_000:]):
+        known.add(ProofKind.TESTS)
     ending = Ending(
         result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command
     )
@@ -163,14 +168,14 @@ def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
     match told.evidence:
         case Evidence.TEST | Evidence.METRIC:
             # Half a success is more than results can show.
-            agreement = None if told.success == 0.5 else agrees(told.success == 1, results)
+            agreement = None
+            if told.success != 0.5:
+                agreement = agrees(told.success == 1, results)
             if agreement is False:
                 return "tool_results show the opposite of this outcome: send the outcome that they show"
-            return (
-                None
-                if agreement
-                else "tool_results do not show it: send the output of the test with its exit_code"
-            )
+            if agreement is None:
+                return "tool_results do not show it: send the output of the test with its exit_code"
+            return None
         case Evidence.USER if not _QUOTED.search(told.note or ""):
             return "note quotes nobody: put the person's own words in quotation marks"
         case _:

@@ -33,9 +33,15 @@ def read_score(value: object) -> float | None:
     number = float(found["number"].replace(",", "."))
     if found["percent"] is None and found["base"] is None:
         return _of_a_plain_number(number)
-    base = 100.0 if found["percent"] else float(found["base"])
-    share = number / base if base else 2.0
-    return round(share, 4) if 0 <= share <= 1 else None
+    base = 100.0
+    if not found["percent"]:
+        base = float(found["base"])
+    if not base:
+        return None
+    share = number / base
+    if not 0 <= share <= 1:
+        return None
+    return round(share, 4)
 
 
 def _of_a_plain_number(number: float) -> float | None:
@@ -43,7 +49,9 @@ def _of_a_plain_number(number: float) -> float | None:
         return number
     if 2 <= number <= 10:
         return round(number / 10, 4)
-    return round(number / 100, 4) if 10 < number <= 100 else None
+    if 10 < number <= 100:
+        return round(number / 100, 4)
+    return None
 
 
 def score_in_words(text: str) -> tuple[float | None, str]:

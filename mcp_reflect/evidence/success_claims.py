@@ -119,10 +119,10 @@ def _claims_in(sentence: str, programs: _Programs) -> Iterator[SuccessClaim]:
     if sentence.endswith(("?", "？")) or words.ELSEWHERE.search(sentence):
         return
     clauses = list(_in_clauses(sentence, _clauses(sentence), programs))
-    # "12 tests, all passing": what is said stands in one clause, of what in another.
-    yield from clauses or (
-        _in_clauses(sentence, [sentence], programs) if len(sentence) < _SHORT else ()
-    )
+    if not clauses and len(sentence) < _SHORT:
+        # "12 tests, all passing": what is said stands in one clause, of what in another.
+        clauses = list(_in_clauses(sentence, [sentence], programs))
+    yield from clauses
 
 
 def _in_clauses(
@@ -141,7 +141,9 @@ def _in_clauses(
             continue
         for kinds, found in _stated(clause, programs):
             after = clause[found.end() : found.end() + 3]  # Japanese puts the condition behind
-            before = clause[: found.end()] + (after if after > "\u3000" else "")
+            before = clause[: found.end()]
+            if after > "\u3000":
+                before += after
             if _DEPENDS.search(clause, found.end()):
                 continue
             if not words.UNSURE.search(before) and not words.NOT.search(
@@ -163,8 +165,10 @@ def _stated(
     for kind, pattern in words.DIRECT.items():
         if found := pattern.search(clause):
             named.add(kind)
-            image = kind is ProofKind.PUSH and words.NOUNS[ProofKind.IMAGE].search(clause)
-            yield frozenset({kind, ProofKind.IMAGE} if image else {kind}), found
+            kinds = {kind}
+            if kind is ProofKind.PUSH and words.NOUNS[ProofKind.IMAGE].search(clause):
+                kinds.add(ProofKind.IMAGE)
+            yield frozenset(kinds), found
     good = words.GOOD.search(clause)
     for kind, well in words.SAID.items():
         if kind is ProofKind.BUILD and ProofKind.IMAGE in named:
@@ -222,15 +226,17 @@ def only_says_done(message: str) -> bool:
     text = message.strip().replace("’", "'")
     if not text or len(text) > _LONGEST_DONE or "```" in text:
         return False
-    said = [
-        clause.strip(_PUNCTUATION).lower()
-        for sentence in _sentences(text)
-        for clause in _DONE_CLAUSE_END.split(sentence)
-    ]
-    clauses = [clause for clause in said if clause]
-    return bool(clauses) and all(
-        any(words.say(clause) for words in _done_words()) for clause in clauses
-    )
+    clauses: list[str] = []
+    for sentence in _sentences(text):
+        clauses += _DONE_CLAUSE_END.split(sentence)
+    clauses = [clause.strip(_PUNCTUATION).lower() for clause in clauses]
+    clauses = [clause for clause in clauses if clause]
+    return bool(clauses) and all(map(_says_done, clauses))
+
+
+def _says_done(clause: str) -> bool:
+    """True if a clause says in one of the languages that the work is done."""
+    return any(words.say(clause) for words in _done_words())
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +252,7 @@ class _DoneWords:
         """Return whether a clause says that the work is done, with no word that may say more."""
         if clause in self.phrases:
             return True
-        said = set(clause.split() if self.has_blanks else self._cut(clause))
+        said = set(clause.split()) if self.has_blanks else set(self._cut(clause))
         return not said.isdisjoint(self.done) and said <= self.done | self.beside
 
     def _cut(self, clause: str) -> list[str]:

@@ -58,16 +58,19 @@ def read_suite_text(text: str) -> SuiteText:
 
 def test_names(text: str) -> frozenset[str]:
     """Return the names of the tests that a text defines."""
-    patterns = (re.compile(entry, re.MULTILINE) for entry in read_word_list("suites")["test"])
-    found = (match for pattern in patterns for match in pattern.finditer(text[:_MOST_TEXT]))
+    found = _matches_of("test", text)
     return frozenset(match[match.lastindex or 0] for match in found)
 
 
 def defined_names(text: str) -> frozenset[str]:
     """Return the names that a text of a program defines: functions, classes, fields and the like."""
-    patterns = (re.compile(entry, re.MULTILINE) for entry in read_word_list("suites")["definition"])
-    found = (match for pattern in patterns for match in pattern.finditer(text[:_MOST_TEXT]))
-    return frozenset(match[1] for match in found)
+    return frozenset(match[1] for match in _matches_of("definition", text))
+
+
+def _matches_of(group: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield the places in a text at which a pattern of a group in `words/suites.txt` matches."""
+    for entry in read_word_list("suites")[group]:
+        yield from re.finditer(entry, text[:_MOST_TEXT], re.MULTILINE)
 
 
 def rewrites_snapshots(command: str, output: str) -> bool:

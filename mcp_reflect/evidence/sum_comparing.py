@@ -1,6 +1,7 @@
 """Whether a side of an equation shows the value of another, exactly or rounded as numbers are shown."""
 
 from fractions import Fraction
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence.computing import Bounds, bounds_of
@@ -34,7 +35,8 @@ def _is_all_percent(one: SumSide) -> bool:
 
 def _is_other_scale(before: SumSide, own: SumSide) -> bool:
     """True for "500 + 700 = 1.2 kg": the numbers before a measure may be of a smaller one."""
-    factors = [factor for unit in own.units for factor in factors_by_unit().get(unit, ())]
+    table = factors_by_unit()
+    factors = list(chain.from_iterable(table.get(unit, ()) for unit in own.units))
     value, shown = before.bounds.exact, own.bounds.exact
     if not factors or not value or not shown:
         return False
@@ -67,7 +69,9 @@ def _is_rounded(shown: Bounds, computed: Bounds, number: Plain, scale: int) -> b
     value = computed.low
     if difference <= abs(value) * _FLOAT:
         return True
-    last_place = Fraction(1, 10**number.decimals) / (100 if number.is_percent and scale == 1 else 1)
+    last_place = Fraction(1, 10**number.decimals)
+    if number.is_percent and scale == 1:
+        last_place /= 100
     if (
         value.denominator == 1
         and computed.exact is not None

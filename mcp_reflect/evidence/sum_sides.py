@@ -34,12 +34,14 @@ class SumSide:
     @property
     def literal(self) -> Plain | None:
         """The number that the side is, where it is a single one."""
-        inner = self.tree.inner if isinstance(self.tree, Negative) else self.tree
-        return inner if isinstance(inner, Plain) else None
+        inner = _without_sign(self.tree)
+        if not isinstance(inner, Plain):
+            return None
+        return inner
 
     @property
     def units(self) -> set[str]:
-        return {unit for number in numbers_in(self.tree) for unit in units_in(number.unit)}
+        return _units_of(self.tree)
 
 
 def read_sides(
@@ -57,27 +59,47 @@ def read_sides(
         is_last = at == len(equation.sides) - 1
         if is_last and equation.unit_behind:
             tree = _with_unit(tree, equation.unit_behind)
-        bounds = None if tree is None else bounds_of(tree, rounded=rounded)
-        found.append(None if tree is None or bounds is None else SumSide(side, tree, bounds))
+        if tree is None:
+            found.append(None)
+            continue
+        bounds = bounds_of(tree, rounded=rounded)
+        found.append(SumSide(side, tree, bounds) if bounds is not None else None)
     return found
+
+
+def _without_sign(tree: Tree) -> Tree:
+    if isinstance(tree, Negative):
+        return tree.inner
+    return tree
+
+
+def _units_of(tree: Tree) -> set[str]:
+    units: set[str] = set()
+    for number in numbers_in(tree):
+        units.update(units_in(number.unit))
+    return units
 
 
 def _with_unit(tree: Tree, word: str) -> Tree | None:
     """Return a result with the word behind it as its unit; None if it has one already and this is another."""
-    number = tree.inner if isinstance(tree, Negative) else tree
+    number = _without_sign(tree)
     if not isinstance(number, Plain):
         return tree
     if number.unit:  # "$18 every day"
-        return None if word.lower() in words_for("scales") else tree
+        if word.lower() in words_for("scales"):
+            return None
+        return tree
     if number.is_percent:
         return tree
     named = replace(number, unit=unit_of(word), text=number.text)
-    return Negative(named) if isinstance(tree, Negative) else named
+    if isinstance(tree, Negative):
+        return Negative(named)
+    return named
 
 
 def _is_plain(tree: Tree) -> bool:
     """False for sums whose meaning needs more than their signs: a percentage added to an amount, units that differ."""
-    units = {unit for number in numbers_in(tree) for unit in units_in(number.unit)}
+    units = _units_of(tree)
     if units & words_for("scales") or any(map(_is_a_letter, units)):
         return False
     return _terms_are_alike(tree)

@@ -61,7 +61,9 @@ def _check(equation: Equation, step: str, number: int, rounded: set[Fraction]) -
     style, fault = known[0], faults[known[0]]
     if fault is None:
         is_sure = all(faults[one] is None for one in known)
-        return _holding(readings[style], step, number) if is_sure else None
+        if not is_sure:
+            return None
+        return _holding(readings[style], step, number)
     if any(faults[one] is None for one in known):
         return None
     found = _fault(readings[style], fault, style, step, number)
@@ -85,8 +87,9 @@ def _is_ambiguous(
     """True where another style of numbers gives another result, and a point may part thousands."""
     other = _fault(sums, at or 0, Style.COMMA, step, number)
     if found is None or other is None or found.expected != other.expected:
-        shown = [side.text for one in sums if one is not None for side in numbers_in(one.tree)]
-        return any("." in text for text in shown)
+        for side in sums:
+            if side is not None and any("." in number.text for number in numbers_in(side.tree)):
+                return True
     return False
 
 
@@ -100,12 +103,12 @@ def _first_fault(sums: Sequence["SumSide | None"], *, strictly: bool) -> int | N
 
     The second style of numbers excuses an equation only by making it true: `strictly`.
     """
+    is_equal = shows if strictly else agree
     for at in range(1, len(sums)):
         before, own = sums[at - 1], sums[at]
         if before is None or own is None:
             continue
         earlier = [one for one in sums[:at] if one is not None]
-        is_equal = shows if strictly else agree
         if not any(is_equal(own, one) for one in earlier):
             return at
     return None
@@ -121,7 +124,9 @@ def _fault(
     value = value_of(before.tree)
     later = sums[at:]
     shown = next((one.literal for one in later if one is not None and one.literal), None)
-    expected = None if value is None else _written(value, shown, style, sums)
+    expected = None
+    if value is not None:
+        expected = _written(value, shown, style, sums)
     last = sums[-1]
     fix = None
     if expected is not None and last is not None and all(one is not None for one in later):
@@ -146,14 +151,12 @@ def _written(
     """Return a value as the result is written; a fraction of whole numbers stays one."""
     if shown is None:
         return f"{value.numerator}/{value.denominator}" if value.denominator != 1 else f"{value}"
-    units = {unit for one in sums if one is not None for unit in one.units}
     if shown.is_percent:
-        is_of_hundred = value >= 1 and shown.value >= 1 and value < 1000 and value > 2
-        return (
-            write_number(value if is_of_hundred else value * 100, shown.text, style, money=False)
-            + "%"
-        )
-    return write_number(value, shown.text, style, money=bool(units & CURRENCIES))
+        is_of_hundred = shown.value >= 1 and 2 < value < 1000
+        in_percent = value if is_of_hundred else value * 100
+        return f"{write_number(in_percent, shown.text, style, money=False)}%"
+    is_money = any(side is not None and side.units & CURRENCIES for side in sums)
+    return write_number(value, shown.text, style, money=is_money)
 
 
 def _currency_before(side: Side) -> str:

@@ -142,7 +142,9 @@ class LinesFor:
             score += _OF_A_SHORT_ONE
         if at == last:
             return score + _IS_LAST
-        return score + _IS_NEAR_END if at > last - _SHORT_OUTPUT else score
+        if at > last - _SHORT_OUTPUT:
+            return score + _IS_NEAR_END
+        return score
 
 
 @dataclass

@@ -59,8 +59,11 @@ _WORDS: Final = {
 
 @cache
 def _patterns(*, summaries: bool) -> dict[ProofKind, re.Pattern[str]]:
-    table = _SUMMARIES if summaries else _WORDS
-    flags = re.MULTILINE if summaries else re.IGNORECASE
+    table = _WORDS
+    flags = re.IGNORECASE
+    if summaries:
+        table = _SUMMARIES
+        flags = re.MULTILINE
     return {kind: re.compile(pattern, flags) for kind, pattern in table.items()}
 
 
@@ -114,12 +117,12 @@ def kinds_in_text(text: str, extra: tuple[str, ...] = ()) -> frozenset[ProofKind
     """Return the kinds of proof whose programs the text of a script names."""
     text = text[:_MOST_TEXT]
     table = _by_program(extra)
-    return frozenset(
-        kind
-        for program in table.keys() & set(_PROGRAM.findall(text))
-        for kind, pattern in table[program]
-        if pattern is None or pattern.search(text)
-    )
+    found: set[ProofKind] = set()
+    for program in table.keys() & set(_PROGRAM.findall(text)):
+        for kind, pattern in table[program]:
+            if pattern is None or pattern.search(text):
+                found.add(kind)
+    return frozenset(found)
 
 
 _PATHS: Final = ("file_path", "path", "absolute_path", "filePath", "target_file", "notebook_path")
@@ -182,8 +185,9 @@ class RecordedTexts:
         """Return what a run of a command shows whose program is not known."""
         files = {*map(_file_name, words[:_MOST_NAMED]), *_TARGETS.get(words[0], ())}
         texts = [self._by_name[name] for name in files if name in self._by_name]
-        own = " ".join(words[1:]) if "\n" in "".join(words) or "-c" in words else ""
-        return kinds_in_output(answer) | kinds_in_text("\n".join((*texts, own)), extra)
+        if "-c" in words or "\n" in "".join(words):  # the script stands in the command itself
+            texts.append(" ".join(words[1:]))
+        return kinds_in_output(answer) | kinds_in_text("\n".join(texts), extra)
 
 
 def _file_name(path: str) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import isqrt
 from typing import Final
 
@@ -55,9 +56,8 @@ class _Relation:
 
     @property
     def is_rounded(self) -> bool:
-        return any(
-            number.decimals for tree in (self.left, self.right) for number in numbers_in(tree)
-        )
+        numbers = (*numbers_in(self.left), *numbers_in(self.right))
+        return any(number.decimals for number in numbers)
 
 
 def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[Checked]:
@@ -67,8 +67,10 @@ def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[Checked]:
     if letter is None or _is_doubtful(texts):
         return
     relations = list(_relations(texts, letter))
-    given = relations[0] if relations else None
-    if given is None or given.solution is not None or sum(one.step == 0 for one in relations) > 1:
+    if not relations or sum(relation.step == 0 for relation in relations) > 1:
+        return
+    given = relations[0]
+    if given.solution is not None:
         return
     roots = _roots(given.zero)
     if roots is None:
@@ -91,12 +93,13 @@ def _only_letter(texts: Sequence[str]) -> str | None:
     for text in texts:
         for part in _NEAR_EQUALS.finditer(text[:_MOST_READ]):
             plain = re.sub(r"(?<=[\d)])\s*x\s*(?=[\d($€£])", "*", part[0])
-            letters |= (
-                set(_LETTER.findall(plain)) - {"a"}
-                if " a " in plain
-                else set(_LETTER.findall(plain))
-            )
-    return letters.pop() if len(letters) == 1 else None
+            found = set(_LETTER.findall(plain))
+            if " a " in plain:
+                found.discard("a")
+            letters |= found
+    if len(letters) != 1:
+        return None
+    return letters.pop()
 
 
 _DOUBTFUL: Final = re.compile(
@@ -129,9 +132,9 @@ def _relation(step: int, equation: Equation, letter: str) -> _Relation | None:
     left, right = sides[0], sides[-1]
     if left is None or right is None or not (_has_unknown(left) or _has_unknown(right)):
         return None
-    if equation.unit_behind.lower() in words_for("scales") or any(
-        number.unit or number.is_percent for tree in (left, right) for number in numbers_in(tree)
-    ):
+    numbers = (*numbers_in(left), *numbers_in(right))
+    has_units = any(number.unit or number.is_percent for number in numbers)
+    if has_units or equation.unit_behind.lower() in words_for("scales"):
         return None
     first, second = _polynomial(left), _polynomial(right)
     if first is None or second is None:
@@ -163,13 +166,17 @@ def _polynomial(tree: Tree) -> Polynomial | None:
             return (Fraction(0), Fraction(1), Fraction(0))
         case Negative():
             inner = _polynomial(tree.inner)
-            return None if inner is None else (-inner[0], -inner[1], -inner[2])
+            if inner is None:
+                return None
+            return (-inner[0], -inner[1], -inner[2])
         case Operation():
             left, right = _polynomial(tree.left), _polynomial(tree.right)
             if left is None or right is None:
                 return None
             found = _combined(tree.operator, left, right)
-            return found if found is not None and _is_small(found) else None
+            if found is None or not _is_small(found):
+                return None
+            return found
 
 
 def _is_small(polynomial: Polynomial) -> bool:
@@ -212,7 +219,9 @@ def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
 def _power(left: Polynomial, right: Polynomial) -> Polynomial | None:
     if right[1] or right[2] or right[0] not in (1, 2):
         return None
-    return left if right[0] == 1 else _product(left, left)
+    if right[0] == 1:
+        return left
+    return _product(left, left)
 
 
 def _roots(zero: Polynomial) -> tuple[Fraction, ...] | None:
@@ -240,11 +249,14 @@ def _keeps(relation: _Relation, roots: Sequence[Fraction], given: Polynomial) ->
         own = _roots(relation.zero)
         if not own:
             return None
-        near = any(
-            abs(one - root) <= abs(root) / 50 + Fraction(1, 100) for one in own for root in roots
-        )
-        return None if near else False
+        if any(_is_near(one, root) for one, root in product(own, roots)):
+            return None
     return False
+
+
+def _is_near(rounded: Fraction, root: Fraction) -> bool:
+    """True where a number may be a root that was rounded on the way: within a fiftieth and a hundredth of it."""
+    return abs(rounded - root) <= abs(root) / 50 + Fraction(1, 100)
 
 
 def _is_near_an_irrational_root(relation: _Relation, given: Polynomial) -> bool | None:
@@ -255,7 +267,9 @@ def _is_near_an_irrational_root(relation: _Relation, given: Polynomial) -> bool 
     at = own[0]
     width = max(abs(at) / 20, Fraction(1, 10))
     has_a_root_near = _value(given, at - width) * _value(given, at + width) <= 0
-    return None if has_a_root_near else False
+    if has_a_root_near:
+        return None
+    return False
 
 
 def _value(polynomial: Polynomial, at: Fraction) -> Fraction:
@@ -286,10 +300,12 @@ def _right_side(relation: _Relation, root: Fraction) -> tuple[str | None, Fix | 
         return None, None
     value = _value(left, root)
     shown = numbers_in(relation.right)
-    like = shown[0].text if shown else ""
+    like = next((number.text for number in shown), "")
     if value.denominator != 1 and not any(number.decimals for number in shown):
         expected = f"{value.numerator}/{value.denominator}"
     else:
         expected = write_number(value, like, Style.POINT, money=False)
-    side = relation.equation.sides[1] if len(relation.equation.sides) == 2 else None
-    return expected, side and Fix(start=side.start, end=side.end, text=expected)
+    if len(relation.equation.sides) != 2:
+        return expected, None
+    side = relation.equation.sides[1]
+    return expected, Fix(start=side.start, end=side.end, text=expected)

@@ -95,10 +95,12 @@ class Statements:
     @property
     def note(self) -> str | None:
         """Say what was left out."""
-        parts = [
-            f"{count} {form}{'s' if count > 1 else ''}" for form, count in self.left_out.items()
-        ]
-        return f"no statements, left out: {', '.join(parts)}" if parts else None
+        parts: list[str] = []
+        for form, count in self.left_out.items():
+            parts.append(f"1 {form}" if count == 1 else f"{count} {form}s")
+        if not parts:
+            return None
+        return f"no statements, left out: {', '.join(parts)}"
 
 
 def statements_of(steps: Sequence[str]) -> Statements:
@@ -178,7 +180,9 @@ def parts(text: str) -> list[str | Fence]:
     inside: list[str] = []
     mark = language = ""
     for line in text.split("\n"):
-        fence = _FENCE.match(line) if line.lstrip()[:3] in ("```", "~~~") else None
+        fence = None
+        if line.lstrip()[:3] in ("```", "~~~"):
+            fence = _FENCE.match(line)
         if inside:
             inside.append(line)
             if fence and fence[1].startswith(mark) and not fence[2].strip():
@@ -186,10 +190,14 @@ def parts(text: str) -> list[str | Fence]:
                 inside = []
         elif fence:
             named = _LANGUAGE.match(fence[2])
-            inside, mark, language = [line], fence[1], named[1].lower() if named else ""
+            inside = [line]
+            mark = fence[1]
+            language = named[1].lower() if named else ""
         else:
             found.append(line)
-    return [*found, Fence(language, tuple(inside), closed=False)] if inside else found
+    if inside:
+        return [*found, Fence(language, tuple(inside), closed=False)]
+    return found
 
 
 def split(response: str) -> tuple[str, ...]:
@@ -212,7 +220,9 @@ def _lines_or_clauses(step: str) -> list[str]:
     if len(lines) > 1:
         return lines
     clauses = [part.strip() for part in re.split(r";[ \t]+", step) if part.strip()]
-    return clauses if sum("=" in part for part in clauses) > 1 else lines
+    if sum("=" in part for part in clauses) > 1:
+        return clauses
+    return lines
 
 
 def _by_number(blocks: list[tuple[str, bool]]) -> list[str]:
@@ -222,11 +232,12 @@ def _by_number(blocks: list[tuple[str, bool]]) -> list[str]:
     ]
     if len(starts) < 2:
         return []
-    cuts = [*([0] if starts[0] else []), *starts, len(blocks)]
-    texts = (
-        "\n".join(text for text, _ in blocks[start:end]).strip() for start, end in pairwise(cuts)
-    )
-    return [text for text in texts if text]
+    cuts = [*starts, len(blocks)]
+    if starts[0] > 0:
+        cuts.insert(0, 0)
+    lines = [text for text, _ in blocks]
+    steps = ("\n".join(lines[start:end]).strip() for start, end in pairwise(cuts))
+    return [step for step in steps if step]
 
 
 def _paragraphs(blocks: list[tuple[str, bool]]) -> list[str]:

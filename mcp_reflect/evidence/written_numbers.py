@@ -51,7 +51,9 @@ def _without_groups(whole: str, style: Style) -> str | None:
         return "0"  # ".25"
     if _PLAIN.fullmatch(whole):
         # "0930" is a time, "010" an octal number, "007" a name.
-        return whole if whole == "0" or whole[0] != "0" else None
+        if whole != "0" and whole[0] == "0":
+            return None
+        return whole
     sign = next((mark for mark in (style.group, "'", "’") if mark in whole), None)
     if sign is None:
         return None
@@ -62,7 +64,9 @@ def _without_groups(whole: str, style: Style) -> str | None:
         and all(len(group) == 3 and group.isdecimal() for group in groups)
         and first.isdecimal()
     )
-    return first + "".join(groups) if is_grouped else None
+    if not is_grouped:
+        return None
+    return first + "".join(groups)
 
 
 def decimals_in(text: str, style: Style) -> int:
@@ -79,19 +83,28 @@ def write_number(value: Fraction, like: str, style: Style, *, money: bool) -> st
     scaled = abs(value) * 10**places
     rounded = int(scaled + Fraction(1, 2))
     digits = str(rounded).rjust(places + 1, "0")
-    whole, decimals = (digits[:-places], digits[-places:]) if places else (digits, "")
+    whole = digits
+    decimals = ""
+    if places:
+        whole = digits[:-places]
+        decimals = digits[-places:]
     if style.group in like or (len(whole) > 4 and "'" not in like and style is Style.POINT):
         whole = _grouped(whole, style.group)
     if "'" in like:
         whole = _grouped(whole, "'")
-    sign = "-" if value < 0 and rounded else ""
-    return f"{sign}{whole}{style.decimal}{decimals}" if decimals else f"{sign}{whole}"
+    if value < 0 and rounded:
+        whole = f"-{whole}"
+    if decimals:
+        return f"{whole}{style.decimal}{decimals}"
+    return whole
 
 
 def _grouped(whole: str, mark: str) -> str:
     head = len(whole) % 3
     groups = [whole[at : at + 3] for at in range(head, len(whole), 3)]
-    return mark.join([whole[:head], *groups] if head else groups)
+    if head:
+        groups.insert(0, whole[:head])
+    return mark.join(groups)
 
 
 def _places(value: Fraction, shown: int, *, money: bool) -> int:
@@ -108,7 +121,9 @@ def _places(value: Fraction, shown: int, *, money: bool) -> int:
     first_digit = shown
     while abs(value) * 10**first_digit < 10 and first_digit < shown + 12:
         first_digit += 1
-    return first_digit if abs(value) < 1 else shown
+    if abs(value) < 1:
+        return first_digit
+    return shown
 
 
 def _exact_places(value: Fraction) -> int | None:

@@ -146,7 +146,9 @@ def changed_version(tree: Path, root: VersionRoot) -> NewVersion | None:
     known = _all_versions(text, lock, root.name)
     if not known:
         is_gone = _CONFLICT not in f"\n{text}" and lock.is_whole(text)
-        return NewVersion(root.name, None, is_major=True) if is_gone else None
+        if not is_gone:
+            return None
+        return NewVersion(root.name, None, is_major=True)
     if any(_release(one) == _release(root.version) for one in known):
         return None
     if len(known) > 1:
@@ -160,7 +162,9 @@ def _text_of(tree: Path, path: str, most: int) -> str | None:
         data = read_in(tree, path, most)
     except NotMeasuredError:
         return None
-    return None if data is None else data.decode("utf-8", "replace").lower()
+    if data is None:
+        return None
+    return data.decode("utf-8", "replace").lower()
 
 
 def _is_named(name: str, manifest: str) -> bool:
@@ -171,7 +175,9 @@ def _is_named(name: str, manifest: str) -> bool:
 
 def _version_in(text: str, lock: _Lock, name: str) -> str | None:
     known = _all_versions(text, lock, name)
-    return known[0] if len({_major(one) for one in known}) == 1 else None
+    if len({_major(one) for one in known}) != 1:
+        return None
+    return known[0]
 
 
 def _all_versions(text: str, lock: _Lock, name: str) -> list[str]:

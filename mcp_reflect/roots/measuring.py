@@ -41,18 +41,14 @@ def _of_file(tree: Path, root: FileRoot) -> Ground:
     except NotMeasuredError:
         return Ground()
     if content is None:
-        return (
-            Ground()
-            if _may_be_elsewhere(tree, root)
-            else Ground(Standing.DOUBTED, f"{name} is gone since")
-        )
+        if _may_be_elsewhere(tree, root):
+            return Ground()
+        return Ground(Standing.DOUBTED, f"{name} is gone since")
     if root.digest is None or digest_of(content) == root.digest:
         return Ground()
-    return (
-        Ground(Standing.CHANGED, f"{name} changed since")
-        if _is_changed(root, content)
-        else Ground()
-    )
+    if _is_changed(root, content):
+        return Ground(Standing.CHANGED, f"{name} changed since")
+    return Ground()
 
 
 def _is_changed(root: FileRoot, content: bytes) -> bool:
@@ -91,7 +87,9 @@ def renamed_to(tree: Path, root: FileRoot) -> str | None:
             continue
         if content is not None and digest_of(content) == root.digest:
             same.append(path)
-    return same[0] if len(same) == 1 else None
+    if len(same) != 1:
+        return None
+    return same[0]
 
 
 def _of_version(tree: Path, root: VersionRoot) -> Ground:

@@ -67,7 +67,9 @@ def _scoped_names(text: str) -> list[str]:
 
 
 def _folder_of(here: Path, tree: Path) -> list[str]:
-    return [here.relative_to(tree).as_posix()] if here != tree and here.is_relative_to(tree) else []
+    if not (here != tree and here.is_relative_to(tree)):
+        return []
+    return [here.relative_to(tree).as_posix()]
 
 
 def _files(tree: Path, here: Path, told: Told) -> list[str]:

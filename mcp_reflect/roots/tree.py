@@ -129,7 +129,9 @@ class Listing:
         """Return the one file whose path is this one or ends with it; None if there are none or several."""
         same_name = self._all().get(PurePosixPath(path).name, ())
         ending = [file for file in same_name if file == path or file.endswith(f"/{path}")]
-        return ending[0] if len(ending) == 1 else None
+        if len(ending) != 1:
+            return None
+        return ending[0]
 
     def all_files(self) -> list[str]:
         """Return the paths of all files."""

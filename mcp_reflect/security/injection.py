@@ -252,7 +252,9 @@ _QUOTED: Final = lazy_compile(
 def _unquoted(line: str) -> str:
     rest = _QUOTED.sub("(…)", line)
     own = rest.replace("(…)", "")
-    return rest if len(own.split()) >= 3 or sum(char > "\u3040" for char in own) >= 6 else line
+    if len(own.split()) >= 3 or sum(char > "\u3040" for char in own) >= 6:
+        return rest
+    return line
 
 
 _FLAG: Final = lazy_compile(

@@ -130,7 +130,9 @@ def _replaced(text: str, spans: Iterable[Secret], *, keep_lines: bool) -> str:
         elif keep_lines and end > done:
             pieces.append("\n" * text.count("\n", done, end))
         done = max(done, end)
-    return "".join([*pieces, text[done:]]) if pieces else text
+    if pieces:
+        return "".join([*pieces, text[done:]])
+    return text
 
 
 _LETTERS: Final = bytes(at if chr(at).islower() and at < 128 else 32 for at in range(256))
@@ -279,7 +281,9 @@ def _wraps(text: str) -> list[Change]:
         elif not before and line:
             changes.append((place, end, ""))
         place = end + 1
-    return changes if any(wrapped) else []
+    if not any(wrapped):
+        return []
+    return changes
 
 
 def _is_broken(text: str, end: int) -> bool:
@@ -416,4 +420,6 @@ def context_hash(context: str | None) -> str | None:
     """Return the first 16 hex digits of the SHA-256 of a context, as it is kept: cleaned."""
     import hashlib  # noqa: PLC0415 - hooks need none, and have no time
 
-    return hashlib.sha256(clean_text(context).encode()).hexdigest()[:16] if context else None
+    if not context:
+        return None
+    return hashlib.sha256(clean_text(context).encode()).hexdigest()[:16]

@@ -57,7 +57,9 @@ def holds(name: str) -> Holds:
         name == name.upper() and _SETTING.search(whole) and words[-1] not in _OTHER
     ):  # `API_KEY_PROD`
         return "key"
-    return "any key" if whole in ("key", "encrypt") else ""
+    if whole in ("key", "encrypt"):
+        return "any key"
+    return ""
 
 
 # The nouns of a secret in lower case; each name of one has such a noun in it
@@ -193,7 +195,9 @@ def _end_of_run(text: str, name: _Name) -> int:
     """
     run = _RUN.match(text, name.end)
     end = run.end() if run else name.end
-    return end if end - name.end > _LONG_RUN else name.end
+    if end - name.end > _LONG_RUN:
+        return end
+    return name.end
 
 
 _OWN_ID: Final = lazy_compile(

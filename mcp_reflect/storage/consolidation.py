@@ -138,7 +138,9 @@ class ConsolidationRepository(Repository):
     async def last(self, scope: Scope) -> tuple[str, float]:
         """Return the digest of the records as the last dream left them, and its time; ("", 0) before the first."""
         row = await self.db.row("dream_last", scoped(scope))
-        return (row["digest"], row["created_at"]) if row else ("", 0.0)
+        if row:
+            return (row["digest"], row["created_at"])
+        return ("", 0.0)
 
     async def latest(self, scope: Scope, limit: int = 20) -> list[dict[str, Any]]:
         """Return the dreams of a project, newest first."""

@@ -148,7 +148,9 @@ class LessonRepository(Repository):
         rows = await self.db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
         ids = [str(row["id"]) for row in rows]
         if len(ids) < 2 or part in ids:
-            return ids[0] if len(ids) == 1 else part
+            if len(ids) == 1:
+                return ids[0]
+            return part
         raise InputError(
             field,
             f"'{quoted(part)}' is the start or end of {', '.join(ids)}",
@@ -572,7 +574,9 @@ def lesson_by_id(
 def find(reading: Reading, scope: Scope, lesson_id: str) -> Lesson | None:
     """Return the record of this scope with that id, None if there is none."""
     row = reading.row("lesson_by_id", scoped(scope, id=lesson_id))
-    return None if row is None else lesson_from(row)
+    if row is None:
+        return None
+    return lesson_from(row)
 
 
 def set_state(
@@ -643,7 +647,9 @@ def guard_rows(scope: Scope, lesson: Lesson) -> list[dict[str, Any]]:
 def guard_of(lesson: Lesson) -> Guard | None:
     """Return a lesson's guard; None for one that cannot be read, of another release."""
     try:
-        return parse_guard(lesson.guard) if lesson.guard else None
+        if not lesson.guard:
+            return None
+        return parse_guard(lesson.guard)
     except InputError:
         return None
 
@@ -669,7 +675,9 @@ def _keys_in(reading: Reading, scope: Scope, call: Call) -> list[str]:
 def guard_mode(reading: Reading, scope: Scope) -> GuardMode | None:
     """Return what a person chose that guards do in a project, None for nothing."""
     row = reading.row("guards_mode", scoped(scope))
-    return GuardMode(row["mode"]) if row else None
+    if not row:
+        return None
+    return GuardMode(row["mode"])
 
 
 def is_guarded(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bool:
@@ -696,7 +704,9 @@ def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> L
     )
     if unarmed:
         tx.run("guard_cut", {"id": lesson_id, "tenant": scope.tenant})
-    return lesson if is_doubted and lesson.is_kept_by_person else None
+    if not (is_doubted and lesson.is_kept_by_person):
+        return None
+    return lesson
 
 
 def _calls_of(run: Json) -> Iterator[tuple[str, Json]]:

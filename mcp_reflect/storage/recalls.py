@@ -88,7 +88,9 @@ def _reason_to_hide(candidate: Candidate, query: RecallQuery) -> str | None:
         return "below_min_importance"
     if query.min_effectiveness and lesson.rate < query.min_effectiveness:
         return "below_min_effectiveness"
-    return "proved_harmful" if lesson.harmful else None
+    if lesson.harmful:
+        return "proved_harmful"
+    return None
 
 
 def _score(candidate: Candidate, now: float, *, strong: bool) -> float:
@@ -110,7 +112,9 @@ def _score(candidate: Candidate, now: float, *, strong: bool) -> float:
     relevance = candidate.match.score * (0.6 + 0.4 * worth)
     relevance += 0.1 * candidate.same_type + 0.05 * candidate.same_context
     half = relevance / _MOST_RELEVANCE / 2
-    return _LEAST_STRONG + half if strong else min(half, _LARGEST_WEAK)
+    if strong:
+        return _LEAST_STRONG + half
+    return min(half, _LARGEST_WEAK)
 
 
 def _pick(

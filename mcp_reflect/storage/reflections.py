@@ -131,14 +131,18 @@ class ReflectionRepository(Repository):
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""
         row = await self.db.row("reflection_by_run", scoped(scope, run_id=run_id))
-        return None if row is None else row["id"]
+        if row is None:
+            return None
+        return row["id"]
 
     async def metrics_before(self, scope: Scope, component: str) -> dict[str, Json]:
         """Return the metrics of the latest execution of a component that was reflected on; empty if there is none."""
         row = await self.db.row(
             "reflection_of_component", scoped(scope, component=component.strip())
         )
-        return json.loads(row["trace"])["execution"]["metrics"] if row else {}
+        if not row:
+            return {}
+        return json.loads(row["trace"])["execution"]["metrics"]
 
     async def important(
         self, scope: Scope, *, limit: int, min_importance: float, tags: Sequence[str] = ()

@@ -100,7 +100,9 @@ def bound(values: Values) -> Bound:
 def _bound(value: Any) -> Any:
     if isinstance(value, str):
         return str(value) if isinstance(value, Derived) else clean_text(str(value))
-    return _as_json(clean(value)) if isinstance(value, _STRUCTURES) else value
+    if isinstance(value, _STRUCTURES):
+        return _as_json(clean(value))
+    return value
 
 
 def compared(values: Values) -> dict[str, Any]:

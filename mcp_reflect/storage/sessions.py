@@ -48,7 +48,9 @@ class SearchRepository(Repository):
     async def catalog(self, scope: Scope, digest: str) -> str | None:
         """Return the JSON text of a catalog; None if a hundred newer ones have replaced it."""
         row = await self.db.row("catalog_by_digest", scoped(scope, digest=digest))
-        return None if row is None else row["body"]
+        if row is None:
+            return None
+        return row["body"]
 
     @brief_transaction
     def save(
@@ -221,7 +223,9 @@ class TokenRepository(Repository):
             return None
         token = _token(row)
         expired = token.expires_at is not None and token.expires_at <= self.clock.now()
-        return None if expired or token.revoked_at is not None else token
+        if expired or token.revoked_at is not None:
+            return None
+        return token
 
 
 def _digest(text: str) -> bytes:

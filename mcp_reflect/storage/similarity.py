@@ -73,7 +73,9 @@ def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
     best = max(
         others[:_MOST_EMBEDDED], key=lambda other: closeness(lesson.text, other.text), default=None
     )
-    return best if best and closeness(lesson.text, best.text) >= NEAR_MEANING else None
+    if not (best and closeness(lesson.text, best.text) >= NEAR_MEANING):
+        return None
+    return best
 
 
 def one_subject(one: str, other: str) -> bool:
@@ -84,13 +86,17 @@ def one_subject(one: str, other: str) -> bool:
 def closeness(one: str, other: str) -> float:
     """Return the cosine of the word vectors of two texts; 0 where one has no word that is known."""
     first, second = _vector(one), _vector(other)
-    return sum(map(mul, first, second)) if first and second else 0.0
+    if not (first and second):
+        return 0.0
+    return sum(map(mul, first, second))
 
 
 @lru_cache(maxsize=1_000)
 def _vector(text: str) -> "tuple[float, ...] | None":
     vector = shared_table().embed(text)
-    return tuple(vector) if vector else None
+    if not vector:
+        return None
+    return tuple(vector)
 
 
 def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
@@ -123,7 +129,9 @@ def alike(one: str, other: str) -> float:
 
 def shared(one: AbstractSet[str], other: AbstractSet[str]) -> float:
     """Return Jaccard's coefficient: the part of two sets of words that is in both, 0..1."""
-    return len(one & other) / len(one | other) if one or other else 1.0
+    if not (one or other):
+        return 1.0
+    return len(one & other) / len(one | other)
 
 
 @lru_cache(maxsize=10_000)

@@ -155,7 +155,9 @@ _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
 def folder_key(folder: str) -> str:
     """Return the key of a folder in which a hook runs: below where its session began, that place belongs to it."""
     began = os.environ.get(SESSION_FOLDER)
-    return folder if began in (None, "", folder) else f"{folder} in {began}"
+    if began in (None, "", folder):
+        return folder
+    return f"{folder} in {began}"
 
 
 def project_in(bank: str, folder: str) -> str | None:

@@ -65,7 +65,9 @@ class WarningRepository(Repository):
     async def transcript_of(self, scope: Scope, session: str) -> str | None:
         """Return the transcript of a session as the host's own command named it, None if none did."""
         row = await self.db.row("session_transcript", {"tenant": scope.tenant, "id": session})
-        return None if row is None else row["transcript"]
+        if row is None:
+            return None
+        return row["transcript"]
 
     @brief_transaction
     def name_transcript(
@@ -328,7 +330,9 @@ def _lessons(
 def session_state(reading: Reading, scope: Scope, session: str) -> SessionState | None:
     """Return the state of a watched session, None if there is none."""
     row = reading.row("session_by_id", scoped(scope, id=session))
-    return None if row is None else record_from(row, SessionState, _SESSION_READERS)
+    if row is None:
+        return None
+    return record_from(row, SessionState, _SESSION_READERS)
 
 
 def _settle(

@@ -1,0 +1,88 @@
+"""What a command of the shell changes of the source, as far as its words and its answer say it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from mcp_reflect.evidence.kinds import ProofKind, kinds_of
+from mcp_reflect.patterns import lazy_compile
+
+_WRITES: Final = lazy_compile(
+    r"\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,200}['\"][wa]b?\+?['\"]|writeFile|File\.write"
+)
+_MOST_SCRIPT: Final = 20_000  # characters of a script that are read
+_MOST_SHOWN: Final = 60
+_UNCHANGED: Final = lazy_compile(
+    r"Already up[ -]to[ -]date|No local changes|no changes|Already on |0 files? changed|Nothing to"
+)
+_CHANGED: Final = lazy_compile(
+    r"\breformatted\b|\bFixed [1-9]|(?<!\d)[1-9]\d* (?:(?:file|error)s? (?:changed|fixed)|fixed)"
+)
+
+# Commands of git that change files of the working tree, and the words with which they do not.
+_GIT_CHANGES: Final = frozenset(
+    "checkout restore stash reset merge pull rebase cherry-pick apply revert am switch clean".split()
+)
+_GIT_KEEPS: Final = frozenset(
+    "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
+)
+
+
+def removed_files(words: Sequence[str]) -> list[str]:
+    """Return the files that a command removes."""
+    if words[:1] != ["rm"]:
+        return []
+    return _without_options(words[1:])
+
+
+def changes_with_git(words: Sequence[str]) -> bool:
+    """True for a command of git that may change files: nobody knows what they were before."""
+    return words[:1] == ["git"] and not _GIT_CHANGES.isdisjoint(words[1:3])
+
+
+def puts_changes_away(words: Sequence[str], answer: str) -> bool:
+    """True for `git stash`: what runs until it is taken back runs on other files."""
+    return _git_action(words, answer) == "stash"
+
+
+def what_changed(words: Sequence[str], bodies: str, answer: str, programs: tuple[str, ...]) -> str:
+    """Return which command changed files whose names it does not say; empty where it changed none.
+
+    `bodies` are the documents of the whole script, which an interpreter may have been given.
+    """
+    program, *rest = words
+    if program in {"python", "node", "ruby"}:
+        script = " ".join(rest)[:_MOST_SCRIPT]
+        if _WRITES.search(f"{script}\n{bodies}"):
+            return f"a script of `{program}`"
+    if action := _git_action(words, answer):
+        if _keeps_files(action, rest):
+            return ""
+        return f"`git {' '.join(rest)[:_MOST_SHOWN]}`"
+    if _is_formatter(words, programs) and _CHANGED.search(answer):
+        return f"`{' '.join(words)[:_MOST_SHOWN]}`"
+    return ""
+
+
+def _git_action(words: Sequence[str], answer: str) -> str:
+    """Return the action of git that may have changed files, empty where its answer says that it did not."""
+    plain = _without_options(words[1:])
+    if words[:1] != ["git"] or not plain or plain[0] not in _GIT_CHANGES:
+        return ""
+    if _UNCHANGED.search(answer[-2_000:]):
+        return ""
+    return plain[0]
+
+
+def _keeps_files(action: str, rest: Sequence[str]) -> bool:
+    """True where an action of git, as it is called, leaves the files of the working tree, or puts them away."""
+    if action == "stash" or not _GIT_KEEPS.isdisjoint(rest):
+        return True
+    return action == "reset" and "--hard" not in rest
+
+
+def _is_formatter(words: Sequence[str], programs: tuple[str, ...]) -> bool:
+    return not kinds_of(words, programs).isdisjoint({ProofKind.FORMAT, ProofKind.LINT})
+
+
+def _without_options(words: Sequence[str]) -> list[str]:
+    return [word for word in words if not word.startswith("-")]
