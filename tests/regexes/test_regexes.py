@@ -25,8 +25,8 @@ BOUNDED = {
     "mcp_reflect.evidence.outcomes._READERS": "lines cut at 1,000 characters",
     "mcp_reflect.sessions.drafts._SHAPES": "values of arguments, matched at their beginning",
     "mcp_reflect.sessions.drafts._ASSIGNED": "words of a command",
-    "mcp_reflect.security.secret_names._BARE": "matched at one place, behind the sign of a sentence",
-    "mcp_reflect.security.secret_names._TO": "matched at one place, behind the name of a secret",
+    "mcp_reflect.security.secret_sentences._BARE": "matched at one place, behind the sign of a sentence",
+    "mcp_reflect.security.secret_sentences._TO": "matched at one place, behind the name of a secret",
 }
 
 

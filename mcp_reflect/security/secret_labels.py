@@ -1,0 +1,158 @@
+"""The names of secrets in a text: which words name one, and which secret a name holds."""
+
+import re
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_values import START
+
+Holds = Literal["password", "key", "any key", ""]
+"""The secret that a name holds: a password may be any word, a key looks random; `key` alone may be one of a map."""
+
+# Names, as words in lower case joined by underscores
+_WORD: Final = lazy_compile(
+    r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+"
+)
+_PASSWORD: Final = lazy_compile(
+    r"(?:passw(?:or)?ds?|passphrase|pass_?phrase|pass_?word|passwort|kennwort|contrase[ñn]a|senha|пароль|пароля|密码|密碼|パスワード"
+    r"|비밀번호|şifre(?:si)?|sifre|wachtwoord|has[łl]o|lösenord(?:et)?|adgangskode|kodeord|passord|heslo|jelszó|parola|口令|暗証番号"
+    r"|암호|mật_khẩu|كلمة_المرور|كلمة_السر|पासवर्ड|salasana|requirepass|masterauth|palavra_passe|mot_de_passe|密码是"
+    r"|(?:jwt|session|cookie)_?secret|(?:^|_|db|root|user|admin|mail|smtp|ftp|pg|mysql|bind|login|key|store|ssh)"
+    r"(?:pass|pwd?|passcode|psk|contra|mdp|passe))$"
+)
+_KEY: Final = lazy_compile(
+    r"(?:secret|token|credentials?|signature|cookie|mnemonic|pepper|[a-z]_?keys?|keybase|key_?data"
+    r"|secret_(?:key_)?base|secret_?id|gossip_?encrypt|auth_?code|password_?salt|docker_?config_?json"
+    r"|(?:^|_)(?:pat|sig|salt|auth|sid)|^(?:op|bw)_session(?:_\w+)?|authorization)$"
+)
+# Tokens that anybody may see, and keys that open nothing: of a table, a cache, a map
+_OPEN: Final = lazy_compile(
+    r"(?:(?:page|next|continuation|cursor|sync|cancel\w{0,20}|eos|bos|pad|unk|stop|public)_?tokens?|(?:existing|pull)_?secrets?"
+    r"|(?:^|_)(?:the|a|this|that|your|my|each|public|pub|publishable|primary|foreign|trusted|web_socket|cache|sort|partition|range|hash|row"
+    r"|idempotency|dedup\w{0,20}|object|s3|lookup|index|group|message|event|trace|build|store|site|host|map|dict|i18n"
+    r"|translation|order|shard|file|blob|chunk|asset|commit|node|unique|query|search|bucket|registry|hot|short"
+    r"|state|recv|item|data|project|issue|redis|config|feature|flag|env|locale|metric)_?keys?|^signingkey)$"
+)
+_SETTING: Final = lazy_compile(r"(?:^|_)(?:token|secret|password|apikey|api_key)_")
+_OTHER: Final = frozenset(
+    "id hash sha digest checksum url uri path file name arn ttl type header prefix format".split()
+)
+
+
+@lru_cache(maxsize=10_000)
+def holds(name: str) -> Holds:
+    """Return the secret that a name holds by its last words: `DB_PASSWORD`, `apiKey`, `x-auth-token`."""
+    words = [part.lower() for part in _WORD.findall(name)]
+    whole = "_".join(words)
+    if not words or _OPEN.search(whole):
+        return ""
+    if _PASSWORD.search(whole):
+        return "password"
+    if _KEY.search(whole):
+        return "key"
+    is_setting = name == name.upper() and words[-1] not in _OTHER
+    if is_setting and _SETTING.search(whole):  # `API_KEY_PROD`
+        return "key"
+    if whole in ("key", "encrypt"):
+        return "any key"
+    return ""
+
+
+# The nouns of a secret in lower case; each name of one has such a noun in it
+_NOUN: Final = (
+    r"(?:p(?:ass|w|epper|(?:at|sk)(?![a-z]))|s(?:ecret|(?:ig|id|alt)(?![a-z])|ignature|ession(?:[_ ]?key|(?=_)))|token|c(?:red|ookie)"
+    r"|key(?:s?(?![a-rt-z])|base|data)|auth|mnemonic|encrypt|dockerconfig)[\w-]{0,40}"
+)
+_LABEL: Final = lazy_compile(
+    rf"(?:{_NOUN}[ \t])*(?P<noun>{_NOUN})"
+)  # of nouns in a row the last one
+_FOREIGN: Final = lazy_compile(
+    r"(?P<key>clé (?:d['’])?api|clave (?:de )?api|api-schlüssel|chiave api|klucz api|chave (?:d[ae] )?api|ключ api|api-ключ|密钥|密鑰|apiキー"
+    r"|api 키|jeton|api-nyckel|api-sleutel)"
+    r"|(?P<password>(?:contraseña|contrasena|clave|mot[ _]de[ _]passe|senha|palavra-passe|parola|wachtwoord|has[łl](?:o|em)|lösenord|adgangskode|kodeord"
+    r"|passord|hesl(?:o|em)|jelszó|парол(?:[ьяе]|ем)|[şs]ifre(?:si)?|salasana|mật khẩu|كلمة المرور|كلمة السر|पासवर्ड|kennwort|kennung"
+    r"|zugangscode|codice|phrase secrète|phrase de passe|parola d['’]ordine|fras[ea] se[cg]ret[oa]|パスワード|密码|密碼|口令|비밀번호|암호|暗証番号|รหัสผ่าน|κωδικός|kata sandi|סיסמה|lozinka|geslo|лозинка|гасло|mdp)\w{0,20})"
+)
+CORES: Final = "pass pw pat psk pepper secret sig sid salt session token cred cookie key auth mnemonic encrypt dockerconfig".split()
+"""Every English name of a secret has one of these runs of letters in it."""
+FOREIGN_CORES: Final = (
+    "contrasen clave passe senha parola wachtwoord haslo heslo heslem api jeton adgangskode kodeord passord sifre"
+    " salasana kennwort kennung zugangscode codice phrase sandi frase lozinka geslo mdp"
+).split()
+"""And every other name in ASCII one of these."""
+_LONGEST_MIXED: Final = 20  # characters of a name of mixed letters and digits
+_COMPOUND: Final = lazy_compile(
+    r"(?i)(?<![\w-])(?:api|access|secret|auth|service|master|encryption|signing|license|deploy|account)[ \t]\Z"
+)
+
+
+class SecretName(NamedTuple):
+    """A name in a text: where it begins and ends, the secret that it holds, and whether its noun is not English."""
+
+    start: int
+    end: int
+    kind: Holds
+    foreign: bool = False
+
+    @property
+    def is_pass(self) -> bool:
+        """True for `pass` alone, which is mostly the verb."""
+        return self.end - self.start == len("pass")
+
+
+_BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
+CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
+"""A call, or a place in a table: a value that begins so is looked up, and not written here."""
+
+
+def has_names(words: str) -> bool:
+    """True if some words may have the name of a secret among them."""
+    return any(core in words for core in (*CORES, *FOREIGN_CORES))
+
+
+def labels_in(text: str, folded: str, words: str) -> list[re.Match[str]]:
+    """Return the nouns of secrets in a text, in their order; those of other languages only where it may have one."""
+    labels = [*_LABEL.finditer(folded)]
+    if text.isascii() and not any(core in words for core in FOREIGN_CORES):
+        return labels
+    return sorted((*labels, *_FOREIGN.finditer(folded)), key=start_of)
+
+
+def start_of(label: re.Match[str]) -> int:
+    """Return where the noun of a label begins, behind other nouns in a row."""
+    return label.start(label.lastgroup or 0)
+
+
+_OWN_ID: Final = lazy_compile(
+    r"[a-z]{3,6}_[0-9a-z]{22}\b"
+)  # of a record of the bank: its random part may spell a label
+
+
+def name_at(text: str, label: re.Match[str], done: int) -> SecretName:
+    """Return the whole name that a label is a part of, not before `done`, with the secret that it holds."""
+    start, end = label.span(label.lastgroup or 0)
+    before = None
+    if start > done:
+        before = _BEFORE.search(text, max(start - 60, done), start)
+    if before and _OWN_ID.match(text, before.start()):
+        return SecretName(start, end, "")
+    if label.lastgroup == "key":
+        return SecretName(start, end, "key", foreign=True)
+    if label.lastgroup != "noun":
+        return SecretName(start, end, "password", foreign=True)
+    if before:
+        start = before.start()
+    elif compound := _COMPOUND.search(text, max(start - 20, done), start):
+        start = compound.start()  # `api key`, where `key` alone may be one of a map
+    if _is_no_name(text, start, end):
+        return SecretName(start, end, "")
+    return SecretName(start, end, holds(text[start:end]))
+
+
+def _is_no_name(text: str, start: int, end: int) -> bool:
+    """True for a mark of ours, a tag of YAML, and the end of a line of base64."""
+    if text.startswith(START, start - len(START)) or text[start - 1 : start] == "!":
+        return True
+    return end - start > _LONGEST_MIXED and values.is_mixed(text[start:end])

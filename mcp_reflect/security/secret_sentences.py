@@ -1,0 +1,147 @@
+"""Secrets in sentences: a noun, at most ten words, a verb or a sign, and the value."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_labels import CALL, SecretName
+from mcp_reflect.security.secret_values import Secret
+
+_LONGEST: Final = 4000  # characters of a value
+_IS: Final = lazy_compile(
+    r"(?:(?<=[\s\])`])(?:is now|is|was|are|reads|stays|will be|(?:set|changed|reset) to|printed|returned|lautet|ist|war|heißt|heisst|bleibt"
+    r"|(?:auf|à|para) |est|c'est|sera|reste|es|era|será|é|è|sarà|fica|rimane|chiama|nehmen wir|verwenden wir|we use|är|er|jest|to|on|este|je|là|adalah|olarak|είναι|היא|הוא|هي|هو)[ \t]{1,3}"
+    r"(?:(?:now|jetzt|nun|wieder|maintenant|toujours|ahora|ora|adesso|agora|still|again|weiterhin|immer noch)[ \t])?"
+    r"|(?:[=—–]|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`])|(?<=[^\x00-\x7f])(?:は|是|为|為|는|은|가|คือ)[ \t]{0,2}(?=[!-~「“『]))",
+    re.IGNORECASE,
+)
+_QUOTED: Final = lazy_compile(
+    r"[\"'«„“`「『][ \xa0]?(?P<secret>[^\n\"'»”`\\」』]{4,60}?)[ \xa0]?[\"'»”“`」』]"
+)
+_BARE: Final = lazy_compile(
+    r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
+)
+_PLAIN: Final = lazy_compile(  # a word that ends its clause
+    r"[„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{3,40})(?=[”\"'»`]?(?:[,;!]|\.(?:\s|$)|[ \t]{0,2}(?:\n|$)| (?:and|but|then|please|for now"
+    r"|und|aber|bitte|et|mais|y|pero|e|ma|mas|ed|puis|luego|poi|depois|dann)\b))"
+)
+_NEXT: Final = lazy_compile(  # a word right behind the noun, and what goes on behind it
+    r" [„“«\"'`]?(?P<secret>[^\W\d_][\w'#!%*+-]{3,40})(?=[”\"'»`]?(?:[,;!.]|[ \t]{0,2}(?:\n|$)| (?:on|at|in|to|for|and|auf|am|an|im|für|und"
+    r"|sur|pour|dans|au|et|en|para|y|no|na|e|per|su|sul|nel|al)\b))"
+)
+_WITH: Final = lazy_compile(
+    r"(?i)\b(?:with|using|use|enter|type|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
+)
+_CHANGED: Final = lazy_compile(
+    r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z"
+)
+_TO: Final = lazy_compile(
+    r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [\w'-]+(?:[.,;!]|$))) [„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
+)
+# Never stands between the noun and the value of a sentence
+_APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
+_OTHER_NAME: Final = lazy_compile(r"[ \t][\w.-]+\Z")  # `password of db=…` gives a value to `db`
+_OF: Final = lazy_compile(
+    r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z"
+)  # behind `pass`; it is mostly a verb with an object
+_WINDOW: Final = 150  # characters after the name
+_MOST_WORDS: Final = 10  # before the value
+_FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")
+_STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adjective
+    r"(?i)(?:\w+(?:ed|ing|able|ible|ful|less|tory|ional|ly|isch|lich|bar|iert|sicher)|\w{5,}(?:[aiu]d[ao]|[aiu]t[ao]|ées?|és?)"
+    r"|\w{5,}(?:i?vel|ível|ável|ente?|ori[ao]|oire)|ge\w{3,}t|ge\w{4,}en|(?:ver|ab|zurück)\w{3,}(?:t|en))$"
+)
+
+
+def told_secret(text: str, name: SecretName) -> Secret | None:
+    """Return the secret that a sentence gives to a name, in the rest of its line."""
+    end = _end_of_line(text, name)
+    if name.kind == "password" and (span := _beside(text, name, end)):
+        return span
+    for sign in _IS.finditer(text, name.end - 1, end):
+        between = text[name.end : sign.start()]
+        if _stands_apart(text, name, sign, between):
+            return None
+        if CALL.match(text, sign.end(), end):
+            continue
+        is_of_other = sign[0] == "=" and _OTHER_NAME.search(between) is not None
+        for form in (_QUOTED, _BARE, _PLAIN):
+            value = form.match(text, sign.end(), sign.end() + _LONGEST)
+            if value is None or not _is_told(value["secret"], name, sign[0].strip(), form):
+                continue
+            if not is_of_other or values.strange(value["secret"]):
+                return (*value.span("secret"), "password")
+    return None
+
+
+def _end_of_line(text: str, name: SecretName) -> int:
+    """Return where the line of a name ends, or a part of it that is long enough for a sentence."""
+    end = min(name.end + _WINDOW, len(text))
+    line_end = text.find("\n", name.end, end)
+    if line_end < 0:
+        return end
+    return line_end
+
+
+def _stands_apart(text: str, name: SecretName, sign: re.Match[str], between: str) -> bool:
+    """True where the verb or sign does not belong to the name: too far, in another clause, or of a verb with an object."""
+    if between.count(" ") > _MOST_WORDS or _APART.search(between):
+        return True
+    if name.is_pass and not _OF.match(between):
+        return True
+    # `Pass the password to it`; it is Polish for `is`
+    is_moved = sign[0].strip() in ("to", "on") and not name.foreign
+    return is_moved and not _CHANGED.search(text, max(name.start - 60, 0), name.start)
+
+
+def _beside(text: str, name: SecretName, end: int) -> Secret | None:
+    """Return the password in a sentence that says to log in with it, or that the password was changed to it."""
+    for before, after in ((_WITH, _NEXT), (_CHANGED, _TO)):
+        value = after.match(text, name.end, end)
+        fits = value is not None and (
+            values.in_prose(value["secret"]) or _is_plain(value["secret"])
+        )
+        if value and fits and before.search(text, max(name.start - 60, 0), name.start):
+            return (*value.span("secret"), "password")
+    return None
+
+
+def _is_told(value: str, name: SecretName, sign: str, form: re.Pattern[str]) -> bool:
+    """Return whether a value that matches `form`, after `sign` in a sentence, is a secret."""
+    if name.kind != "password":
+        return form is not _PLAIN and _is_key_of(name, value)
+    if form is _PLAIN:
+        return sign != "=" and _is_plain(value)
+    words = value.split()
+    if form is _QUOTED and 1 < len(words) <= 6:
+        return _is_passphrase(value, words)
+    if values.in_prose(value):
+        return True
+    if name.foreign and sign in (":", "=") and values.word(value) and not values.is_state(value):
+        return True
+    if form is not _QUOTED or len(value) < 6 or " " in value:
+        return False
+    return _is_plain(value) and not _FIELD.match(value)
+
+
+def _is_key_of(name: SecretName, value: str) -> bool:
+    """True for a random value; of `key` alone, which may be one of a map, only for one that looks like a key."""
+    if name.kind == "any key":
+        return values.is_key(value)
+    return values.random(value)
+
+
+def _is_passphrase(value: str, words: Sequence[str]) -> bool:
+    """True for words in quotes none of which speaks of secrets or of a state."""
+    if not values.word(value):
+        return False
+    return not any(values.is_said(word) or values.is_state(word) for word in words)
+
+
+def _is_plain(value: str) -> bool:
+    """True for a word that a sentence gives as the password: neither a state of one nor a word about secrets."""
+    if not values.word(value) or values.is_reference(value) or values.is_state(value):
+        return False
+    return not _STATED.match(value)

@@ -1,0 +1,225 @@
+"""Views of a text: what it says where a program escaped, encoded, quoted or wrapped it.
+
+A secret is searched in every view, and cut out of the text itself: a view knows the way back.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Final, NamedTuple
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security.secret_labels import has_names
+from mcp_reflect.security.secret_shapes import long_words
+
+_SHORT: Final = 5_000  # characters of a text of which every view is read
+_LONG_WORD: Final = 20  # characters before a line end that may be a part of a key
+
+_ESCAPE: Final = lazy_compile(r"\\{1,16}(?:u([0-9a-fA-F]{4})|([nrt\"'/])|x([0-9a-fA-F]{2}))")
+_HIGHLIGHT: Final = lazy_compile(r"</?(?:em|b|i|u|strong|mark|span|font|code|wbr)\b[^<>\n]{0,80}>")
+_PERCENT: Final = lazy_compile(r"(?:%[0-9A-Fa-f]{2})+")
+_WIDE: Final = lazy_compile("[\uff01-\uff5e]")
+_BASE64: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4000}={0,2}")
+_CONTINUED: Final = lazy_compile(r"\\[ \t]{0,8}\r?\n[ \t]{0,80}")
+_FOLDED_BLOCK: Final = lazy_compile(r":[ \t]{0,8}>[+-]?[ \t]{0,8}\n")  # of YAML
+_INDENT: Final = lazy_compile(r"\n[ \t]{1,80}")
+_PREFIX: Final = lazy_compile(  # of diffs, quotations, comments, `grep -n`, numbered lines, logs; cells of tables
+    r"^(?:[ \t]{0,20}(?:[+>|#*]|//|--?)(?=[ \t\w\"'-])[ \t]?|[\w./-]{1,80}:\d{1,7}:(?:\d{1,5}:)?[ \t]?"
+    r"|[ \t]{0,8}\d{1,6}[:|\t][ \t]?|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}[ \t]{1,4}(?:\S{1,40}[ \t]{1,4})?"
+    r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?)|<br ?/?>|\\\|",
+    re.MULTILINE,
+)
+_WIDTHS: Final = frozenset(
+    (40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132)
+)  # columns at which programs wrap
+_LEAST_WIDTH: Final = 32
+_MOST_LINES: Final = 100  # of a wrapped secret; more lines are data
+_INSTEAD: Final = {"<": "\n", "\\": "|"}  # of a prefix, by its first sign
+_SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
+
+
+Change = tuple[int, int, str]
+"""Where a view differs from its text: start and end in the text, and what stands there in the view."""
+
+
+class Changes(NamedTuple):
+    """The changes that make a view, sorted and apart; whether only secrets that cross one of them count."""
+
+    changes: Sequence[Change]
+    only_across: bool = False
+
+
+class _Position(NamedTuple):
+    """A place of a view: in the text that the change `number` put in, or behind it, at `place` of the text itself."""
+
+    number: int
+    is_changed: bool
+    place: int = -1
+
+
+class View:
+    """A text with changes applied, and the way back from its places to those of the text."""
+
+    def __init__(self, text: str, changes: Sequence[Change]) -> None:
+        self._changes = changes
+        self._starts: list[int] = []  # of what each change put in, in the view
+        pieces: list[str] = []
+        place = length = 0
+        for start, end, instead in changes:
+            length += start - place
+            self._starts.append(length)
+            length += len(instead)
+            pieces += (text[place:start], instead)
+            place = end
+        pieces.append(text[place:])
+        self.text = "".join(pieces)
+
+    def crosses_a_change(self, start: int, end: int) -> bool:
+        """True where a part of the view does not lie in one piece."""
+        first = self._position(start)
+        last = self._position(end - 1)
+        return (first.number, first.is_changed) != (last.number, last.is_changed)
+
+    def span_in_text(self, start: int, end: int) -> tuple[int, int]:
+        """Return where a part of the view stands in the text; a change counts as a whole."""
+        first = self._position(start)
+        last = self._position(end - 1)
+        begins = first.place
+        if first.is_changed:
+            begins = self._changes[first.number][0]
+        ends = last.place + 1
+        if last.is_changed:
+            ends = self._changes[last.number][1]
+        return begins, ends
+
+    def _position(self, at: int) -> _Position:
+        number = bisect_right(self._starts, at) - 1
+        if number < 0:
+            return _Position(number, is_changed=False, place=at)
+        _, end, instead = self._changes[number]
+        behind = at - self._starts[number] - len(instead)
+        if behind < 0:
+            return _Position(number, is_changed=True)
+        return _Position(number, is_changed=False, place=end + behind)
+
+
+def views_of(text: str) -> Iterator[Changes]:
+    """Yield sets of changes that decode a text, each where the text has the signs for it."""
+    if "\\" in text:
+        yield Changes([(*escape.span(), _unescaped(escape)) for escape in _ESCAPE.finditer(text)])
+    if "base64" in text:
+        yield Changes([*_plain_base64(text)])
+    if "%" in text:
+        yield Changes(_plain_percents(text))
+    if "<" in text:  # the marks of a search around what it found
+        yield Changes([(*tag.span(), "") for tag in _HIGHLIGHT.finditer(text)], only_across=True)
+    if not text.isascii():
+        wide = _WIDE.finditer(text)
+        yield Changes([(*sign.span(), chr(ord(sign[0]) - 0xFEE0)) for sign in wide])
+    if "\n" in text or "<br" in text:
+        yield from _views_of_lines(text)
+
+
+def _views_of_lines(text: str) -> Iterator[Changes]:
+    """Yield the changes that join lines which belong together, and take off what stands before each of them."""
+    yield Changes([(*end.span(), "") for end in _CONTINUED.finditer(text)])
+    if block := _FOLDED_BLOCK.search(text):
+        yield Changes([*_unfolded(text, block.end() - 1)])
+    if len(text) <= _SHORT or has_names(text) or long_words(text):
+        prefixes = _PREFIX.finditer(text)
+        yield Changes([(*prefix.span(), _INSTEAD.get(prefix[0][0], "")) for prefix in prefixes])
+        yield Changes(_wraps(text), only_across=True)
+
+
+def _plain_percents(text: str) -> list[Change]:
+    """Return what percent codes stand for; one alone is a share, and no code."""
+    codes = [*_PERCENT.finditer(text)]
+    if len(codes) < 2:
+        return []
+    from urllib.parse import unquote  # noqa: PLC0415 - few texts have codes, and a hook has no time
+
+    return [(*code.span(), unquote(code[0])) for code in codes]
+
+
+def _unfolded(text: str, start: int) -> Iterator[Change]:
+    """Yield the line ends of a folded block of YAML, which stand for a blank, or for nothing inside a long word."""
+    for end in _INDENT.finditer(text, start):
+        instead = " "
+        if _is_broken(text, end.start()):
+            instead = ""
+        yield (*end.span(), instead)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if escape[2]:
+        return _SIGNS.get(escape[2], escape[2])
+    code = int(escape[1] or escape[3], 16)
+    return " " if 0xD800 <= code < 0xE000 else chr(code)
+
+
+def _plain_base64(text: str) -> Iterator[Change]:
+    import base64  # noqa: PLC0415 - few texts have any, and a hook has no time
+
+    for run in _BASE64.finditer(text):
+        try:
+            plain = base64.b64decode(run[0] + "=" * (-len(run[0]) % 4)).decode()
+        except ValueError:
+            continue
+        if plain.isprintable() or "\n" in plain:
+            yield (*run.span(), plain)
+
+
+def _wraps(text: str) -> list[Change]:
+    """Return the line ends at which a program wrapped a line, through words; the lines that are whole are left out."""
+    lines = text.split("\n")
+    widths = _widths_of(lines)
+    wrapped = [
+        len(line) in widths
+        and (line[-1:].isalnum() or following[:1].isalnum())
+        and not following[:1].isspace()
+        for line, following in pairwise(lines)
+    ]
+    wrapped = _without_long_runs(wrapped)
+    if not any(wrapped):
+        return []
+    changes: list[Change] = []
+    place = 0
+    for line, before, after in zip(lines, [False, *wrapped], [*wrapped, False], strict=True):
+        end = place + len(line)
+        if after:
+            changes.append((end, end + 1, ""))
+        elif not before and line:
+            changes.append((place, end, ""))
+        place = end + 1
+    return changes
+
+
+def _widths_of(lines: Sequence[str]) -> set[int]:
+    """Return the widths at which lines may be wrapped: the usual ones, and the longest one where several have it."""
+    lengths = Counter(map(len, lines))
+    longest = max(lengths)
+    widths: set[int] = set(_WIDTHS)
+    if lengths[longest] > 1:
+        widths.add(longest)
+    return {width for width in widths if width >= _LEAST_WIDTH}
+
+
+def _without_long_runs(wrapped: Sequence[bool]) -> list[bool]:
+    """Return which lines are wrapped, but for those of a long run: so many lines are data, and no secret."""
+    kept: list[bool] = []
+    for is_wrapped, run in groupby(wrapped):
+        count = len(list(run))
+        kept += [is_wrapped and count <= _MOST_LINES] * count
+    return kept
+
+
+def _is_broken(text: str, end: int) -> bool:
+    """True if a long word with a digit continues on the next line."""
+    before = text[max(0, end - _LONG_WORD) : end]
+    return (
+        len(before) == _LONG_WORD
+        and not any(map(str.isspace, before))
+        and any(map(str.isdigit, before))
+    )
