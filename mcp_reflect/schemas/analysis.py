@@ -2,29 +2,32 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
-from typing import ClassVar, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import ClassVar, Final, NamedTuple
 
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import objects_in, read_object, without_thinking
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
-from mcp_reflect.models.reflection import Analysis, Assessment, Score
+from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Score
 from mcp_reflect.schemas.analysis_fields import KNOWN_FIELDS, AnalysisArguments, ScoreArguments
 from mcp_reflect.schemas.fields import field_of, read
 from mcp_reflect.schemas.sections import field_name, items, read_insights, split_sections
 from mcp_reflect.security.redact import quoted
 
-_FIX: Final = 'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
-_MOST_TOLD: Final = (
-    600  # characters of a text that is a lesson as a whole; a longer one is a report
+_FIX: Final = (
+    'Send an object with any of "reflection", "mistake", "correction", "strategy", '
+    "or markdown with such headings."
 )
+_MOST_TOLD: Final = 600  # characters of a text that is a lesson; a longer one is a report
+_LONGEST_KEY: Final = 100  # characters of a name that is looked up
+_SHOWN_IDS: Final = 5
+_LEAST_CONFIDENCE: Final = {"high": 0.75, "medium": 0.4}  # the first that is reached
 _ID: Final = re.compile(r"\be\d{1,9}\b")
 _CITED: Final = re.compile(
     r"\[\s*e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*\s*\]|\bevents?(?:(?:\s*,|\s+and|\s+or)?\s+e\d{1,9})+\b"
 )
-
 
 _NOTHING: Final[tuple[Json, ...]] = (None, "", [])
 _AS_SENT: Final = ("importance", "confidence", "wrong_call", "right_call", "symptoms", "keywords")
@@ -51,88 +54,141 @@ def read_analysis(
     Raises:
         InputError: Names the field (`analysis.importance`), the fault and the fix.
     """
-    found, aside, text = _fields_of(value, limits)
-    named = {name: item for name, item in found.items() if item not in _NOTHING}
-    shape = AnalysisArguments if lenient else _ModelAnalysis
-    try:
-        sent = read(shape, named, limits)
-    except InputError as error:
-        raise InputError(f"analysis.{error.field}", error.fault, error.fix) from None
+    said = _read_form(value, limits)
+    sent = _read_fields(said.named, limits, lenient=lenient)
     ignored = [f"analysis.{note}" for note in sent.ignored]
-    mistake, correction, reflection = sent.mistake, sent.correction, sent.reflection
-    if not (named.keys() - {"reflection"} or aside) and lenient and len(reflection) <= _MOST_TOLD:
-        told = lesson_parts(reflection)
-        mistake, correction = told if told[1] else ("", "")
+    mistake, correction = _lesson_of(sent, said, lenient=lenient)
     if (mistake or correction) and not has_content(mistake, correction):
         ignored.append("analysis.mistake: it has no content")
         mistake = correction = ""
-    if not reflection:
-        parts = (told_lesson(mistake, correction), sent.strategy, *sent.symptoms[:1])
-        own = (f"{name}: {said}" for name, said in aside.items() if said and lenient)
-        reflection = " ".join(filter(None, parts)) or " ".join(own)
+    reflection = sent.reflection or _reflection_of(mistake, correction, sent, said, lenient=lenient)
     if not reflection:
         raise InputError("analysis", "says nothing of the run", _FIX)
-    text_said = f"{reflection}\n{mistake}".lower()
-    cited = [("source_event_ids", name) for name in sent.source_event_ids]
-    if all(map(_ID.fullmatch, event_ids)):  # only ids of this form are looked for in a text
-        cited += [
-            ("reflection", name) for part in _CITED.findall(text_said) for name in _ID.findall(part)
-        ]
-    for field, name in cited if event_ids else ():
-        if name not in event_ids:
-            fix = (
-                f"Cite ids from the trace ({', '.join(list(event_ids)[:5])}, …) or leave them out."
-            )
-            error = InputError(
-                f"analysis.{field}", f"cites event {quoted(name)}, which is not in this trace", fix
-            )
-            if not lenient:
-                raise error
-            ignored.append(f"{error.field}: {error.fault}")
-    known = [name for name in sent.source_event_ids if not event_ids or name in event_ids]
-    known += [name for name in _ID.findall(text_said) if name in event_ids]
-    insights = read_insights(text or reflection)
+    told = f"{reflection}\n{mistake}".lower()
+    for error in _wrong_citations(sent, told, event_ids):
+        if not lenient:
+            raise error
+        ignored.append(f"{error.field}: {error.fault}")
+    if not correction and mistake and lenient:
+        correction = sent.strategy
     return Analysis(
         reflection=reflection,
         strategy=sent.strategy or None,
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in sent.tags if tag.strip("#"))),
         mistake=mistake or None,
-        correction=correction or (sent.strategy if mistake and lenient else None) or None,
-        source_event_ids=tuple(dict.fromkeys(known)),
+        correction=correction or None,
+        source_event_ids=_events_cited(sent, told, event_ids),
         scores=_scores(sent.scores),
-        insights=insights
-        if insights.raw_sections and (aside or text in ("", reflection))
-        else None,
+        insights=_insights_of(said, reflection),
         assessment=_verdict(sent, {}),
-        raw_sections=aside,
+        raw_sections=said.aside,
         ignored=tuple(dict.fromkeys(ignored)),
         **{name: getattr(sent, name) for name in _AS_SENT},
     )
 
 
-def _fields_of(value: Json, limits: Limits) -> tuple[dict[str, Json], dict[str, str], str]:
-    """Return the fields of an analysis, what it says beside them by its own names, and its text if it is no object."""
+class _Said(NamedTuple):
+    """An analysis taken apart: its fields that say something, what it says beside them, and its text if it is one."""
+
+    named: dict[str, Json]
+    aside: dict[str, str]
+    text: str = ""
+
+
+def _read_fields(named: dict[str, Json], limits: Limits, *, lenient: bool) -> AnalysisArguments:
+    shape = AnalysisArguments if lenient else _ModelAnalysis
+    stated = {name: item for name, item in named.items() if item not in _NOTHING}
+    try:
+        return read(shape, stated, limits)
+    except InputError as error:
+        raise InputError(f"analysis.{error.field}", error.fault, error.fix) from None
+
+
+def _lesson_of(sent: AnalysisArguments, said: _Said, *, lenient: bool) -> tuple[str, str]:
+    """The mistake and the correction; of a short text without fields, which may be a lesson as a whole, its parts."""
+    stated = {name for name, item in said.named.items() if item not in _NOTHING}
+    has_fields = bool(stated - {"reflection"} or said.aside)
+    if has_fields or not lenient or len(sent.reflection) > _MOST_TOLD:
+        return sent.mistake, sent.correction
+    mistake, correction = lesson_parts(sent.reflection)
+    if not correction:
+        return "", ""
+    return mistake, correction
+
+
+def _reflection_of(
+    mistake: str, correction: str, sent: AnalysisArguments, said: _Said, *, lenient: bool
+) -> str:
+    """What stands for a missing reflection: the other fields, else what was sent by names that are not ours."""
+    parts = (told_lesson(mistake, correction), sent.strategy, *sent.symptoms[:1])
+    reflection = " ".join(filter(None, parts))
+    if reflection or not lenient:
+        return reflection
+    return " ".join(f"{name}: {text}" for name, text in said.aside.items() if text)
+
+
+def _wrong_citations(
+    sent: AnalysisArguments, told: str, event_ids: Collection[str]
+) -> Iterator[InputError]:
+    """An error for each cited event that the run does not have; of a run without events nothing can be said."""
+    if not event_ids:
+        return
+    cited = [("source_event_ids", name) for name in sent.source_event_ids]
+    if all(map(_ID.fullmatch, event_ids)):  # only ids of this form are looked for in a text
+        for part in _CITED.findall(told):
+            cited += [("reflection", name) for name in _ID.findall(part)]
+    known = ", ".join(list(event_ids)[:_SHOWN_IDS])
+    for field, name in cited:
+        if name not in event_ids:
+            fault = f"cites event {quoted(name)}, which is not in this trace"
+            fix = f"Cite ids from the trace ({known}, …) or leave them out."
+            yield InputError(f"analysis.{field}", fault, fix)
+
+
+def _events_cited(
+    sent: AnalysisArguments, told: str, event_ids: Collection[str]
+) -> tuple[str, ...]:
+    """The events that the analysis names in its field or its text, each once."""
+    cited = [name for name in sent.source_event_ids if not event_ids or name in event_ids]
+    cited += [name for name in _ID.findall(told) if name in event_ids]
+    return tuple(dict.fromkeys(cited))
+
+
+def _insights_of(said: _Said, reflection: str) -> Insights | None:
+    """The sections of the text, unless its headings were all fields of the analysis."""
+    insights = read_insights(said.text or reflection)
+    is_beside_fields = said.aside or said.text in ("", reflection)
+    return insights if insights.raw_sections and is_beside_fields else None
+
+
+def _read_form(value: Json, limits: Limits) -> _Said:
+    """Take an analysis apart that is an object, a text, or a list of one of these."""
     if isinstance(value, list) and value:
         objects = [item for item in value if isinstance(item, dict)]
         value = objects[0] if objects else "\n".join(map(str, value))
     if isinstance(value, str):
         limits.refuse_more("max_analysis_chars", "analysis", len(value))
         plain = without_thinking(value).strip()
-        found = read_object(value, KNOWN_FIELDS)
-        if found is None and plain.startswith(
-            "{"
-        ):  # keys of another spelling, or none that is known
-            found = next(iter(objects_in(value)), None)
-        reflects = found is not None and any(_field(key) == "reflection" for key in found)
-        if found is None or not (reflects or plain.startswith(("{", "[", "```"))):
-            return *_of_markdown(plain), plain
-        value = found
+        value = _object_in(value, plain)
+        if value is None:
+            return _of_markdown(plain)
     if not isinstance(value, dict):
         raise InputError("analysis", "it is neither an object nor text", _FIX)
-    return *_of_object(value), ""
+    return _of_object(value)
 
 
-def _of_object(value: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]:
+def _object_in(value: str, plain: str) -> dict[str, Json] | None:
+    """The object that a text is; one inside of other words counts where it says that it is the reflection."""
+    sent = read_object(value, KNOWN_FIELDS)
+    if sent is None and plain.startswith("{"):  # keys of another spelling, or none that is known
+        sent = next(iter(objects_in(value)), None)
+    if sent is None or plain.startswith(("{", "[", "```")):
+        return sent
+    reflects = any(_field(key) == "reflection" for key in sent)
+    return sent if reflects else None
+
+
+def _of_object(value: dict[str, Json]) -> _Said:
     """Read an object, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
     inner = next(iter(value.values())) if len(value) == 1 else None
     if isinstance(inner, dict) and any(map(_field, inner)):
@@ -143,7 +199,7 @@ def _of_object(value: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]
     return _placed(value.items())
 
 
-def _placed(pairs: Iterable[tuple[str, Json]]) -> tuple[dict[str, Json], dict[str, str]]:
+def _placed(pairs: Iterable[tuple[str, Json]]) -> _Said:
     """Return the values of fields by their names, the first of each that says something, and all else as text."""
     named: dict[str, Json] = {}
     aside: dict[str, str] = {}
@@ -152,48 +208,53 @@ def _placed(pairs: Iterable[tuple[str, Json]]) -> tuple[dict[str, Json], dict[st
         if name is not None and named.get(name) in _NOTHING:
             named[name] = item
         elif name is None or item not in _NOTHING:
-            aside[key[:100]] = (
-                item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
-            )
-    return named, aside
+            words = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+            aside[key[:_LONGEST_KEY]] = words
+    return _Said(named, aside)
 
 
-def _of_markdown(text: str) -> tuple[dict[str, Json], dict[str, str]]:
+def _of_markdown(text: str) -> _Said:
     """Read known headings as fields and keep the others; without a known one the whole text is the reflection."""
     sections = split_sections(text)
     if not any(_field(title) for title, _ in sections):
-        return {"reflection": text}, {}
-    named, aside = _placed(sections)
+        return _Said({"reflection": text}, {}, text)
+    named, aside, _ = _placed(sections)
     for name in named.keys() & {"tags", "symptoms", "keywords"}:
         listed = items(str(named[name]))
         named[name] = [*listed] if len(listed) > 1 else "".join(listed)
     if not named.get("reflection") and any(aside.values()):
         named["reflection"] = aside.pop("", text)
-    return named, {title or "preamble": body for title, body in aside.items()}
+    by_heading = {title or "preamble": body for title, body in aside.items()}
+    return _Said(named, by_heading, text)
 
 
 def _field(key: str) -> str | None:
-    name = field_name(key[:100])
-    return field_of(AnalysisArguments, name) if name else None
+    name = field_name(key[:_LONGEST_KEY])
+    if not name:
+        return None
+    return field_of(AnalysisArguments, name)
 
 
 def _verdict(sent: AnalysisArguments, scores: Mapping[str, Score]) -> Assessment | None:
     """Return the verdict on a decision and its execution, None if there is none and no score."""
     if not scores and sent.decision_appropriate is sent.execution_effective is None:
         return None
-    share = sent.confidence
     return Assessment(
         decision_appropriate=sent.decision_appropriate,
         execution_effective=sent.execution_effective,
-        confidence=None
-        if share is None
-        else "high"
-        if share >= 0.75
-        else "medium"
-        if share >= 0.4
-        else "low",
+        confidence=_level_of(sent.confidence),
         scores=scores,
     )
+
+
+def _level_of(confidence: float | None) -> str | None:
+    """A share of confidence as a word."""
+    if confidence is None:
+        return None
+    for level, least in _LEAST_CONFIDENCE.items():
+        if confidence >= least:
+            return level
+    return "low"
 
 
 def _scores(sent: Mapping[str, ScoreArguments]) -> dict[str, Score]:

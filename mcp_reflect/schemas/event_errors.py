@@ -19,8 +19,10 @@ _ERROR_CATEGORIES: Final = ("error_category", "category", "kind", "type")
 
 def are_messages(error: Any) -> bool:
     """Whether an error is a list of objects with a message each."""
-    items = cast("list[Any]", error) if isinstance(error, list) else []
-    return bool(items) and all(isinstance(item, dict) and "message" in item for item in items)
+    if not isinstance(error, list) or not error:
+        return False
+    items = cast("list[Any]", error)
+    return all(isinstance(item, dict) and "message" in item for item in items)
 
 
 def read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> None:
@@ -39,13 +41,23 @@ def read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> No
     category = _taken(fields_sent, _ERROR_CATEGORIES)
     code = _taken(fields_sent, ("code",))
     words = f"{message} ({code})" if code else message
-    event["error"] = (
-        f"{content}: {words}" if content and message not in content else content or words
-    )
-    kept = {"error_category": normalized(without_class(category))} if category else {}
-    kept |= {"error": fields_sent} if fields_sent else {}
-    if kept:
-        event["metadata"] = {**event.get("metadata", {}), **kept}
+    event["error"] = _with_content(content, message, words)
+    metadata: dict[str, Any] = {}
+    if category:
+        metadata["error_category"] = normalized(without_class(category))
+    if fields_sent:
+        metadata["error"] = fields_sent
+    if metadata:
+        event["metadata"] = {**event.get("metadata", {}), **metadata}
+
+
+def _with_content(content: str, message: str, words: str) -> str:
+    """The error behind the event's content, which may say the message already."""
+    if not content:
+        return words
+    if message in content:
+        return content
+    return f"{content}: {words}"
 
 
 def _taken(sent: dict[str, Any], names: Sequence[str]) -> str | None:
