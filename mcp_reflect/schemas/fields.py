@@ -6,7 +6,6 @@ reported in `ignored`. An InputError remains where a required argument is missin
 
 import ast
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,23 +30,25 @@ from pydantic_core import PydanticCustomError
 from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import SCORE_WORDS
+from mcp_reflect.schemas.faults import UNKNOWN, error_path, explain, with_notes
+from mcp_reflect.schemas.value_checks import check_values
 from mcp_reflect.security.redact import clean_text, quoted
 
 _Arguments = TypeVar("_Arguments", bound="Arguments")
 
-_MOST_BITS: Final = (
-    1024  # of a whole number; Python itself will not print one of more than 4,300 digits
-)
 _TYPO_CUTOFF: Final = 0.84
 _PARSED_CHARS: Final = 1_000_000
 _WRAPPERS: Final = ("arguments", "args", "input", "params", "parameters", "kwargs", "payload")
 _MOST_IGNORED: Final = 5
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PERCENT: Final = 100
+_TENTHS: Final = 10
+_LEAST_TENTHS: Final = 2  # a plain 1 is the whole
+_OPENING: Final = ("[", "{", "(")  # of JSON or of a Python literal
+_COUNT: Final = re.compile(r"\s*(\d{1,9})(?![\d.])")
 _NUMBER: Final = re.compile(r"\s*+([+-]?\d+(?:[.,]\d+)?)\s*+(%|percent|(?:/|out of)\s*(\d+))?\s*")
 _BULLET: Final = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+")
 _CLASS: Final = re.compile(r"^\s*[A-Z]\w*\.(?=\w)")
-_PLAIN_WORD: Final = re.compile(r"[A-Za-z _-]{1,40}|\w{1,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,10 @@ class Arguments(BaseModel):
     def with_ignored(self, ignored: Sequence[str]) -> Self:
         """Set the notes on what was left out, each once."""
         notes = list(dict.fromkeys(ignored))
-        more = [f"and {len(notes) - _MOST_IGNORED} more"] if len(notes) > _MOST_IGNORED else []
-        self._ignored = (*notes[:_MOST_IGNORED], *more)
+        kept = notes[:_MOST_IGNORED]
+        if len(notes) > _MOST_IGNORED:
+            kept.append(f"and {len(notes) - _MOST_IGNORED} more")
+        self._ignored = tuple(kept)
         return self
 
 
@@ -103,24 +106,31 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
     """Read arguments into `shape`. InputError names the field, the fault and the fix."""
     check_values(sent, limits)
     context = ReadContext(limits)
-    values = {str(name): value for name, value in sent.items() if value is not None}
-    wrapped = (
-        next(iter(values)) if len(values) == 1 else ""
-    )  # {"arguments": {...}}, also as JSON text
-    if wrapped in _WRAPPERS and wrapped not in shape.model_fields:
-        inner = parsed(values[wrapped])
-        if isinstance(inner, dict):
-            values = {str(name): value for name, value in cast("dict[Any, Any]", inner).items()}
-    values = named(shape, shape.gathered(values), context)
+    values = shape.gathered(_unwrapped(shape, sent))
+    values = named(shape, values, context)
     while True:  # each repair takes an argument out or makes it valid
         try:
             return shape.model_validate(values, context=context).with_ignored(context.ignored)
         except ValidationError as error:
             errors = error.errors()
             if not _repaired(shape, values, errors[0], context):
-                raise _with_ignored(explain(errors), context.ignored) from None
+                raise with_notes(explain(errors), context.ignored, _MOST_IGNORED) from None
         except InputError as error:
-            raise _with_ignored(error, context.ignored) from None
+            raise with_notes(error, context.ignored, _MOST_IGNORED) from None
+
+
+def _unwrapped(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments themselves where they were sent as `{"arguments": {...}}`, also as JSON text."""
+    values = {str(name): value for name, value in sent.items() if value is not None}
+    if len(values) != 1:
+        return values
+    (name,) = values
+    if name not in _WRAPPERS or name in shape.model_fields:
+        return values
+    inner = parsed(values[name])
+    if not isinstance(inner, dict):
+        return values
+    return {str(name): value for name, value in cast("dict[Any, Any]", inner).items()}
 
 
 def named(
@@ -133,7 +143,7 @@ def named(
             continue
         own = field_of(shape, name)
         if own is None:
-            context.ignored.append(f"{quoted(path + name, 120)}: no such argument")
+            context.ignored.append(f"{quoted(path + name, 120)}{UNKNOWN}")
         elif own not in result:
             result[own] = value
         elif result[own] != value:
@@ -155,11 +165,9 @@ def field_of(shape: type[Arguments], name: str) -> str | None:
 @cache
 def _names_of(shape: type[Arguments]) -> dict[str, str]:
     names = {own: own for own in shape.model_fields}
-    return (
-        names
-        | {word: own for own, words in shape.SYNONYMS.items() for word in words.split()}
-        | dict(shape.ALIASES)
-    )
+    for own, words in shape.SYNONYMS.items():
+        names |= dict.fromkeys(words.split(), own)
+    return names | dict(shape.ALIASES)
 
 
 def normalized(word: str) -> str:
@@ -174,23 +182,27 @@ def without_class(word: str) -> str:
 
 def parsed(value: Any, context: ReadContext | None = None) -> Any:
     """Return the value of a text of JSON or of a Python literal; anything else as it is."""
-    if (
-        not isinstance(value, str)
-        or value.lstrip()[:1] not in ("[", "{", "(")
-        or len(value) > _PARSED_CHARS
-    ):
+    if not isinstance(value, str) or not value.lstrip().startswith(_OPENING):
         return value
-    try:
-        result: Any = json.loads(value)
-    except (ValueError, RecursionError):
-        try:
-            result = ast.literal_eval(value.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return value
+    if len(value) > _PARSED_CHARS:
+        return value
+    result = _read_literal(value)
     if not isinstance(result, dict | list | tuple):
         return value
     check_values({"arguments": result}, context.limits if context else DEFAULT)
     return cast("Any", result)
+
+
+def _read_literal(text: str) -> Any:
+    """The value of a text of JSON or of a Python literal; None of another text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
 
 
 def _repaired(
@@ -198,182 +210,36 @@ def _repaired(
 ) -> bool:
     """Remove an invalid optional argument, or clamp it to its bounds. Return False if neither is allowed."""
     name = str(error["loc"][0]) if error["loc"] else ""
-    if (
-        name not in values
-        or name not in shape.model_fields
-        or shape.model_fields[name].is_required()
-    ):
-        return False
-    if name in shape.STRICT or error["type"] in ("over_limit", "string_too_long"):
+    if name not in values or not _may_be_left_out(shape, name, error):
         return False
     fault = explain([error]).fault
-    details, value, place = error.get("ctx", {}), values[name], error["loc"][1:2]
+    details = error.get("ctx", {})
+    place = error["loc"][1] if len(error["loc"]) > 1 else None
     bound = details.get("le", details.get("ge"))
-    if not place and bound is not None:
+    if place is None and bound is not None:
         values[name] = bound
         context.ignored.append(f"{name}: {fault}, {bound:g} used")
-    elif (
-        isinstance(value, list | tuple)
-        and place
-        and isinstance(place[0], int)
-        and place[0] < len(cast("Any", value))
-    ):
-        values[name] = [item for at, item in enumerate(cast("list[Any]", value)) if at != place[0]]
-        context.ignored.append(f"{_error_path(error['loc'])}: {fault}")
+    elif _has_item(values[name], place):
+        values[name] = [item for at, item in enumerate(values[name]) if at != place]
+        context.ignored.append(f"{error_path(error['loc'])}: {fault}")
     else:
         del values[name]
         context.ignored.append(f"{name}: {fault}")
     return True
 
 
-def _with_ignored(error: InputError, ignored: Sequence[str]) -> InputError:
-    """Return the error with the reason for which its argument was ignored, if it was, and the unknown names."""
-    own, unknown = f"{error.field}: ", ": no such argument"
-    fault = next((note.removeprefix(own) for note in ignored if note.startswith(own)), error.fault)
-    names = [note.removesuffix(unknown) for note in ignored if note.endswith(unknown)][
-        :_MOST_IGNORED
-    ]
-    fix = f"{error.fix} Unknown arguments: {', '.join(names)}." if names else error.fix
-    return InputError(error.field, fault, fix)
+def _may_be_left_out(shape: type[Arguments], name: str, error: Any) -> bool:
+    """True for an optional argument that is not strict. What is too long is never left out in silence."""
+    if name not in shape.model_fields or shape.model_fields[name].is_required():
+        return False
+    return name not in shape.STRICT and error["type"] not in ("over_limit", "string_too_long")
 
 
-_FAULTS: Final = {
-    "missing": ("it is missing", "Send it."),
-    "greater_than_equal": ("{value} is too small", "Send {ge} or more."),
-    "less_than_equal": ("{value} is too large", "Send {le} or less."),
-    "over_limit": ("it has {count} {what}", "Send at most {bound}."),
-    "string_too_short": ("it is empty", "Send text."),
-    "string_too_long": ("it has {length} characters", "Send at most {max_length}."),
-    "too_long": ("it has {length} items", "Send at most {max_length}."),
-    "finite_number": ("{value} is not a number", "Send a finite number."),
-    "int_from_float": ("{value} is not a whole number", "Send a whole number."),
-}
-_WANTED: Final = {
-    "string": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-}
-_KINDS: Final = (  # the first that fits: a truth value is an int to Python as well
-    (bool, "true or false"),
-    ((int, float), "a number"),
-    (str, "text"),
-    (type(None), "null"),
-    ((list, tuple), "a list"),
-    (dict, "an object"),
-)
-
-
-def _kind_of(value: object) -> str:
-    """Return what a JSON value is, in words."""
-    return next((words for kind, words in _KINDS if isinstance(value, kind)), "something else")
-
-
-def explain(errors: Sequence[Any]) -> InputError:
-    """Return the first of pydantic's errors as an InputError, with the number of the others."""
-    error = errors[0]
-    kind, value, details = error["type"], error["input"], error.get("ctx", {})
-    if kind in _FAULTS:
-        values = {
-            **details,
-            "value": value,
-            "length": len(value) if hasattr(value, "__len__") else "too many",
-        }
-        fault, fix = (text.format_map(values) for text in _FAULTS[kind])
-    elif kind == "value_error":  # raised by a validator of ours as `fault|fix`
-        fault, _, fix = str(details["error"]).partition("|")
-    elif kind in ("enum", "literal_error"):
-        names = [
-            part.strip().strip("'")
-            for part in str(details.get("expected", "")).replace(" or ", ", ").split(",")
-        ]
-        near = get_close_matches(str(value)[:80].lower(), names, n=1, cutoff=0.5)
-        # A validator may have changed its case, by which a secret is known: only a plain word is repeated.
-        word = f"'{quoted(value)}'" if _PLAIN_WORD.fullmatch(str(value)) else "this"
-        fault = f"{word} is not one of its values"
-        fix = f"Send one of {', '.join(names)}." + (f" Did you mean '{near[0]}'?" if near else "")
-    elif kind.endswith(("_type", "_parsing")):
-        wanted = _WANTED.get(
-            kind.rsplit("_", 1)[0], "a list" if "list" in kind or "tuple" in kind else "an object"
-        )
-        fault, fix = (
-            f"it is {_kind_of(value)}, not {wanted}",
-            f"Send {wanted}.",
-        )
-    else:
-        fault, fix = quoted(error["msg"], 200), "Send a value that the tool's schema allows."
-    more = f" ({len(errors) - 1} more to correct after this one)" if len(errors) > 1 else ""
-    return InputError(_error_path(error["loc"]), fault, f"{fix}{more}")
-
-
-def _error_path(loc: Sequence[str | int]) -> str:
-    """Return `("events", 2, "type")` as `events[2].type`; the names of union members are left out."""
-    path = ""
-    for part in loc:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif str(part).isidentifier() or not path:
-            path += f".{quoted(part, 40)}"
-    return quoted(path.removeprefix("."), 120) or "arguments"
-
-
-def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
-    """Refuse deep nesting, text that is not Unicode, NUL characters, and numbers that are not finite."""
-    count = 0
-
-    def check(value: object, path: tuple[Any, ...]) -> None:
-        nonlocal count
-        if isinstance(value, Mapping | list | tuple):
-            items: Any = (
-                cast("Any", value).items()
-                if isinstance(value, Mapping)
-                else enumerate(cast("Any", value))
-            )
-            count += len(cast("list[Any]", value))
-            limits.refuse_more("max_values", "arguments", count, "values")
-            if value and len(path) >= limits.max_depth:
-                fault = f"it is nested more than {limits.max_depth} levels deep"
-                raise InputError(
-                    _error_path(path)[:80], fault, "Send a flatter value, or its text."
-                )
-            if not isinstance(value, Mapping) and set(map(type, cast("list[str]", value))) == {str}:
-                items = (
-                    () if _is_plain("".join(cast("list[str]", value))) else items
-                )  # a word list is checked at once
-            for name, item in items:
-                if not _is_plain(name):
-                    _check_value(name, path)
-                if not _is_plain(item):
-                    check(item, (*path, name))
-        else:
-            _check_value(value, path)
-
-    check(sent, ())
-
-
-def _is_plain(value: object) -> bool:
-    """True for what most values are, so that a call of many megabytes is checked in milliseconds."""
-    return (isinstance(value, str) and value.isascii() and "\0" not in value) or value is None
-
-
-def _check_value(value: object, path: tuple[Any, ...]) -> None:
-    fault, fix = "", "Send valid Unicode text."
-    if isinstance(value, str):
-        if "\0" in value:
-            fault, fix = (
-                f"it holds a NUL byte at character {value.index(chr(0))}",
-                "Send text without it.",
-            )
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            fault = fault or f"it holds half of a character (a lone surrogate) at {error.start}"
-    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        fault, fix = "it is a number of more than 300 digits", "Send a smaller number, or its text."
-    elif isinstance(value, float) and not math.isfinite(value):
-        fault, fix = f"{value} is not a number", "Send a finite number."
-    if fault:
-        raise InputError(_error_path(path), fault, fix)
+def _has_item(value: Any, place: object) -> bool:
+    """True if the value is a list that has an item at this place."""
+    if not isinstance(value, list | tuple) or not isinstance(place, int):
+        return False
+    return place < len(cast("list[Any]", value))
 
 
 # Types of arguments: limits.
@@ -431,13 +297,12 @@ def as_text(value: Any) -> Any:
 def as_list(value: Any, info: ValidationInfo) -> Any:
     """Return a list from JSON text, a bulleted text, an object or one text; without None, and with texts as items."""
     value = parsed(value, ReadContext.of(info))
+    items: list[Any]
     if isinstance(value, str):
-        items: list[Any] = _BULLET.split(value) if len(_BULLET.findall(value)) > 1 else [value]
-        items = [item.strip() for item in items]
+        items = _listed(value)
     elif isinstance(value, Mapping):
-        items = [
-            f"{name}: {as_text(item)}" for name, item in cast("Mapping[Any, Any]", value).items()
-        ]
+        pairs = cast("Mapping[Any, Any]", value).items()
+        items = [f"{name}: {as_text(item)}" for name, item in pairs]
     elif isinstance(value, list | tuple):
         items = [as_text(item) for item in cast("list[Any]", value) if item is not None]
     else:
@@ -445,8 +310,15 @@ def as_list(value: Any, info: ValidationInfo) -> Any:
     return tuple(item for item in items if not isinstance(item, str) or item.strip())
 
 
+def _listed(text: str) -> list[str]:
+    """The items of a text with several bullets; of another the text itself."""
+    if len(_BULLET.findall(text)) < 2:
+        return [text.strip()]
+    return [item.strip() for item in _BULLET.split(text)]
+
+
 def _as_labels(value: Any, info: ValidationInfo) -> Any:
-    if isinstance(value, str) and "," in value and value.lstrip()[:1] not in ("[", "{", "("):
+    if isinstance(value, str) and "," in value and not value.lstrip().startswith(_OPENING):
         value = [part.strip() for part in value.split(",")]
     return as_list(value, info)
 
@@ -474,20 +346,26 @@ def share_of(value: Any) -> Any:
         value = float(match[1].replace(",", "."))
         if match[2]:
             return value / (int(match[3] or _PERCENT) or 1)
-    tenths_or_percent = isinstance(value, int | float) and 2 <= value <= _PERCENT
-    return value / (10 if value <= 10 else _PERCENT) if tenths_or_percent else value
+    if not isinstance(value, int | float) or not _LEAST_TENTHS <= value <= _PERCENT:
+        return value
+    return value / (_TENTHS if value <= _TENTHS else _PERCENT)
 
 
 def _as_count(value: Any) -> Any:
-    if isinstance(value, str):
-        match = re.match(r"\s*(\d{1,9})(?![\d.])", value)
-        return int(match[1]) if match else value
-    return len(cast("list[Any]", value)) if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return len(cast("list[Any]", value))
+    if not isinstance(value, str):
+        return value
+    match = _COUNT.match(value)
+    return int(match[1]) if match else value
 
 
 def meanings(words: Mapping[str, str]) -> dict[str, str]:
     """Return the value of each word, from the words of each value."""
-    return {word: value for value, several in words.items() for word in several.split()}
+    value_of: dict[str, str] = {}
+    for value, several in words.items():
+        value_of |= dict.fromkeys(several.split(), value)
+    return value_of
 
 
 def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
@@ -498,8 +376,12 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
         if not isinstance(value, str):
             return value
         word = normalized(without_class(value))
-        near = [word] if word in {*kind} else get_close_matches(word[:40], [*kind], n=1, cutoff=0.8)
-        return synonyms.get(word) or (near[0] if near else value.strip().lower())
+        if word in synonyms:
+            return synonyms[word]
+        if word in {*kind}:
+            return word
+        near = get_close_matches(word[:40], [*kind], n=1, cutoff=0.8)
+        return near[0] if near else value.strip().lower()
 
     return BeforeValidator(find)
 

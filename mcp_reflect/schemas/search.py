@@ -19,7 +19,8 @@ from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.fields import Arguments, ReadContext, explain, named, parsed
+from mcp_reflect.schemas.faults import explain
+from mcp_reflect.schemas.fields import Arguments, ReadContext, named, parsed
 
 _Shape = TypeVar("_Shape", bound=Arguments)
 

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.schemas.fields import check_values
+from mcp_reflect.schemas.value_checks import check_values
 from mcp_reflect.sessions.tools import command_of, file_of, is_own_tool
 from mcp_reflect.sessions.transcripts import (
     NO_ANSWER,

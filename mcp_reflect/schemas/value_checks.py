@@ -1,0 +1,76 @@
+"""What no argument may be, whatever its field: too deep, too many, not Unicode, or not finite."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from mcp_reflect.config import Limits
+from mcp_reflect.errors import InputError
+from mcp_reflect.schemas.faults import error_path
+
+# Bits of a whole number; Python itself will not print one of more than 4,300 digits.
+_MOST_BITS: Final = 1024
+_LONGEST_PATH: Final = 80  # characters of the path to a value that is nested too deep
+_SEND_UNICODE: Final = "Send valid Unicode text."
+
+
+def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
+    """Refuse deep nesting, text that is not Unicode, NUL characters, and numbers that are not finite."""
+    count = 0
+
+    def check(value: object, path: tuple[Any, ...]) -> None:
+        nonlocal count
+        if not isinstance(value, Mapping | list | tuple):
+            _check_single(value, path)
+            return
+        several = cast("Mapping[Any, Any] | list[Any]", value)
+        count += len(several)
+        limits.refuse_more("max_values", "arguments", count, "values")
+        if several and len(path) >= limits.max_depth:
+            fault = f"it is nested more than {limits.max_depth} levels deep"
+            fix = "Send a flatter value, or its text."
+            raise InputError(error_path(path)[:_LONGEST_PATH], fault, fix)
+        for name, item in _items_to_check(several):
+            if not _is_plain(name):
+                _check_single(name, path)
+            if not _is_plain(item):
+                check(item, (*path, name))
+
+    check(sent, ())
+
+
+def _items_to_check(several: Mapping[Any, Any] | list[Any]) -> Iterable[tuple[Any, Any]]:
+    """The items by name or number; a list of words is checked at once, and has none where all are plain."""
+    if isinstance(several, Mapping):
+        return several.items()
+    is_word_list = set(map(type, several)) == {str}
+    if is_word_list and _is_plain("".join(several)):
+        return ()
+    return enumerate(several)
+
+
+def _is_plain(value: object) -> bool:
+    """True for what most values are, so that a call of many megabytes is checked in milliseconds."""
+    return (isinstance(value, str) and value.isascii() and "\0" not in value) or value is None
+
+
+def _check_single(value: object, path: tuple[Any, ...]) -> None:
+    """Refuse a single value that cannot be stored."""
+    if isinstance(value, str):
+        _check_text(value, path)
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        fault = "it is a number of more than 300 digits"
+        raise InputError(error_path(path), fault, "Send a smaller number, or its text.")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(error_path(path), f"{value} is not a number", "Send a finite number.")
+
+
+def _check_text(text: str, path: tuple[Any, ...]) -> None:
+    if "\0" in text:
+        fault = f"it holds a NUL byte at character {text.index(chr(0))}"
+        raise InputError(error_path(path), fault, "Send text without it.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        fault = f"it holds half of a character (a lone surrogate) at {error.start}"
+        raise InputError(error_path(path), fault, _SEND_UNICODE) from None
