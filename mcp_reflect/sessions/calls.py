@@ -5,7 +5,7 @@ status, JSON error), or if the whole answer is an error message. Text that only 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -41,6 +41,9 @@ LINE_LIMIT: Final = 300  # characters of a headline
 MESSAGE_LIMIT: Final = (
     400  # characters: fetched text that opens like an error is one only if it is this short
 )
+# Characters of an error page: it is short; an article on one is not.
+_READ_PAGE: Final = 150
+_PAGE: Final = 4 * MESSAGE_LIMIT
 JSON_LIMIT: Final = 200_000  # characters of an answer that is parsed to look for an error field
 TEXT_LIMIT: Final = 40_000  # characters of an answer that are searched, half from each end
 EDGES: Final = (
@@ -50,6 +53,7 @@ EDGES: Final = (
 _ABOUT_ERRORS: Final = frozenset(
     {"errors", "exceptions", "failures", "logs", "incidents", "alerts"}
 )
+_COMPLAINING: Final = ("bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
 _CODES: Final = ("exit_code", "exitCode", "exitcode", "returncode", "return_code")
 _STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
 
@@ -75,7 +79,9 @@ _NO_ERROR = lazy_compile(
 _NO_OUTPUT = lazy_compile(
     r"(?i)\s*+(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$"
 )
+_FROM_THE_SUREST: Final = ((_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,))
 _EXIT = _FORMS["exit"]
+_MOST_EXIT_LINE: Final = 60  # characters of a line that tells an exit code and nothing else
 _STATUS = _FORMS["status"]
 
 
@@ -151,17 +157,23 @@ class Call:
     def fault(self) -> Fault | None:
         """The fault of the call, or None where it worked or nothing is known of it."""
         if self.marked:
-            nothing = is_code_search(self.tool, self.arguments) and _NO_OUTPUT.match(self.error)
-            return _NO_MATCHES if nothing else _fault(self.error, marked=True, context=self.answer)
+            return self._marked_fault()
         if not self.answered:
             return None
-        kind, text = kind_of(self.tool, self.arguments), ends(self.answer, TEXT_LIMIT)
+        kind = kind_of(self.tool, self.arguments)
+        text = ends(self.answer, TEXT_LIMIT)
         fault = (
             _from_facts(self, text)
             or _from_json(text, kind)
             or _from_text(text.strip(), kind, self)
         )
         return None if fault is _WORKED else fault
+
+    def _marked_fault(self) -> Fault:
+        """The fault of a call that the trace calls an error; a grep that printed nothing only found nothing."""
+        if is_code_search(self.tool, self.arguments) and _NO_OUTPUT.match(self.error):
+            return _NO_MATCHES
+        return _fault(self.error, marked=True, context=self.answer)
 
     @property
     def failed(self) -> bool:
@@ -236,9 +248,13 @@ def calls_of(trace: Trace) -> list[Call]:
 def _call(event: Event, spoken: int, *, described: bool) -> Call:
     """A call; its content is its answer, unless it describes the call or stands for its arguments."""
     stands = event.arguments is None and (event.tool is None or bool(event.error))
-    tool, arguments, content = event.tool or "", event.arguments, event.content
+    tool = event.tool or ""
+    arguments = event.arguments
+    content = event.content
     if described or stands:
-        arguments, content = (event.content or None) if arguments is None else arguments, ""
+        content = ""
+        if arguments is None:
+            arguments = event.content or None
     call = Call(
         event_id=event.id, tool=tool, arguments=without_labels(tool, arguments), spoken=spoken
     )
@@ -249,13 +265,15 @@ def _call(event: Event, spoken: int, *, described: bool) -> Call:
 
 
 def _answered_call(event: Event, batch: list[Call], by_id: Mapping[str, Call]) -> Call | None:
-    named = (
-        call for key in _ids(event) if (call := by_id.get(key)) is not None and not call.answered
-    )
-    same_tool = (
-        call for call in batch if event.tool is None or call.tool.lower() == event.tool.lower()
-    )
-    return next(named, None) or next(same_tool, None)
+    """The open call that an event answers: the one that it names, else the first of its tool in the batch."""
+    for key in _ids(event):
+        named = by_id.get(key)
+        if named is not None and not named.answered:
+            return named
+    for call in batch:
+        if event.tool is None or call.tool.lower() == event.tool.lower():
+            return call
+    return None
 
 
 def _ids(event: Event) -> Iterator[str]:
@@ -275,31 +293,46 @@ def headline(text: str, otherwise: int = 0) -> str:
 
     `otherwise` is the place of the line that stands for a text in which none does.
     """
+    lines = _telling_lines(text)
+    line = _PREFIX.sub("", _naming_line(lines) or lines[otherwise]).strip()
+    if len(line) <= LINE_LIMIT:
+        return line
+    return f"{line[: LINE_LIMIT - len(' ...')].rstrip()} ..."
+
+
+def _telling_lines(text: str) -> list[str]:
+    """The lines that may name an error; where there are none, those with any words, else all of them."""
     lines = [_TAG.sub("", line).strip() for line in ends(text, EDGES).split("\n")]
-    telling = [line for line in lines if not _EXIT.match(line) or len(line) > 60]
-    lines = (
-        [line for line in telling if not _NO_ERROR.match(line)]
-        or list(filter(None, telling))
-        or lines
-    )
-    tests = (_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,)
-    named = next((line for line in reversed(lines) if _EXCEPTION_LINE.match(line)), None)
-    for patterns in tests:
-        named = named or next(
-            (line for line in lines if any(test.match(line) for test in patterns)), None
-        )
-    line = _PREFIX.sub("", named or (lines or [""])[otherwise]).strip()
-    return line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 4].rstrip()} ..."
+    without_exit_codes = [
+        line for line in lines if not _EXIT.match(line) or len(line) > _MOST_EXIT_LINE
+    ]
+    naming = [line for line in without_exit_codes if not _NO_ERROR.match(line)]
+    return naming or [line for line in without_exit_codes if line] or lines
+
+
+def _naming_line(lines: Sequence[str]) -> str | None:
+    """The line of the last exception, since the cause comes last; else the first line of the surest form."""
+    for line in reversed(lines):
+        if _EXCEPTION_LINE.match(line):
+            return line
+    for forms in _FROM_THE_SUREST:
+        for line in lines:
+            if any(form.match(line) for form in forms):
+                return line
+    return None
 
 
 def _from_facts(call: Call, text: str) -> Fault | None:
     """The fault that metadata tells; _WORKED where they say that the call worked, None where they say nothing."""
     if True in (call.facts.get("is_error"), call.facts.get("isError")):
         return _fault(text or "error", marked=True)
-    code, status = _integer(call.facts, _CODES), _integer(call.facts, _STATUSES)
+    code = _integer(call.facts, _CODES)
     if code is not None:
         return _from_exit(code, text, call)
-    return _status_fault(status, text) if status is not None and 400 <= status <= 599 else None
+    status = _integer(call.facts, _STATUSES)
+    if status is not None and _is_error_status(status):
+        return _status_fault(status, text)
+    return None
 
 
 def _from_exit(code: int, text: str, call: Call) -> Fault:
@@ -321,27 +354,48 @@ def _from_json(text: str, kind: Kind) -> Fault | None:
         return None
     error = _first(value, ("error", "errors", "exception", "error_message", "errorMessage"))
     says = _first(value, ("message", "detail", "reason", "msg", "title", "stderr"))
-    status, code = _integer(value, (*_STATUSES, "code")), _integer(value, _CODES)
-    if status is not None and 400 <= status <= 599 and (error or says or len(value) <= 4):
+    status = _integer(value, (*_STATUSES, "code"))
+    if status is not None and _is_error_status(status) and (error or says or len(value) <= 4):
         return _status_fault(status, _say(error or says or f"status {status}"))
-    stated = str(value.get("status") or value.get("result") or "").lower()
-    failed = stated in {"error", "fail"} or (stated in {"failed", "failure"} and says)
-    failed = failed or any(value.get(key) is False for key in ("success", "ok", "succeeded"))
-    failed = failed or any(value.get(key) is True for key in ("isError", "is_error", "failed"))
-    if not (error or code or failed):
+    code = _integer(value, _CODES)
+    if not (error or code or _states_failure(value, has_message=bool(says))):
         return None
-    texts = [_say(text) for text in ("" if error is True else error, says) if text]
-    texts = texts or [
-        _say(_first(value, ("output", "stdout")) or (f"exit code {code}" if code else _MARKED))
-    ]
-    return _fault(texts[0] if texts[-1] in texts[0] else ": ".join(texts), marked=True)
+    if error is True:
+        error = None  # it says that there is an error, and not which
+    texts = [_say(text) for text in (error, says) if text]
+    if not texts:
+        by_code = f"exit code {code}" if code else _MARKED
+        texts = [_say(_first(value, ("output", "stdout")) or by_code)]
+    is_told_once = texts[-1] in texts[0]
+    return _fault(texts[0] if is_told_once else ": ".join(texts), marked=True)
+
+
+def _states_failure(value: Mapping[str, Json], *, has_message: bool) -> bool:
+    """True where a field says that a call failed.
+
+    "failed" may also be the state of what was asked for; with a message it is the call's own.
+    """
+    stated = str(value.get("status") or value.get("result") or "").lower()
+    if stated in {"error", "fail"}:
+        return True
+    if stated in {"failed", "failure"} and has_message:
+        return True
+    if any(value.get(key) is False for key in ("success", "ok", "succeeded")):
+        return True
+    return any(value.get(key) is True for key in ("isError", "is_error", "failed"))
+
+
+def _is_error_status(status: int) -> bool:
+    return 400 <= status <= 599
 
 
 def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
-    known = (values.get(key) for key in keys)
-    return next(
-        (value for value in known if isinstance(value, int) and not isinstance(value, bool)), None
-    )
+    """The first of these values that is a number, which true and false are not."""
+    for key in keys:
+        value = values.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
 
 
 def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
@@ -354,22 +408,24 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
         return Fault(
             text=text, headline=_first_line(text) or "an empty answer", told=ErrorCategory.NO_RESULT
         )
-    code = None if kind is Kind.SEARCH else _exit_code(text)
-    if code is not None:
-        return _from_exit(code, text, call)
+    if kind is not Kind.SEARCH:
+        code = _exit_code(text)
+        if code is not None:
+            return _from_exit(code, text, call)
     status = _STATUS.match(_first_line(text))
-    page = (
-        150 if kind is Kind.READ else 4 * MESSAGE_LIMIT
-    )  # an error page is short; an article on one is not
-    if status is not None and (len(text) <= page or text.startswith("HTTP/")):
+    most_page = _READ_PAGE if kind is Kind.READ else _PAGE
+    if status is not None and (len(text) <= most_page or text.startswith("HTTP/")):
         return _status_fault(int(status[1] or status[2]), text)
     failed = _run_failed(text) if kind is Kind.RUN else _is_message(text, kind, call)
     return _fault(text) if failed else None
 
 
 def _exit_code(text: str) -> int | None:
+    """The exit code that a runner tells in the first or the last lines of an output."""
     for line in (*text[:HEAD].split("\n", 2)[:2], *_last_lines(text, 2)):
-        match = _EXIT.search(line) if len(line) <= HEAD else None
+        if len(line) > HEAD:
+            continue
+        match = _EXIT.search(line)
         if match:
             return int(match[1])
     return None
@@ -378,13 +434,12 @@ def _exit_code(text: str) -> int | None:
 def _run_failed(text: str) -> bool:
     """True for the output of a program that failed, where no exit code tells."""
     last = _last_lines(text, 3)
-    if any(line.startswith("at ") for line in last) and _ANYWHERE.search(
-        text
-    ):  # a stack follows the error's name
+    ends_in_stack = any(line.startswith("at ") for line in last)
+    if ends_in_stack and _ANYWHERE.search(text):  # a stack follows the error's name
         return True
-    if _TESTS.search(text) or any(
-        _EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last
-    ):
+    if _TESTS.search(text):
+        return True
+    if any(_EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last):
         return True
     return _opens_with_error(text) and (len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12)
 
@@ -405,16 +460,9 @@ def _is_about_reading(text: str, call: Call) -> bool:
     command = command_of(call.arguments)
     if command and tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"}:
         part = doing_in(command)
-        programs = (
-            f"{part.program if part else ''}:",
-            "bash:",
-            "sh:",
-            "zsh:",
-            "fatal:",
-            "error:",
-            "usage:",
-        )
-        return text.lower().startswith(programs)  # a shell names the program that complains
+        program = part.program if part else ""
+        # A shell names the program that complains.
+        return text.lower().startswith((f"{program}:", *_COMPLAINING))
     return category_of(_first_line(text)) not in (
         ErrorCategory.ASSERTION,
         ErrorCategory.RESOURCE_EXHAUSTION,
@@ -439,10 +487,13 @@ def _say(value: Json, depth: int = 0) -> str:
     """The message in an error field: a text, or the text deeper in objects and lists."""
     if isinstance(value, dict) and depth < 4:
         inner = _first(value, ("message", "detail", "msg", "error", "type", "code"))
-        return quote(value, MESSAGE_LIMIT) if inner is None else _say(inner, depth + 1)
+        if inner is not None:
+            return _say(inner, depth + 1)
     if isinstance(value, list) and depth < 4:
         return "; ".join(_say(item, depth + 1) for item in value[:5])
-    return value if isinstance(value, str) else quote(value, MESSAGE_LIMIT)
+    if isinstance(value, str):
+        return value
+    return quote(value, MESSAGE_LIMIT)
 
 
 def _opens_with_error(text: str) -> bool:

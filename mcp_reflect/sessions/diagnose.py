@@ -11,6 +11,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import (
     Diagnosis,
     ErrorCategory,
+    Event,
     EventType,
     Failure,
     Observation,
@@ -42,6 +43,8 @@ SUMMARY_LIMIT: Final = (
 )
 MOST_ERROR: Final = 160  # characters of an error in a fact
 MOST_QUERIES: Final = 4  # quoted in a sentence
+MOST_QUERY: Final = 80  # characters of a query
+MOST_EVENTS: Final = 3  # messages of one kind that are quoted, the last ones
 KEY_TEXT: Final = 20_000  # characters of an answer that are compared
 
 # Answers that carry nothing: keys, clicks and writes are rightly made again and again.
@@ -96,12 +99,15 @@ def _worked_later(tried: Sequence[Call]) -> dict[int, Call]:
             later[finding.failed.number - 1] = tried[finding.worked.number - 1]
     for item in tried:
         if item.failed and item.index not in later:
-            following = tried[item.index + 1 : item.index + 1 + HORIZON]
-            same = (other for other in following if other.worked and other.exact == item.exact)
-            again = next(same, None)
+            again = _same_call_that_worked(tried, item)
             if again is not None:
                 later[item.index] = again
     return later
+
+
+def _same_call_that_worked(tried: Sequence[Call], failed: Call) -> Call | None:
+    following = tried[failed.index + 1 : failed.index + 1 + HORIZON]
+    return next((call for call in following if call.worked and call.exact == failed.exact), None)
 
 
 def _problems(failed: Sequence[Call]) -> list[list[Call]]:
@@ -123,7 +129,9 @@ def _empty_searches(tried: Sequence[Call], *, beside_errors: bool) -> list[list[
     """Searches in a row without a result; beside errors, a single one says nothing."""
     searches = [item for item in tried if item.made and (item.empty or not item.failed)]
     groups = [group for _, group in _stretches(searches, lambda item: item.empty or None)]
-    return [group for group in groups if len(group) > 1] if beside_errors else groups
+    if not beside_errors:
+        return groups
+    return [group for group in groups if len(group) > 1]
 
 
 def _category(reading: _Reading) -> ErrorCategory | None:
@@ -143,12 +151,16 @@ def _category(reading: _Reading) -> ErrorCategory | None:
 
 def _named_by_event(reading: _Reading) -> ErrorCategory | None:
     """The category that the first failing event names itself, in its error object."""
-    facts = reading.first.facts if reading.first else {}
-    word = facts.get("error_category")
-    return ErrorCategory(word) if word in {*ErrorCategory} - {ErrorCategory.UNKNOWN} else None
+    if reading.first is None:
+        return None
+    word = reading.first.facts.get("error_category")
+    if word not in {*ErrorCategory} or word == ErrorCategory.UNKNOWN:
+        return None
+    return ErrorCategory(word)
 
 
 def _category_of_failures(reading: _Reading) -> ErrorCategory | None:
+    """The category of the first error that nothing put right, one that is known before one that is not."""
     left = [item for item in reading.failed if item.index not in reading.worked_later]
     errors = [item for item in left if not item.empty]
     known = [item for item in errors if item.category is not ErrorCategory.UNKNOWN]
@@ -176,18 +188,25 @@ def _failed(reading: _Reading, group: Sequence[Call]) -> Observation:
     """Failures with one error: the call, how often, the error, and what worked later."""
     last = group[-1]
     ids = tuple(item.failing_event for item in group)
-    often = f"{times(len(ids))} ({names(ids)})" if len(ids) > 1 else f"({names(ids)})"
+    often = f"({names(ids)})"
+    if len(ids) > 1:
+        often = f"{times(len(ids))} {often}"
     worked = reading.worked_later.get(last.index)
-    later, seen_in = _later(reading, last, worked)
     call = _with_values(last, worked or worked_with_other_values(reading.tried, last))
-    reason = refusal_in(last.fault.text if last.fault else "")
+    later, seen_in = _later(reading, last, worked)
+    return Observation(
+        event_ids=(*ids, *seen_in), text=f"{_failure_text(last, call, often)} {later}"
+    )
+
+
+def _failure_text(failed: Call, call: str, often: str) -> str:
+    """What failed and with which error, or what the user refused and why."""
+    reason = refusal_in(failed.fault.text if failed.fault else "")
     if reason is None:
-        line = quote(sentence(last.headline, MOST_ERROR).rstrip("."), 2 * MOST_ERROR)
-        text = f"{call} failed {often}: {line}."
-    else:
-        why = f": {sentence(reason, MOST_ERROR)}" if reason else ""
-        text = f"The user refused {call} {often}{why}."
-    return Observation(event_ids=(*ids, *seen_in), text=f"{text} {later}")
+        line = quote(sentence(failed.headline, MOST_ERROR).rstrip("."), 2 * MOST_ERROR)
+        return f"{call} failed {often}: {line}."
+    why = f": {sentence(reason, MOST_ERROR)}" if reason else ""
+    return f"The user refused {call} {often}{why}."
 
 
 def _later(reading: _Reading, failed: Call, worked: Call | None) -> tuple[str, tuple[str, ...]]:
@@ -243,9 +262,13 @@ def _unanswered(call: Call) -> Observation:
 
 def _queries(group: Sequence[Call]) -> tuple[str, ...]:
     """The queries of searches, quoted; a long one without its end."""
-    subjects = [subject_of(item.arguments) for item in group]
-    texts = [subject if isinstance(subject, str) else quote(subject, 160) for subject in subjects]
-    return unique(quote(sentence(text, 80), 160) for text in texts)
+    queries: list[str] = []
+    for item in group:
+        subject = subject_of(item.arguments)
+        if not isinstance(subject, str):
+            subject = quote(subject, 2 * MOST_QUERY)
+        queries.append(quote(sentence(subject, MOST_QUERY), 2 * MOST_QUERY))
+    return unique(queries)
 
 
 # The facts as one text.
@@ -263,59 +286,66 @@ def _summary(reading: _Reading, facts: Sequence[Observation]) -> str:
 def _counts(reading: _Reading) -> str:
     worked = sum(item.worked for item in reading.tried)
     counts = [_count(len(reading.trace.events), "event"), f"{_count(worked, 'call')} worked"]
-    counts += [f"{_count(len(reading.failed), 'call')} failed"] if reading.failed else []
+    if reading.failed:
+        counts.append(f"{_count(len(reading.failed), 'call')} failed")
     return f"Outcome: {reading.trace.outcome.value}. {', '.join(counts)}."
 
 
 def _said(trace: Trace) -> list[str]:
     """What the caller reports, what people said during the run, and, where it did not succeed, what the system said."""
-    error = trace.error.message if trace.error else ""
-    parts = [f"The caller reports: {_quoted(error)}."] if error else []
+    parts: list[str] = []
+    if trace.error and trace.error.message:
+        parts.append(f"The caller reports: {_quoted(trace.error.message)}.")
     feedback = [
         event
-        for event in trace.events
-        if event.type is EventType.USER_FEEDBACK and event.content.strip() not in (trace.task, "")
+        for event in _telling_events(trace, EventType.USER_FEEDBACK)
+        if event.content.strip() != trace.task
     ]
-    parts += [f"The user said ({event.id}): {_quoted(event.content)}." for event in feedback[-3:]]
-    if trace.outcome is Outcome.SUCCESS:
-        return parts
-    limits = [
-        event
-        for event in trace.events
-        if event.type is EventType.SYSTEM_EVENT and event.content.strip()
-    ]
-    return parts + [
-        f"The system said ({event.id}): {_quoted(event.content)}." for event in limits[-3:]
-    ]
+    parts += _said_by("The user", feedback)
+    if trace.outcome is not Outcome.SUCCESS:
+        parts += _said_by("The system", _telling_events(trace, EventType.SYSTEM_EVENT))
+    return parts
+
+
+def _said_by(who: str, events: Sequence[Event]) -> list[str]:
+    last = events[-MOST_EVENTS:]
+    return [f"{who} said ({event.id}): {_quoted(event.content)}." for event in last]
+
+
+def _telling_events(trace: Trace, *kinds: EventType) -> list[Event]:
+    """The events of these kinds that have a text."""
+    return [event for event in trace.events if event.type in kinds and event.content.strip()]
 
 
 def _done_without_arguments(trace: Trace) -> list[str]:
     """What was done where no call has arguments: nothing else tells it."""
     if any(event.arguments is not None for event in trace.events):
         return []
-    kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
-    told = [event for event in trace.events if event.content.strip()]
-    done = [event for event in told if event.type in kinds]
-    noted = [event for event in told if event.type in (EventType.OBSERVATION, EventType.DECISION)]
-    listed = ", ".join(f"{_quoted(event.content)} ({event.id})" for event in (done or noted)[:4])
-    if not listed:
-        return []
-    return [f"It {'did' if done else 'noted'}: {listed}."]
+    done = _telling_events(trace, EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
+    if done:
+        return [f"It did: {_listed(done)}."]
+    noted = _telling_events(trace, EventType.OBSERVATION, EventType.DECISION)
+    if noted:
+        return [f"It noted: {_listed(noted)}."]
+    return []
+
+
+def _listed(events: Sequence[Event]) -> str:
+    return ", ".join(f"{_quoted(event.content)} ({event.id})" for event in events[:4])
 
 
 def _last_answer(trace: Trace) -> list[str]:
-    answers = [
-        event
-        for event in trace.events
-        if event.type is EventType.LLM_CALL and event.content.strip()
-    ]
-    return [
-        f"The agent ended with {_quoted(event.content)} ({event.id})." for event in answers[-1:]
-    ]
+    answers = _telling_events(trace, EventType.LLM_CALL)
+    if not answers:
+        return []
+    last = answers[-1]
+    return [f"The agent ended with {_quoted(last.content)} ({last.id})."]
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun}s"
 
 
 def _quoted(text: str) -> str:
@@ -376,6 +406,6 @@ def _loop_key(item: Call) -> object:
     if not item.made or finishes(item.tool):
         return None
     answer = (item.error or item.answer)[:KEY_TEXT]
-    # The same error at another time of day is the same answer.
-    words = tuple((steady(answer) if item.failed else answer).split())
-    return (item.exact, item.answered, item.spoken, words)
+    if item.failed:  # the same error at another time of day is the same answer
+        answer = steady(answer)
+    return (item.exact, item.answered, item.spoken, tuple(answer.split()))

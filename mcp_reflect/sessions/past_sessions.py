@@ -24,10 +24,12 @@ from mcp_reflect.sessions.text import clip, ends
 from mcp_reflect.sessions.tools import (
     command_of,
     file_of,
+    first_text,
     in_words,
     is_own_refusal,
     is_own_tool,
     is_shell,
+    named_arguments,
     parts_of,
     without_labels,
 )
@@ -100,11 +102,7 @@ class SessionReader(CallReader):
     def begin(self, place: int, record: Record) -> None:
         """Note where the next record stands, and when it was written."""
         self.line = place
-        moment = record.get("timestamp")
-        try:
-            at = datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else None
-        except ValueError:
-            at = None
+        at = _seconds_of(record.get("timestamp"))
         if at is not None:
             self.worked += min(max(at - (self.at or at), 0.0), AWAY)
             self.at = at
@@ -129,8 +127,9 @@ class SessionReader(CallReader):
         if task is not None:
             self._started[task] = tool, arguments
             return
-        values = arguments if isinstance(arguments, dict) else {}
-        asked_for = task_asked_for(values, self._started) if self._started else None
+        asked_for = None
+        if self._started:
+            asked_for = task_asked_for(named_arguments(arguments), self._started)
         if asked_for is not None:
             end = task_end(content, code, failed=failed)
             if end is None or not end.surely:
@@ -152,8 +151,10 @@ class SessionReader(CallReader):
             answered=True,
             marked=failed,
         )
-        call.error = content or "error" if failed else ""
-        call.facts |= {} if code is None else {"exit_code": code}
+        if failed:
+            call.error = content or "error"
+        if code is not None:
+            call.facts["exit_code"] = code
         self._number += 1
         seen = _Answered(session_call(self._number, call), self.line, self.sent, call.fault)
         found = found_after([item.call for item in self._calls], seen.call)
@@ -188,8 +189,7 @@ class SessionReader(CallReader):
         turned_back = edit is not None and _Edit(edit.file, edit.new, edit.old) in self._edits
         if edit is not None:
             self._edits.append(edit)
-        command = command_of(call.arguments) if is_shell(call.tool) else None
-        undoes = turned_back or bool(command and _undoes(command))
+        undoes = turned_back or (is_shell(call.tool) and _undoes(command_of(call.arguments) or ""))
         is_soon = 0 < call.number - self._said_at <= _SOON
         if undoes and self._said and self._said_at and is_soon:
             self.found.pop(self._said, None)  # it is more than a request
@@ -204,9 +204,9 @@ class SessionReader(CallReader):
             for item in self._calls
             if item.call.number >= number and item.call.says_no and item.call.line
         ]
-        self._failed = {
-            place: item for place, item in self._failed.items() if item.call.line != found.line
-        }
+        for place, item in [*self._failed.items()]:
+            if item.call.line == found.line:
+                del self._failed[place]
         shown = [(item.line, _told(item)) for item in failed[:_MOST_SHOWN]]
         began = min((item.began for item in failed), default=self.worked)
         self._note(found, self.worked - began, [*shown, (worked.line, _told(worked))])
@@ -227,14 +227,14 @@ class SessionReader(CallReader):
         seen = Seen(session="", host=self.host, at=self.at, seconds=round(seconds, 1), lines=shown)
         if finding.thing in self.found:
             first, known = self.found[finding.thing]
-            finding = first if first.worked or not finding.worked else finding
+            if first.worked or not finding.worked:
+                finding = first
+            lines_of_both = sorted(dict.fromkeys((*known.lines, *shown)), key=_line_of)
             seen = replace(
                 known,
                 seconds=known.seconds + seen.seconds,
                 times=known.times + 1,
-                lines=tuple(sorted(dict.fromkeys((*known.lines, *shown)), key=_line_of))[
-                    : self.most_lines
-                ],
+                lines=tuple(lines_of_both[: self.most_lines]),
             )
         self.found[finding.thing] = finding, seen
 
@@ -244,18 +244,26 @@ def is_word_of_host(text: str) -> bool:
     return bool(_OF_HOST.match(text))
 
 
+def _seconds_of(moment: object) -> float | None:
+    """Return a time in ISO form as seconds, None for anything else."""
+    if not isinstance(moment, str):
+        return None
+    try:
+        return datetime.fromisoformat(moment).timestamp()
+    except ValueError:
+        return None
+
+
 def _line_of(text: str) -> int:
     return int(text.partition(":")[0])
 
 
 def _edit_of(call: SessionCall) -> _Edit | None:
     """Return what an edit replaced, None for another call or a text that was cut."""
-    values = call.arguments if isinstance(call.arguments, dict) else {}
+    values = named_arguments(call.arguments)
     file = file_of(values)
-    old, new = (
-        next((value for name in names if isinstance(value := values.get(name), str)), None)
-        for names in (_OLD_TEXTS, _NEW_TEXTS)
-    )
+    old = first_text(values, _OLD_TEXTS)
+    new = first_text(values, _NEW_TEXTS)
     if file is None or old is None or new is None or old == new:
         return None
     return _Edit(file, old, new)
@@ -263,7 +271,9 @@ def _edit_of(call: SessionCall) -> _Edit | None:
 
 def _told(seen: _Answered) -> str:
     what = in_words(seen.call.tool, seen.call.arguments)
-    return f"{what}: {seen.call.line}" if seen.call.line else what
+    if not seen.call.line:
+        return what
+    return f"{what}: {seen.call.line}"
 
 
 def _thing_of(seen: _Answered) -> str:
@@ -271,15 +281,19 @@ def _thing_of(seen: _Answered) -> str:
     error = fingerprint(seen.call.line)
     if _VAGUE.match(error) or (seen.fault and seen.fault.category in _OF_THE_TASK):
         return ""
-    parts = parts_of(seen.call.tool, seen.call.arguments)
-    if (
-        parts[-1].program in READING_PROGRAMS
-        if parts
-        else is_shell(seen.call.tool) or seen.call.tool.lower() in LOOKS
-    ):
-        return ""
-    head = parts[-1].head if parts else seen.call.tool
-    return f"{head}: {error}"[:300]
+    head = _head_of_work(seen.call)
+    return f"{head}: {error}"[:300] if head is not None else ""
+
+
+def _head_of_work(call: SessionCall) -> str | None:
+    """Return the last program of a command, or the tool; None for one that only looks at something."""
+    parts = parts_of(call.tool, call.arguments)
+    if parts:
+        last = parts[-1]
+        return None if last.program in READING_PROGRAMS else last.head
+    if is_shell(call.tool) or call.tool.lower() in LOOKS:
+        return None
+    return call.tool
 
 
 def read_session(

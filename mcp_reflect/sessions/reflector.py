@@ -33,11 +33,9 @@ def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
     """
     scores: dict[str, Score] = {}
     if tests is not None and sum(tests):
-        share, reason = (
-            tests[0] / sum(tests),
-            f"{tests[0]} of {sum(tests)} tests passed in the last report",
-        )
-        scores["correctness"] = Score(score=round(share, 4), reason=reason)
+        passed = tests[0]
+        reason = f"{passed} of {sum(tests)} tests passed in the last report"
+        scores["correctness"] = Score(score=round(passed / sum(tests), 4), reason=reason)
     if seen.calls:
         reason = f"{seen.wasted} of {seen.calls} calls failed or went in circles"
         scores["efficiency"] = Score(score=round(1 - seen.wasted / seen.calls, 4), reason=reason)
@@ -67,8 +65,10 @@ def judge(
     category = error_category(trace, seen)
     tags = _tags(trace, seen, analysis, category)
     drafts: list[LessonDraft] = []
-    if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):
-        drafts.append(_told(trace, analysis, text, tags, source))
+    if analysis is not None:
+        text = told_lesson(analysis.mistake, analysis.correction)
+        if text:
+            drafts.append(_told(trace, analysis, text, tags, source))
     by = analysis or facts_alone(trace, seen)
     reflection = Reflection(
         reflection=by.reflection,
@@ -110,18 +110,24 @@ def _confidence(trace: Trace, seen: Diagnosis, *, missed: bool) -> float:
 
 def error_category(trace: Trace, seen: Diagnosis) -> str | None:
     """The kind of the error: the caller's own word, where it says more than that something failed, else what is seen."""
-    seen_category = seen.category.value if seen.category else None
-    word = (trace.error.word if trace.error else None) or _word_of_event(trace, seen)
-    is_open = word in (None, *OPEN_CATEGORIES)
-    return seen_category if is_open and seen_category else word
+    word = trace.error.word if trace.error else None
+    if not word:
+        word = _word_of_event(trace, seen)
+    says_nothing = word in (None, *OPEN_CATEGORIES)
+    if says_nothing and seen.category:
+        return seen.category.value
+    return word
 
 
 def _word_of_event(trace: Trace, seen: Diagnosis) -> str | None:
     """The category that the first failing event names in its error object, where it is of another list than ours."""
     event = next((event for event in trace.events if event.id == seen.first_failing_event), None)
-    word = event.metadata.get("error_category") if event else None
-    is_other = isinstance(word, str) and word.endswith("_error") and word not in {*ErrorCategory}
-    return str(word) if is_other else None
+    if event is None:
+        return None
+    word = event.metadata.get("error_category")
+    if not isinstance(word, str) or not word.endswith("_error") or word in {*ErrorCategory}:
+        return None
+    return word
 
 
 def facts_text(seen: Diagnosis) -> str:
@@ -187,17 +193,24 @@ def _insights_of(analysis: Analysis) -> Insights | None:
 def _told(
     trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source
 ) -> LessonDraft:
-    told: dict[str, Any] = {
-        name: getattr(analysis, name) or "" for name in ("mistake", "correction")
-    }
-    told |= {
-        name: getattr(analysis, name)
-        for name in ("wrong_call", "right_call", "symptoms", "keywords")
-    }
-    why = (
-        None if analysis.reflection.startswith(text) else analysis.reflection or None
-    )  # made of the lesson itself
-    return _draft(trace, analysis, text, tags, source, why=why, **told)
+    """The lesson of an analysis; its reason is the reflection, unless that was made of the lesson itself."""
+    why = analysis.reflection or None
+    if analysis.reflection.startswith(text):
+        why = None
+    return _draft(
+        trace,
+        analysis,
+        text,
+        tags,
+        source,
+        why=why,
+        mistake=analysis.mistake or "",
+        correction=analysis.correction or "",
+        wrong_call=analysis.wrong_call,
+        right_call=analysis.right_call,
+        symptoms=analysis.symptoms,
+        keywords=analysis.keywords,
+    )
 
 
 def _draft(
@@ -208,10 +221,20 @@ def _draft(
     source: Source,
     **about: Any,
 ) -> LessonDraft:
-    scores: dict[str, Any] = {name: getattr(judged, name) for name in ("importance", "confidence")}
-    scores = {name: UNKNOWN_SCORE if score is None else score for name, score in scores.items()}
-    task: dict[str, Any] = {"task_type": trace.task_type, "context": trace.task}
-    return LessonDraft(text=text, tags=tags, source=source, **task, **scores, **about)
+    return LessonDraft(
+        text=text,
+        tags=tags,
+        source=source,
+        task_type=trace.task_type,
+        context=trace.task,
+        importance=_known_score(judged.importance),
+        confidence=_known_score(judged.confidence),
+        **about,
+    )
+
+
+def _known_score(score: float | None) -> float:
+    return UNKNOWN_SCORE if score is None else score
 
 
 def _each(*tags: str | None) -> tuple[str, ...]:
