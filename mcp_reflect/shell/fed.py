@@ -1,5 +1,6 @@
 """What a command gives to a shell as a script: `bash -c '…'`, `eval …`, a here-document, what is piped into `sh`."""
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,17 +15,21 @@ _SHELLS: Final = words_of_table("shells")
 _POWERSHELLS: Final = words_of_table("PowerShell and cmd")
 _COMMAND_FLAGS: Final = frozenset(("-c", "-command", "--command", "/c", "/k"))
 _JOINING: Final = words_of_table("programs that join their words to a script")
+_ONE_WORD: Final = words_of_table("programs whose only word is a script")
 _READING: Final = words_of_table("programs that read a script where they start nothing")
 _IN_OWN_SHELL: Final = frozenset(("eval", "trap", "source", "."))
 _OTHERS: Final = _IN_OWN_SHELL | frozenset(("xargs", "sudo"))
 _LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # of sudo
 _SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")
 # What may give a script to a shell. A program that another starts may do so by any name: `docker exec web 'a b'`.
-_FEEDING: Final = _SHELLS | _POWERSHELLS | _JOINING | _READING | _SCRIPTS_AS_WORDS | _OTHERS
+_FEEDING: Final = (
+    _SHELLS | _POWERSHELLS | _JOINING | _ONE_WORD | _READING | _SCRIPTS_AS_WORDS | _OTHERS
+)
 _OPTIONS_OF_SHELLS: Final = frozenset(("-o", "-O", "+o", "+O", "--rcfile", "--init-file"))
 _INPUTS: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _ARGUMENTS: Final = (":::", ":::+")  # stands between what parallel runs and what it runs it with
 _ECHO: Final = frozenset(("echo", "printf"))
+_CONVERSION: Final = re.compile(r"%[-+ #0]{0,5}\d{0,9}(?:\.\d{0,9})?[a-zA-Z]")
 _ECHO_FLAGS: Final = frozenset(("-n", "-e", "-E", "-ne", "-en", "--"))
 _PASSING: Final = frozenset(("cat", "tee"))
 _SIGNS_OF_SCRIPTS: Final = frozenset(" \t\n;&|<>()$`")
@@ -61,12 +66,29 @@ def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
         words = command.arguments
         while words[:1] and words[0] in _ECHO_FLAGS:
             words = words[1:]
+        if name == "printf" and words:
+            return PipedOutput(_printed(words[0], words[1:]))
         return PipedOutput(" ".join(words).replace("\\n", "\n"))
     if name in _PASSING and command.document:
         return PipedOutput(command.document)
     if name in _PASSING and before is not None:
         return before
     return PipedOutput("")
+
+
+def _printed(form: str, words: Sequence[str]) -> str:
+    """Return what printf prints: its form is used again until no word is left. What formats a number prints the word."""
+    pieces = _CONVERSION.split(form.replace("\\n", "\n"))
+    places = len(pieces) - 1
+    if not places:
+        return pieces[0]
+    printed: list[str] = []
+    for start in range(0, max(len(words), 1), places):
+        given = [*words[start : start + places], *[""] * places]
+        printed.append(pieces[0])
+        for word, piece in zip(given, pieces[1:], strict=False):
+            printed += (word, piece)
+    return "".join(printed)
 
 
 def fed_scripts(command: Command, piped: Sequence[PipedOutput | None]) -> Iterator[FedScript]:
@@ -119,6 +141,8 @@ def _of_own_shell(found: Invocation, given: str, by: tuple[str, ...]) -> FedScri
         text = next(iter(words[:-1]), "")  # the last word is a signal
     elif words and words[0] in _INPUTS:
         text = given
+    elif words:
+        text = _of_substitution(words[0])
     if not text or (name == "trap" and text.startswith("-")):
         return None
     return FedScript(text, by, is_own_shell=True)
@@ -164,7 +188,17 @@ def _of_shell(call: ShellCall, given: str, by: tuple[str, ...]) -> FedScript | N
         return FedScript(call.operands[0], by, call.operands[1:])
     if call.reads_input and given:
         return FedScript(given, by, (by[-1], *call.operands))
+    text = _of_substitution(next(iter(call.operands), ""))
+    if text:
+        return FedScript(text, by, call.operands)
     return None
+
+
+def _of_substitution(word: str) -> str:
+    """Return a script that runs what `bash <(…)` reads, empty for another word: the output of the commands in it."""
+    if not (word.startswith("<(") and word.endswith(")")):
+        return ""
+    return f"{word[2:-1]} | sh"
 
 
 def _of_option(found: Invocation) -> Iterator[FedScript]:
@@ -193,7 +227,9 @@ def _of_words(found: Invocation) -> str:
         return " ".join(inner)
     if name in _SCRIPTS_AS_WORDS and _has_scripts(inner):
         return "\n".join(inner)
-    if name in _JOINING | _SCRIPTS_AS_WORDS:
+    if name in _ONE_WORD and len(inner) == 1 and _has_scripts(inner):
+        return inner[0]
+    if name in _JOINING | _ONE_WORD | _SCRIPTS_AS_WORDS:
         return ""
     # `docker exec web 'the script'`: a program with blanks is none.
     if found.wrappers and " " in found.program.strip():

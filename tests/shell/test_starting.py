@@ -56,6 +56,18 @@ def is_met(text: str) -> bool:
         "bash <<'EOF'\n\\rm -rf x\nEOF",
         "sudo -i <<'EOF'\nrm -rf x\nEOF",
         "echo 'rm -rf x' | su - deploy",
+        # what printf prints, and what a substitution gives to a shell as its file
+        "printf %s 'rm -rf x' | sh",
+        "printf 'rm %s x\\n' -rf | sh",
+        "printf '%s\\n' ls 'rm -rf x' | bash",
+        "bash <(echo 'rm -rf x')",
+        "source <(printf '%s' 'rm -rf x')",
+        # several words of tmux and screen start a program, one is a script
+        "tmux new-session -d bash -c 'rm -rf x'",
+        "tmux new-session -d 'ls; rm -rf x'",
+        "tmux new-window -n a rm -rf x",
+        "screen -dm bash -c 'rm -rf x'",
+        "git filter-branch --tree-filter 'rm -rf x' HEAD",
         # scripts among the words of other programs
         "hyperfine 'ls' 'rm -rf x'",
         "concurrently 'npm start' 'rm -rf x'",
