@@ -13,6 +13,7 @@ _OLD: Final = ("old_string", "old_str", "oldText", "oldString")
 _NEW: Final = ("new_string", "new_str", "newText", "newString")
 _WHOLE: Final = ("content", "contents", "file_text")
 _BEGIN: Final = "*** Begin Patch"
+_END: Final = "*** End Patch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,15 @@ def edits_in_patch(text: str) -> Iterator[FileEdit]:
     old: list[str] = []
     new: list[str] = []
     is_added = False
-    for line in [*text[:_MOST_PATCH].splitlines(), "*** End Patch"]:
+    for line in [*text[:_MOST_PATCH].splitlines(), _END]:
         if not line.startswith("*** "):
             if line[:1] in ("-", " "):
                 old.append(line[1:])
             if line[:1] in ("+", " "):
                 new.append(line[1:])
             continue
+        if " File: " not in line and line != _END:
+            continue  # `*** Move to: …` and `*** End of File` belong to the file before
         if path and (old or new):
             yield FileEdit(path, None if is_added else "\n".join(old), "\n".join(new))
         action, _, path = line[4:].partition(" File: ")
