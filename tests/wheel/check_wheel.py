@@ -61,9 +61,11 @@ def check_content(wheel: Path, version: str) -> None:
 
 
 def check_versions(version: str) -> None:
-    """server.json announces what is in the wheel."""
+    """server.json announces what is in the wheel; an image has its version behind its name."""
     described = server()
-    versions = {described["version"], *(package["version"] for package in described["packages"])}
+    packages = described["packages"]
+    announced = (one.get("version") or one["identifier"].rpartition(":")[2] for one in packages)
+    versions = {described["version"], *announced}
     if versions != {version}:
         stop(f"server.json says {sorted(versions)}, pyproject.toml {version}")
 
