@@ -45,15 +45,20 @@ def objects_in(text: str) -> list[dict[str, Json]]:
         if isinstance(whole, dict):
             return [whole]
     text = without_thinking(text)
-    found: list[dict[str, Json]] = []
-    at, broken = 0, "{" not in text
-    while (start := text.find("{", at)) >= 0:
+    valid: list[dict[str, Json]] = []
+    is_broken = "{" not in text
+    start = text.find("{")
+    while start >= 0:
         try:
-            value, at = _DECODER.raw_decode(text, start)
-            found += [value] if value else []
+            value, end = _DECODER.raw_decode(text, start)
         except ValueError:
-            at, broken = start + 1, True
-    return [*_repaired(text), *found] if broken else found
+            is_broken = True
+            end = start + 1
+        else:
+            if value:
+                valid.append(value)
+        start = text.find("{", end)
+    return [*_repaired(text), *valid] if is_broken else valid
 
 
 def without_thinking(text: str) -> str:
@@ -64,11 +69,14 @@ def without_thinking(text: str) -> str:
     if text.lstrip()[:1] in {"{", "["}:
         return text
     answer = _THOUGHT.sub("", text)
-    return answer if "{" in answer or "{" not in text else text
+    stands_inside_alone = "{" in text and "{" not in answer
+    return text if stands_inside_alone else answer
 
 
 def _depth(brackets: Iterable[str], opening: str) -> int:
-    return max(accumulate(1 if bracket in opening else -1 for bracket in brackets), default=0)
+    """Return how many brackets are open at most at one place."""
+    steps = (1 if bracket in opening else -1 for bracket in brackets)
+    return max(accumulate(steps), default=0)
 
 
 def _repaired(text: str) -> Iterator[dict[str, Json]]:
@@ -87,18 +95,27 @@ def _repaired(text: str) -> Iterator[dict[str, Json]]:
         RuntimeError,
     ):
         value: object = json_repair.loads(text, skip_json_loads=True)
-        yield from (
-            one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)
-        )
+        values = value if isinstance(value, list) else [value]
+        yield from (one for one in values if isinstance(one, dict))
 
 
 def _inside(value: Json, depth: int = 4) -> Iterator[dict[str, Json]]:
     """Yield the objects inside a value, the innermost first."""
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for item in items if depth else ():
+    if not depth:
+        return
+    for item in _items_of(value):
         yield from _inside(item, depth - 1)
         if isinstance(item, dict):
             yield item
+
+
+def _items_of(value: Json) -> Iterable[Json]:
+    """Return what stands in an object or a list; nothing for another value."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list):
+        return value
+    return ()
 
 
 # The JSON schema of a reply, from the shape in a prompt template: in the narrow form to which providers hold a reply.
@@ -124,15 +141,13 @@ def _schema(item: Json) -> Json:
         return {"type": "array", "items": _schema(item[0] if item else "string")}
     text = str(item)
     kind = next((name for name in _TYPES if text.startswith(name)), "string")
-    description = text.removeprefix(kind).lstrip(", ")
     schema: dict[str, Json] = {"type": kind}
     if "or null" in text:
         schema = {"anyOf": [{"type": kind}, {"type": "null"}]}
-    return (
-        {**schema, "description": description}
-        if description and description != "or null"
-        else schema
-    )
+    description = text.removeprefix(kind).lstrip(", ")
+    if description and description != "or null":
+        schema["description"] = description
+    return schema
 
 
 def as_mapping(value: Json, key: str) -> Json:

@@ -16,7 +16,7 @@ from mcp_reflect.guards.shell_tools import is_shell, tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.sessions.text import word_set
-from mcp_reflect.sessions.tools import Kind, command_of, file_of, kind_of, parts_of
+from mcp_reflect.sessions.tools import Kind, command_of, file_of, kind_of, named_arguments, parts_of
 from mcp_reflect.shell import INTERPRETERS, READING_PROGRAMS, TELLING_FLAGS, Part, is_idle
 
 _WITHOUT_EFFECT: Final = word_set(
@@ -136,7 +136,9 @@ def act_of_part(part: Part) -> SessionAct:
 def program_of(part: Part) -> str:
     """Return the program's name without its folder and the ending of Windows."""
     name = _base_name(part.program)
-    return name.removesuffix(".exe").casefold() if name.endswith(".exe") else name
+    if not name.endswith(".exe"):
+        return name
+    return name.removesuffix(".exe").casefold()
 
 
 def _script_of(part: Part, operands: Sequence[str]) -> tuple[str, list[str]]:
@@ -160,14 +162,21 @@ def _script_of(part: Part, operands: Sequence[str]) -> tuple[str, list[str]]:
 
 def _act_of_tool(call: SessionCall) -> SessionAct:
     """Return the tool with its object. Letters and digits alone name it: `fix login` and `fix-login` are one."""
-    values = call.arguments if isinstance(call.arguments, dict) else {}
-    file = file_of(call.arguments)
-    named = next((str(values[key]) for key in _OBJECTS if values.get(key)), "")
-    shown = _base_name(file) if file and "://" not in file else file or named
+    values = named_arguments(call.arguments)
     tool = "edit" if is_edit(call) else call.tool  # one file, whichever tool edits it
-    name = f"{tool} {shown if file or '://' in named else _plain(named)}".strip()
+    name = f"{tool} {_object_of(call)}".strip()
     operands = frozenset(str(value)[:200] for value in values.values())
     return SessionAct(name, operands, frozenset(values))
+
+
+def _object_of(call: SessionCall) -> str:
+    """Return what a call is about: a file by its name, an address whole, anything else by its letters and digits."""
+    file = file_of(call.arguments)
+    if file:
+        return file if "://" in file else _base_name(file)
+    values = named_arguments(call.arguments)
+    named = next((str(values[key]) for key in _OBJECTS if values.get(key)), "")
+    return named if "://" in named else _plain(named)
 
 
 def _base_name(path: str) -> str:

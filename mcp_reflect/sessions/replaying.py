@@ -69,8 +69,10 @@ class MadeStep:
             answered=True,
             marked=self.marked,
         )
-        call.error = self.answer or "error" if self.marked else ""
-        call.facts |= {} if self.code is None else {"exit_code": self.code}
+        if self.marked:
+            call.error = self.answer or "error"
+        if self.code is not None:
+            call.facts["exit_code"] = self.code
         return session_call(self.line, call)
 
     @property
@@ -189,9 +191,9 @@ def after(steps: Sequence[Step], place: int, advice: Advice) -> Sequel:
             if failure is not None:
                 return Sequel(Next.FAILURE, failure.seen.line, minutes)
             return Sequel(Next.CURE, "", minutes)
-    return (
-        Sequel(Next.FAILURE, failure.seen.line, None) if failure else Sequel(Next.NEITHER, "", None)
-    )
+    if failure is not None:
+        return Sequel(Next.FAILURE, failure.seen.line, None)
+    return Sequel(Next.NEITHER, "", None)
 
 
 def _calls_after(steps: Sequence[Step], place: int) -> Iterator[MadeStep]:

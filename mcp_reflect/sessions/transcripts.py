@@ -195,7 +195,8 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     except (ValueError, RecursionError):
         for number, line in enumerate(text.split("\n"), start=1):
             try:
-                values += [(f"line {number}", json.loads(line))] if line.strip() else []
+                if line.strip():
+                    values.append((f"line {number}", json.loads(line)))
             except (ValueError, RecursionError) as error:
                 bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
     fault = "it is not a JSON object"
@@ -250,7 +251,11 @@ def record_of(line: bytes) -> Record | None:
     if _SAYS_NOTHING.match(line) and not _SAYS_SOMETHING.search(line[:_MOST_HEAD]):
         return None
     copy = line.find(b',"toolUseResult":')  # what the answer has already
-    return (parsed(line[:copy] + b"}") if copy > 0 else None) or parsed(line)
+    if copy > 0:
+        without_copy = parsed(line[:copy] + b"}")
+        if without_copy:
+            return without_copy
+    return parsed(line)
 
 
 def is_one_value(data: bytes) -> bool:
@@ -316,11 +321,9 @@ class CallReader(RunBuilder):
         """Hand over a call; one that is not open is left out."""
         tool, arguments, self.sent = self._open.pop(str(call_id), ("", None, 0.0))
         if tool:
-            code = (
-                exit_code
-                if isinstance(exit_code, int) and not isinstance(exit_code, bool)
-                else None
-            )
+            code: int | None = None
+            if isinstance(exit_code, int) and not isinstance(exit_code, bool):
+                code = exit_code
             self.met(tool, arguments, content, failed=failed, code=code)
 
     def withdrawn(self, call_id: object) -> None:

@@ -90,4 +90,6 @@ def _following(tried: Sequence[Call], call: Call) -> Iterator[Call]:
 
 def _value(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MOST_VALUE else f"{text[: MOST_VALUE - 1]}…"
+    if len(text) <= MOST_VALUE:
+        return text
+    return f"{text[: MOST_VALUE - 1]}…"

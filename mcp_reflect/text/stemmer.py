@@ -27,16 +27,28 @@ def stem(word: str) -> str:
         return word
     if not word.endswith(("ss", "us")):
         word = _cut(word, _PLURALS_AND_TENSES, 3)
-    while (rest := _cut(word, _OTHERS, 3 if word.endswith("e") else 5)) != word:
-        word = rest
+    word = _without_other_endings(word)
     if word.endswith("y") and word[-2] not in _VOWELS:
         word = word[:-1]
-    return word[:-1] if word[-1] == word[-2] and word[-1] not in _VOWELS else word
+    is_doubled = word[-1] == word[-2] and word[-1] not in _VOWELS
+    return word[:-1] if is_doubled else word
+
+
+def _without_other_endings(word: str) -> str:
+    """Return a word without the endings of derived words, one after the other."""
+    while True:
+        least = 3 if word.endswith("e") else 5
+        rest = _cut(word, _OTHERS, least)
+        if rest == word:
+            return word
+        word = rest
 
 
 def _cut(word: str, endings: tuple[str, ...], least: int) -> str:
     """Return a word without the first of these endings that leaves a vowel and so many letters."""
-    for ending in endings if word.endswith(endings) else ():
+    if not word.endswith(endings):
+        return word
+    for ending in endings:
         rest = word.removesuffix(ending)
         if rest != word and len(rest) >= least and not _VOWELS.isdisjoint(rest):
             return rest
