@@ -1,7 +1,7 @@
-"""The arguments of reflect and should_reflect, the forms in which agents send events, and the run made of them."""
+"""The arguments of reflect and should_reflect, and the run made of them."""
 
 import re
-from itertools import accumulate, chain, count, takewhile
+from itertools import accumulate, takewhile
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import (
@@ -15,35 +15,18 @@ from pydantic import (
 
 from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import to_json
-from mcp_reflect.models.run import ErrorCategory, EventType, Outcome
+from mcp_reflect.models.run import ErrorCategory, Outcome
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.event_errors import are_messages, read_error
+from mcp_reflect.schemas.events import Content, EventArguments, as_events
 from mcp_reflect.schemas.fields import (
     Arguments,
     ReadContext,
-    field_of,
     named,
     normalized,
     parsed,
-    without_class,
 )
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
-Content = Annotated[str, BeforeValidator(fields.as_text)]
-
-_EVENT_TYPES: Final = fields.meanings(
-    {
-        "tool_call": "call tool_use function_call action command tool invocation request",
-        "tool_response": "response result output tool_result function_call_output tool_output return",
-        "error_event": "error exception failure crash",
-        "llm_call": "assistant llm model message thought text llm_response",
-        "user_feedback": "user human feedback user_message correction",
-        "system_event": "system info log",
-        "decision": "plan choice",
-        "observation": "note observe finding",
-    }
-)
 _OUTCOMES: Final = {
     "success": "succeeded successful ok done passed completed fixed solved true",
     "failure": "failed fail false unsuccessful not_solved gave_up",
@@ -55,169 +38,9 @@ _ANALYSIS: Final = (
     "reflection mistake correction strategy symptoms keywords importance confidence lesson root_cause why "
     "next_time what_went_wrong fix prevention lessons_learned"
 ).split()
+_ENDS: Final = ("tool_response", "error_event", "observation")
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
-_COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
-_NO_OUTPUT: Final = "(no output)"
 _CATEGORY: Final = re.compile(r"[a-z][a-z0-9_]{1,40}_error")
-_ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "tool_input")
-_NO_ERROR: Final = (False, "", "none", "None", "null")
-
-
-class EventArguments(Arguments):
-    """One thing that happened in a run. Unknown fields are kept in `metadata`."""
-
-    ALIASES: ClassVar = {
-        "event_id": "id",
-        "event_type": "type",
-        "tool_name": "tool",
-        "error_message": "error",
-    }
-    SYNONYMS: ClassVar = {
-        "type": "kind role",
-        "tool": "name function function_name action",
-        "arguments": "args input inputs params parameters kwargs tool_input",
-        "content": "output result response stdout text message observation data tool_output",
-        "error": "stderr exception traceback failure",
-        "id": "call_id tool_call_id tool_use_id",
-        "timestamp": "time ts created_at",
-        "exit_code": "exit_code exitcode returncode return_code exit_status",
-        "command": "command cmd shell",
-    }
-
-    type: EventType
-    content: Content = ""
-    tool: fields.Label | None = None
-    arguments: JsonValue = None
-    error: Content | None = None
-    id: fields.Label | None = None
-    timestamp: str | float | None = None
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
-
-
-def as_events(value: Any, info: ValidationInfo) -> Any:
-    """Return events under our names, each with a type and an id of its own."""
-    context = ReadContext.of(info)
-    value = parsed(value, context)
-    if isinstance(value, dict):
-        value = [value]
-    if isinstance(value, str):
-        value = value.splitlines() if _COMMAND.match(value) else [value]
-    if not isinstance(value, list | tuple):
-        return value
-    events: list[dict[str, Any]] = []
-    ids: set[str] = set()
-    empty: list[str] = []
-    for place, item in enumerate(cast("list[Any]", value)):
-        for event in _events_of(parsed(to_json(item), context), context, events):
-            if not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error")):
-                if event["type"] != "tool_response":
-                    empty.append(f"events[{place}]")
-                    continue
-                event["content"] = _NO_OUTPUT  # a command that works is often silent
-            name = str(event.get("id") or f"e{len(events) + 1}")
-            own = next(
-                own for own in chain([name], (f"{name}-{n}" for n in count(2))) if own not in ids
-            )
-            ids.add(own)  # a response may have the id of its call
-            if own != name:
-                event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
-            events.append({**event, "id": own})
-    if empty:  # one note names them all: a note for each would be cut
-        has = "it has" if len(empty) == 1 else "they have"
-        context.ignored.append(f"{', '.join(empty)}: {has} neither content, tool nor error")
-    return events
-
-
-def _events_of(
-    item: Any, context: ReadContext, before: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the events of an item: two where a call was sent together with its result."""
-    after_call = bool(before) and before[-1].get("type") == "tool_call"
-    if not isinstance(item, dict):
-        text = fields.as_text(item)
-        if match := _COMMAND.match(str(text)):
-            return [
-                {"type": "tool_call", "tool": "bash", "arguments": {"command": match["command"]}}
-            ]
-        return [{"type": "tool_response" if after_call else "observation", "content": text}]
-    event = _named_event(cast("dict[Any, Any]", item))
-    _read_values(event, context)
-    kind, has_call = event.get("type"), event.get("arguments") is not None
-    failed = bool(event.get("error")) or "exit_code" in event.get("metadata", {})
-    has_result = failed or bool(event.get("content"))
-    is_result = has_result or (after_call and "content" in event)
-    if has_call and ((kind is None and has_result) or (kind == "tool_call" and failed)):
-        call = {
-            name: event[name] for name in ("id", "tool", "arguments", "timestamp") if name in event
-        }
-        result = {
-            name: event[name]
-            for name in ("tool", "content", "error", "metadata", "timestamp")
-            if name in event
-        }
-        return [{"type": "tool_call", **call}, {"type": "tool_response", **result}]
-    alone = "error_event" if failed else "observation"
-    of_tool = "tool_response" if event.get("tool") or after_call else alone
-    return [{**event, "type": kind or ("tool_call" if has_call or not is_result else of_tool)}]
-
-
-def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
-    """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
-    if item.get("role") in ("user", "human") and "tool" not in str(item.get("type")):
-        item = {**item, "type": EventType.USER_FEEDBACK.value}
-    event: dict[str, Any] = {}
-    metadata: dict[str, Any] = {}
-    for name, value in ((str(name), value) for name, value in item.items() if value is not None):
-        own = field_of(EventArguments, name) or name
-        if own in EventArguments.model_fields and own not in event:
-            event[own] = value
-        else:
-            metadata[own if own in ("exit_code", "command") else name] = value
-    own_metadata = event.pop("metadata", {})
-    metadata = {
-        **(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}),
-        **metadata,
-    }
-    if not isinstance(event.get("timestamp", ""), str | int | float):
-        metadata["timestamp"] = event.pop("timestamp")
-    name = metadata.get("tool") or metadata.get("tool_name")
-    if isinstance(name, str) and "tool" not in event:
-        event["tool"] = name
-    if "arguments" not in event:
-        sent = next(
-            (metadata[name] for name in _ARGUMENTS if isinstance(metadata.get(name), dict)), None
-        )
-        event |= {} if sent is None else {"arguments": sent}
-    if "command" in metadata and "arguments" not in event:
-        event = {"tool": "bash", **event, "arguments": {"command": metadata.pop("command")}}
-    word = normalized(without_class(str(event.get("type", ""))))
-    if word in {*EventType} or word in _EVENT_TYPES:
-        event["type"] = _EVENT_TYPES.get(word, word)
-    elif "type" in event:
-        metadata["type"] = event.pop("type")
-    return {**event, "metadata": metadata} if metadata else event
-
-
-def _read_values(event: dict[str, Any], context: ReadContext) -> None:
-    """Read the tool and its arguments from a function object or JSON text, the exit code, and whether it failed."""
-    if isinstance(event.get("tool"), dict):  # {"function": {"name": ..., "arguments": ...}}
-        function = cast("dict[str, Any]", event["tool"])
-        event["tool"] = function.get("name")
-        event.setdefault("arguments", function.get("arguments"))
-    if "arguments" in event:
-        event["arguments"] = parsed(event["arguments"], context)
-    code = str(event.get("metadata", {}).get("exit_code", "")).strip()
-    if code.lstrip("-").isdigit() and len(code) < 10:
-        event["metadata"]["exit_code"] = int(code)
-    content = str(event.get("content") or "")
-    if event.get("error") is True:  # {"error": true, "content": "..."}
-        event["error"] = content or "error"
-    elif event.get("error") in _NO_ERROR:
-        del event["error"]
-    elif are_messages(event.get("error")):
-        event["error"] = "; ".join(str(item["message"]) for item in event["error"])
-    elif isinstance(event.get("error"), dict):
-        read_error(event, cast("dict[str, Any]", event["error"]), content)
 
 
 class ErrorArguments(Arguments):
@@ -246,14 +69,15 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
         return {"message": fields.as_text(value)}
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
     word = normalized(str(error.get("category")))
-    known = [name for name in (word, f"{word}_error") if name in {*ErrorCategory}]  # also `timeout`
-    is_of_another_list = bool(_CATEGORY.fullmatch(word))
-    if "category" in error and not known and not is_of_another_list and word != "unknown":
-        context.ignored.append(
-            f"error.category: {quoted(error['category'])} is not one of its values"
-        )
-    own = word if is_of_another_list and not known else None
-    return {**error, "category": known[0] if known else None, "word": own}
+    category = next((name for name in (word, f"{word}_error") if name in {*ErrorCategory}), None)
+    if category is not None:  # also without its `_error`
+        return {**error, "category": category, "word": None}
+    if _CATEGORY.fullmatch(word):
+        return {**error, "category": None, "word": word}
+    if "category" in error and word != "unknown":
+        sent = quoted(error["category"])
+        context.ignored.append(f"error.category: {sent} is not one of its values")
+    return {**error, "category": None, "word": None}
 
 
 class ReflectArguments(Arguments):
@@ -407,25 +231,23 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
     """Return how a run ended, where its events, its error or an analysis show it."""
     if sent.get("error"):
         return Outcome.FAILURE
-    failed = [
-        event.get("type") == "error_event"
-        or bool(event.get("error"))
-        or event.get("metadata", {}).get("exit_code") not in (None, 0)
-        for event in events
-        if event.get("type") in ("tool_response", "error_event", "observation")
-    ]
-    if failed:
-        return Outcome.FAILURE if failed[-1] else Outcome.SUCCESS
-    if (
-        sent.get("decision") is not None or sent.get("execution") is not None
-    ):  # with an error it fails its checks
-        return Outcome.SUCCESS
+    ended = [event for event in events if event.get("type") in _ENDS]
+    if ended:
+        return Outcome.FAILURE if _is_failure(ended[-1]) else Outcome.SUCCESS
+    if sent.get("decision") is not None or sent.get("execution") is not None:
+        return Outcome.SUCCESS  # with an error it fails its checks
     return Outcome.PARTIAL if sent.get("analysis") or events else None
 
 
-_START_SHARE: Final = (
-    5  # one fifth of a limit is for the start of a run, where the plan is, the rest for its end
-)
+def _is_failure(event: dict[str, Any]) -> bool:
+    """True for an event that shows an error or an exit code other than 0."""
+    if event.get("type") == "error_event" or event.get("error"):
+        return True
+    return event.get("metadata", {}).get("exit_code") not in (None, 0)
+
+
+# One fifth of a limit is for the start of a run, where the plan is, the rest for its end.
+_START_SHARE: Final = 5
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
 _CLEANED: Final = 8  # times what is kept: cleaning all of a text of many megabytes takes seconds
 
@@ -471,7 +293,8 @@ def _kept_places(sizes: list[int], most: int) -> list[int]:
     """Return the places of the items to keep, so that the sum of their sizes is at most `most`."""
     if sum(sizes) <= most:
         return list(range(len(sizes)))
-    left_at_start, left_at_end = most // _START_SHARE, most - most // _START_SHARE
+    left_at_start = most // _START_SHARE
+    left_at_end = most - left_at_start
     start = sum(1 for _ in takewhile(lambda size: size <= left_at_start, accumulate(sizes)))
     end = sum(1 for _ in takewhile(lambda size: size <= left_at_end, accumulate(reversed(sizes))))
     return [*range(start), *range(len(sizes) - end, len(sizes))]
@@ -487,7 +310,8 @@ def _cut_text(text: str, most: int) -> tuple[str, int]:
     cleaned = clean_text(text[:end] + text[-end:] if is_huge else text)
     if len(cleaned) <= most and not is_huge:
         return cleaned, 0
-    gone, half = len(text) - most, most // 2
+    gone = len(text) - most
+    half = most // 2
     return f"{cleaned[:half]}\n[… {gone} characters cut …]\n{cleaned[-half:]}", gone
 
 

@@ -187,7 +187,7 @@ class Engine:
         would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
         would not be recognized.
         """
-        from mcp_reflect.schemas.value_checks import check_values  # an import of .3 s
+        from mcp_reflect.schemas.value_checks import check_values
 
         check_values(arguments, self.settings)
         return clean_arguments(arguments)

@@ -17,8 +17,9 @@ from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop, reply_of
 from mcp_reflect.projects import stored_name
+from mcp_reflect.schemas.events import EventArguments
 from mcp_reflect.schemas.fields import Arguments
-from mcp_reflect.schemas.run import ErrorArguments, EventArguments
+from mcp_reflect.schemas.run import ErrorArguments
 from mcp_reflect.schemas.search import ProposalArguments, QueryArguments, TableArguments
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import build

@@ -1,0 +1,259 @@
+"""The events of a run in the forms in which agents send them, and as we name them."""
+
+import re
+from itertools import count
+from typing import Annotated, Any, ClassVar, Final, cast
+
+from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo
+
+from mcp_reflect.models.common import to_json
+from mcp_reflect.models.run import EventType
+from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.event_errors import are_messages, read_error
+from mcp_reflect.schemas.fields import (
+    Arguments,
+    ReadContext,
+    field_of,
+    normalized,
+    parsed,
+    without_class,
+)
+
+Content = Annotated[str, BeforeValidator(fields.as_text)]
+
+_EVENT_TYPES: Final = fields.meanings(
+    {
+        "tool_call": "call tool_use function_call action command tool invocation request",
+        "tool_response": "response result output tool_result function_call_output tool_output return",
+        "error_event": "error exception failure crash",
+        "llm_call": "assistant llm model message thought text llm_response",
+        "user_feedback": "user human feedback user_message correction",
+        "system_event": "system info log",
+        "decision": "plan choice",
+        "observation": "note observe finding",
+    }
+)
+_COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
+_NO_OUTPUT: Final = "(no output)"
+_ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "tool_input")
+_NO_ERROR: Final = (False, "", "none", "None", "null")
+
+
+class EventArguments(Arguments):
+    """One thing that happened in a run. Unknown fields are kept in `metadata`."""
+
+    ALIASES: ClassVar = {
+        "event_id": "id",
+        "event_type": "type",
+        "tool_name": "tool",
+        "error_message": "error",
+    }
+    SYNONYMS: ClassVar = {
+        "type": "kind role",
+        "tool": "name function function_name action",
+        "arguments": "args input inputs params parameters kwargs tool_input",
+        "content": "output result response stdout text message observation data tool_output",
+        "error": "stderr exception traceback failure",
+        "id": "call_id tool_call_id tool_use_id",
+        "timestamp": "time ts created_at",
+        "exit_code": "exit_code exitcode returncode return_code exit_status",
+        "command": "command cmd shell",
+    }
+
+    type: EventType
+    content: Content = ""
+    tool: fields.Label | None = None
+    arguments: JsonValue = None
+    error: Content | None = None
+    id: fields.Label | None = None
+    timestamp: str | float | None = None
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+def as_events(value: Any, info: ValidationInfo) -> Any:
+    """Return events under our names, each with a type and an id of its own."""
+    context = ReadContext.of(info)
+    sent = _listed_events(parsed(value, context))
+    if sent is None:
+        return value
+    events: list[dict[str, Any]] = []
+    ids: set[str] = set()
+    empty: list[str] = []
+    for place, item in enumerate(sent):
+        for event in _events_of(parsed(to_json(item), context), context, events):
+            if _is_empty(event):
+                if event["type"] != EventType.TOOL_RESPONSE:
+                    empty.append(f"events[{place}]")
+                    continue
+                event["content"] = _NO_OUTPUT  # a command that works is often silent
+            events.append(_with_own_id(event, len(events) + 1, ids))
+    if empty:  # one note names them all: a note for each would be cut
+        has = "it has" if len(empty) == 1 else "they have"
+        context.ignored.append(f"{', '.join(empty)}: {has} neither content, tool nor error")
+    return events
+
+
+def _listed_events(value: Any) -> list[Any] | None:
+    """The events as a list: a single one, the lines of a terminal, or a list; None of anything else."""
+    if isinstance(value, dict):
+        return [value]
+    if isinstance(value, str):
+        return [*value.splitlines()] if _COMMAND.match(value) else [value]
+    if isinstance(value, list | tuple):
+        return list(cast("list[Any]", value))
+    return None
+
+
+def _is_empty(event: dict[str, Any]) -> bool:
+    """True for an event that says nothing."""
+    return not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error"))
+
+
+def _with_own_id(event: dict[str, Any], number: int, ids: set[str]) -> dict[str, Any]:
+    """The event with an id that no other has: a response may have the id of its call, which is kept beside it."""
+    sent_id = str(event.get("id") or f"e{number}")
+    own_id = sent_id
+    for copy in count(2):
+        if own_id not in ids:
+            break
+        own_id = f"{sent_id}-{copy}"
+    ids.add(own_id)
+    if own_id != sent_id:
+        event["metadata"] = {**event.get("metadata", {}), "tool_call_id": sent_id}
+    return {**event, "id": own_id}
+
+
+def _events_of(
+    item: Any, context: ReadContext, before: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the events of an item: two where a call was sent together with its result."""
+    is_after_call = bool(before) and before[-1].get("type") == EventType.TOOL_CALL
+    if not isinstance(item, dict):
+        return [_event_of_text(fields.as_text(item), is_after_call=is_after_call)]
+    event = _named_event(cast("dict[Any, Any]", item))
+    _read_values(event, context)
+    if _is_call_with_result(event):
+        call = _part(event, ("id", "tool", "arguments", "timestamp"))
+        result = _part(event, ("tool", "content", "error", "metadata", "timestamp"))
+        return [{"type": "tool_call", **call}, {"type": "tool_response", **result}]
+    kind = event.get("type") or _missing_type(event, is_after_call=is_after_call)
+    return [{**event, "type": kind}]
+
+
+def _event_of_text(text: Any, *, is_after_call: bool) -> dict[str, Any]:
+    """The event of a line: a command of a terminal, the answer to a call, or what was seen."""
+    command = _COMMAND.match(str(text))
+    if command:
+        return {
+            "type": "tool_call",
+            "tool": "bash",
+            "arguments": {"command": command["command"]},
+        }
+    return {"type": "tool_response" if is_after_call else "observation", "content": text}
+
+
+def _has_failed(event: dict[str, Any]) -> bool:
+    """True where an event has an error, or an exit code, which only what ended has."""
+    return bool(event.get("error")) or "exit_code" in event.get("metadata", {})
+
+
+def _is_call_with_result(event: dict[str, Any]) -> bool:
+    """True where a call and its result were sent as one event. A text beside a call may be the agent's own words."""
+    if event.get("arguments") is None:
+        return False
+    kind = event.get("type")
+    if kind is None:
+        return _has_failed(event) or bool(event.get("content"))
+    return kind == EventType.TOOL_CALL and _has_failed(event)
+
+
+def _missing_type(event: dict[str, Any], *, is_after_call: bool) -> str:
+    """The type of an event that does not say it, from what it holds and what came before it."""
+    has_failed = _has_failed(event)
+    is_answer = is_after_call and "content" in event  # also an empty one
+    is_result = has_failed or bool(event.get("content")) or is_answer
+    if event.get("arguments") is not None or not is_result:
+        return "tool_call"
+    if event.get("tool") or is_after_call:
+        return "tool_response"
+    return "error_event" if has_failed else "observation"
+
+
+def _part(event: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: event[name] for name in names if name in event}
+
+
+def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
+    """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
+    if item.get("role") in ("user", "human") and "tool" not in str(item.get("type")):
+        item = {**item, "type": EventType.USER_FEEDBACK.value}
+    event, metadata = _placed_fields(item)
+    if not isinstance(event.get("timestamp", ""), str | int | float):
+        metadata["timestamp"] = event.pop("timestamp")
+    tool = metadata.get("tool") or metadata.get("tool_name")
+    if isinstance(tool, str):
+        event.setdefault("tool", tool)
+    event = _with_arguments(event, metadata)
+    word = normalized(without_class(str(event.get("type", ""))))
+    if word in {*EventType} or word in _EVENT_TYPES:
+        event["type"] = _EVENT_TYPES.get(word, word)
+    elif "type" in event:
+        metadata["type"] = event.pop("type")
+    if metadata:
+        event["metadata"] = metadata
+    return event
+
+
+def _placed_fields(item: dict[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of an event by our names, the first of each, and all else as its metadata."""
+    event: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for key, value in item.items():
+        if value is None:
+            continue
+        name = str(key)
+        own = field_of(EventArguments, name) or name
+        if own in EventArguments.model_fields and own not in event:
+            event[own] = value
+        elif own in ("exit_code", "command"):
+            others[own] = value
+        else:
+            others[name] = value
+    metadata = event.pop("metadata", {})
+    if not isinstance(metadata, dict):
+        metadata = {"metadata": metadata}
+    return event, {**cast("dict[str, Any]", metadata), **others}
+
+
+def _with_arguments(event: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+    """The event with arguments that stand in its metadata: an object, or the command of a shell."""
+    if "arguments" in event:
+        return event
+    for name in _ARGUMENTS:
+        if isinstance(metadata.get(name), dict):
+            return {**event, "arguments": metadata[name]}
+    if "command" in metadata:
+        return {"tool": "bash", **event, "arguments": {"command": metadata.pop("command")}}
+    return event
+
+
+def _read_values(event: dict[str, Any], context: ReadContext) -> None:
+    """Read the tool and its arguments from a function object or JSON text, the exit code, and whether it failed."""
+    if isinstance(event.get("tool"), dict):  # {"function": {"name": ..., "arguments": ...}}
+        function = cast("dict[str, Any]", event["tool"])
+        event["tool"] = function.get("name")
+        event.setdefault("arguments", function.get("arguments"))
+    if "arguments" in event:
+        event["arguments"] = parsed(event["arguments"], context)
+    code = str(event.get("metadata", {}).get("exit_code", "")).strip()
+    if code.lstrip("-").isdigit() and len(code) < 10:
+        event["metadata"]["exit_code"] = int(code)
+    content = str(event.get("content") or "")
+    if event.get("error") is True:  # {"error": true, "content": "..."}
+        event["error"] = content or "error"
+    elif event.get("error") in _NO_ERROR:
+        del event["error"]
+    elif are_messages(event.get("error")):
+        event["error"] = "; ".join(str(item["message"]) for item in event["error"])
+    elif isinstance(event.get("error"), dict):
+        read_error(event, cast("dict[str, Any]", event["error"]), content)
