@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -48,7 +49,7 @@ def words_in(texts: Sequence[str], calls: Sequence[str]) -> Words:
     telling: dict[str, None] = {}
     plain: dict[str, None] = {}
     for text in texts:
-        quoted = {token for code in _QUOTED.findall(text[:_MOST_TEXT]) for token in _tokens(code)}
+        quoted = set(chain.from_iterable(map(_tokens, _QUOTED.findall(text[:_MOST_TEXT]))))
         for token in _tokens(text):
             if token in quoted or _TELLING.search(token):
                 telling.setdefault(token)

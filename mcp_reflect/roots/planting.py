@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -53,7 +54,7 @@ def plant(tree: Path, here: Path, told: Told) -> Roots:
     folders = ["", *_folder_of(here, tree), *(path.rpartition("/")[0] for path in paths)]
     versions: tuple[VersionRoot, ...] = ()
     if words.telling or words.plain:
-        names = [name for text in (*told.texts, *told.calls) for name in _scoped_names(text)]
+        names = chain.from_iterable(map(_scoped_names, (*told.texts, *told.calls)))
         versions = versions_of(tree, folders, (*names, *words.telling), words.plain)
     return Roots(files=tuple(files), versions=versions, valid_until=told.valid_until)
 
@@ -67,7 +68,7 @@ def _scoped_names(text: str) -> list[str]:
 
 
 def _folder_of(here: Path, tree: Path) -> list[str]:
-    if not (here != tree and here.is_relative_to(tree)):
+    if here == tree or not here.is_relative_to(tree):
         return []
     return [here.relative_to(tree).as_posix()]
 
@@ -77,10 +78,9 @@ def _files(tree: Path, here: Path, told: Told) -> list[str]:
     listing = Listing(tree)
     within = "".join(f"{folder}/" for folder in _folder_of(here, tree))
     found: dict[str, None] = {}
-    named = [
-        *told.files,
-        *(name for text in (*told.calls, *told.texts) for name in files_named(text)),
-    ]
+    named = list(told.files)
+    for text in (*told.calls, *told.texts):
+        named += files_named(text)
     for name in named:
         path = inside(name, tree)
         if path is None:

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -135,7 +136,7 @@ class Listing:
 
     def all_files(self) -> list[str]:
         """Return the paths of all files."""
-        return [file for files in self._all().values() for file in files]
+        return list(chain.from_iterable(self._all().values()))
 
     def _all(self) -> dict[str, list[str]]:
         if self._by_name is None:

@@ -25,12 +25,13 @@ _MOST_PHRASE: Final = 10  # words of a pass phrase
 
 def phrased_secrets(text: str, folded: str) -> list[Secret]:
     """Return the secrets of several words. `folded` is the text in lower case, of the same length."""
-    return [
-        secret
-        for kind, find in _FINDERS.items()
-        for at in islice(_places_of(kind, folded), _MOST_CUES)
-        if (secret := find(text[at : at + _WINDOW], at)) is not None
-    ]
+    secrets: list[Secret] = []
+    for kind, find in _FINDERS.items():
+        for at in islice(_places_of(kind, folded), _MOST_CUES):
+            secret = find(text[at : at + _WINDOW], at)
+            if secret is not None:
+                secrets.append(secret)
+    return secrets
 
 
 def _places_of(kind: str, folded: str) -> Iterator[int]:

@@ -102,8 +102,12 @@ def _of_providers(text: str) -> list[Secret]:
     done = 0
     starts = [run.start() for run in _LETTERS_OR_DIGITS.finditer(text)]
     for at in [start for start in starts if text[start : start + _LOOKUP] in table]:
-        for kind, beginning, pattern in table[text[at : at + _LOOKUP]] if at >= done else ():
-            key = compiled(pattern).match(text, at) if text.startswith(beginning, at) else None
+        if at < done:
+            continue
+        for kind, beginning, pattern in table[text[at : at + _LOOKUP]]:
+            if not text.startswith(beginning, at):
+                continue
+            key = compiled(pattern).match(text, at)
             if key and values.is_drawn(key["rest"]) and not values.is_example(key[0]):
                 spans.append((at, key.end(), kind))
                 done = key.end()
@@ -224,12 +228,10 @@ def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
 
     `folded` is the text in lower case, of the same length, and `words` has each run of letters of it once.
     """
-    found = [
-        secret
-        for run, anchor, place in _anchors()
-        if run in words
-        for secret in _at(text, folded, anchor, place)
-    ]
+    found: list[Secret] = []
+    for run, anchor, place in _anchors():
+        if run in words:
+            found += _at(text, folded, anchor, place)
     if ":" in text:
         found += [
             (*line.span("secret"), "password")

@@ -74,7 +74,9 @@ class LessonRepository(Repository):
             return [run["trace"] for run in runs], [row["call"] for row in seen], waiting
 
         def prepare() -> Lesson:
-            outputs = [output for run in runs for output in screening.tool_outputs(json.loads(run))]
+            outputs: list[str] = []
+            for run in runs:
+                outputs += screening.tool_outputs(json.loads(run))
             # Of single calls only what reads as an order counts: a lesson may quote what it is about.
             lines = [str(json.loads(call).get("line", "")) for call in seen]
             outputs = [*(line for line in lines if suspicion([line])), *outputs]
@@ -84,11 +86,9 @@ class LessonRepository(Repository):
         def store(tx: Writing) -> models.Stored:
             lesson_id, status, near = add_or_merge(tx, scope, lesson, by=by)
             archived = archive_excess(tx, scope, self.context.size, self.clock.now())
-            reason = (
-                "archived at once: the bank is full of more important lessons"
-                if lesson_id in archived
-                else None
-            )
+            reason = None
+            if lesson_id in archived:
+                reason = "archived at once: the bank is full of more important lessons"
             if status == "quarantined":
                 reason, text, similar = f"{lesson.held}; a person decides", None, None
             else:
@@ -314,11 +314,9 @@ class LessonRepository(Repository):
 
         def read(reading: Reading) -> list[Call]:
             runs = reading.rows("latest_runs", scoped(scope, limit=_MOST_RUNS))
-            calls = [
-                Call(tool, arguments)
-                for run in runs
-                for tool, arguments in _calls_of(json.loads(run["trace"]))
-            ]
+            calls: list[Call] = []
+            for run in runs:
+                calls += [Call(tool, made) for tool, made in _calls_of(json.loads(run["trace"]))]
             failed = reading.rows("failing_calls", scoped(scope, limit=_MOST_CALLS))
             calls += [Call(row["tool"], json.loads(row["arguments"])[0]) for row in failed]
             return calls[:_MOST_CALLS]

@@ -426,11 +426,9 @@ class RecallRepository(Repository):
 
         def read(reading: Reading) -> list[Lesson]:
             shown = recall_row(reading, scope, recall_id)["lesson_ids"]
-            lessons = [
-                lesson
-                for name in json.loads(shown)
-                for lesson in reading.lessons("lesson_by_id", scope, id=name)
-            ]
+            lessons: list[Lesson] = []
+            for name in json.loads(shown):
+                lessons += reading.lessons("lesson_by_id", scope, id=name)
             return [
                 one
                 for one in lessons

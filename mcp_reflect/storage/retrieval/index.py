@@ -75,11 +75,9 @@ def telling_words(text: str) -> frozenset[str]:
 
 
 def _chunks(text: str) -> list[str]:
-    return (
-        _ASCII_CHUNK.findall(text)
-        if text.isascii()
-        else _CHUNK.findall(unicodedata.normalize("NFKC", text))
-    )
+    if text.isascii():
+        return _ASCII_CHUNK.findall(text)
+    return _CHUNK.findall(unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=100_000)
@@ -232,7 +230,9 @@ def add(writing: Writing, entries: Sequence[Values]) -> None:
 
 def remove(writing: Writing, *record_ids: str) -> None:
     """Remove records from the index, those that are there."""
-    gone = [row for record_id in record_ids for row in writing.rows("index_of", {"id": record_id})]
+    gone: list[Row] = []
+    for record_id in record_ids:
+        gone += writing.rows("index_of", {"id": record_id})
     for row in gone:
         writing.run(
             "index_remove_terms", {"row": row["row"], "terms": document(row["scope"], row["terms"])}
