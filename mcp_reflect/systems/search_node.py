@@ -85,13 +85,7 @@ def _advance(
     original = list(state.get("original_planned_queries") or planned)
     thoughts = list(state.get("thinking_updates") or ())
     request = _request(state, planned)
-    earlier = [
-        query
-        for thought in thoughts
-        if is_object(thought)
-        for query in thought.get("new_queries") or ()
-    ]
-    tried = read_queries([*original, *earlier], "original_planned_queries")
+    tried = read_queries([*original, *_planned_before(thoughts)], "original_planned_queries")
     attempts = SearchState(
         search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried)
     )
@@ -102,22 +96,13 @@ def _advance(
         "strategy": plan.strategy.value,
         "retry_count": plan.retry_count,
         "ts": (clock or Clock()).now(),
-        "new_queries": [
-            asdict(query) for query in plan.new_queries
-        ],  # so that later retries know what was tried
+        # Later retries know by these what was tried.
+        "new_queries": [asdict(query) for query in plan.new_queries],
     }
     new = [item for item, query in pairs if query in plan.kept_queries]
-    for query in (
-        plan.new_queries
-    ):  # with the graph's own keys of the query that it comes from, and no others
+    for query in plan.new_queries:
         origins = [item for item, other in pairs if other.table == query.table] or planned
-        values = asdict(query)
-        own = (
-            {name: value for name, value in origins[0].items() if values.get(name, value)}
-            if origins
-            else {}
-        )
-        new.append({**own, **{name: value for name, value in values.items() if value}})
+        new.append(_as_the_graph_has_it(query, origins))
     return Gained(
         planned_queries=new,
         retry_count=plan.retry_count,
@@ -129,6 +114,25 @@ def _advance(
     )
 
 
+def _planned_before(thoughts: Sequence[Any]) -> list[Any]:
+    """The queries of earlier plans, as the thoughts of the graph keep them."""
+    queries: list[Any] = []
+    for thought in thoughts:
+        if is_object(thought):
+            queries += thought.get("new_queries") or ()
+    return queries
+
+
+def _as_the_graph_has_it(query: Query, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A query with the graph's own keys of the one that it comes from, and no others."""
+    values = asdict(query)
+    stated = {name: value for name, value in values.items() if value}
+    if not origins:
+        return stated
+    own = {name: value for name, value in origins[0].items() if values.get(name, value)}
+    return {**own, **stated}
+
+
 def _reasoning(plan: SearchPlan) -> str:
     """Why, for developers, with what was corrected in the plan of a model."""
     untold = [note for note in plan.notes if note not in plan.reasoning]
@@ -136,14 +140,10 @@ def _reasoning(plan: SearchPlan) -> str:
 
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
-    message, retries = (
-        _last_question(state.get("messages") or ()),
-        int(state.get("retry_count") or 0),
-    )
-    queries, catalog = (
-        read_queries(planned, "planned_queries"),
-        read_catalog(list(state.get("catalog") or ())),
-    )
+    message = _last_question(state.get("messages") or ())
+    retries = int(state.get("retry_count") or 0)
+    queries = read_queries(planned, "planned_queries")
+    catalog = read_catalog(list(state.get("catalog") or ()))
     open_tables = None if catalog else _open_tables(queries)
     if any(query.search_mode in _MODES for query in queries):
         catalog = _with_modes(catalog, queries)
