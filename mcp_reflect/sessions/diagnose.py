@@ -19,7 +19,8 @@ from mcp_reflect.models.run import (
     Trace,
     WorkedCall,
 )
-from mcp_reflect.sessions.calls import Call, calls_of, category_of
+from mcp_reflect.sessions.calls import Call, calls_of
+from mcp_reflect.sessions.error_categories import category_of
 from mcp_reflect.sessions.known_failures import failure_of, forms_of
 from mcp_reflect.sessions.noticing import findings_in
 from mcp_reflect.sessions.session_calls import refusal_in
