@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.cli.learn import text_of
+from mcp_reflect.cli.finding_text import text_of
 from mcp_reflect.models.finding import Finding, FindingKind, FindingState, Seen, StoredFinding
 from mcp_reflect.services.learn import kept, weigh
 from mcp_reflect.services.learn import read as session_read

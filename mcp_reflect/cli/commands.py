@@ -122,7 +122,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ('"deploy the shop"', '"run the tests" --symptom "No module named shop" --limit 1'),
     ),
     "reflect": CommandInfo(
-        "learn", "FILE", "reflect on a run, or on each line of a JSONL file (- reads stdin)",
+        "reflect", "FILE", "reflect on a run, or on each line of a JSONL file (- reads stdin)",
         ("run.json", "~/.claude/projects/shop/session.jsonl --outcome failure"),
     ),
     "learn": CommandInfo(
@@ -139,11 +139,11 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         default="list",
     ),
     "promote": CommandInfo(
-        "learn", "[FILE]", "write proven lessons into CLAUDE.md, AGENTS.md, GEMINI.md or a skill (docs/learn.md)",
+        "promote", "[FILE]", "write proven lessons into CLAUDE.md, AGENTS.md, GEMINI.md or a skill (docs/learn.md)",
         ("", "AGENTS.md", "--skill deploy", "--undo"),
     ),
     "projects": CommandInfo(
-        "upkeep", "", "list the projects of the bank; rename or merge them",
+        "projects", "", "list the projects of the bank; rename or merge them",
         ("", "rename /home/ada/shop shop", "merge shop-old github.com/acme/shop"),
         default="list",
     ),
@@ -151,7 +151,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "board", "", "lessons and their effect on one page in your browser (docs/board.md)", ("", "--out board.html")
     ),
     "dream": CommandInfo(
-        "upkeep", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
+        "dream", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
     "stats": CommandInfo(
         "reports", "", "what is in the bank, counted; --session: what became of one", ("", "--session", "--json")

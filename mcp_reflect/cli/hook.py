@@ -65,14 +65,15 @@ def answer_event(
         "log_level": "error",
     }
     settings = replace(Settings.from_env(), **quick)
-    hook = read_hook(event, sent) if size <= settings.max_hook_bytes else None
+    if size > settings.max_hook_bytes:
+        return
+    hook = read_hook(event, sent)
     if hook is None:
         return
     hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
-    left = Spool(settings.bank_path)
-    spool = (
-        team_spool(options, settings.bank_path) if "url" in options else Spool(settings.bank_path)
-    )
+    left = spool = Spool(settings.bank_path)
+    if "url" in options:
+        spool = team_spool(options, settings.bank_path)
 
     def keep() -> None:
         left.keep()
@@ -94,24 +95,35 @@ def answer_event(
 def _answer(
     hook: HookInput, settings: Settings, spool: Spool, left: Spool, began: float
 ) -> dict[str, Any] | None:
-    in_file = not isinstance(settings.bank, ServerUrl)
     if settings.project is None and hook.folder:
         settings = replace(settings, folder=_folder_of_session(Path(hook.folder)))
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
-    names_transcript = hook.moment is Moment.START and bool(hook.transcript)
-    if (
-        hook.moment not in (Moment.AFTER, Moment.STOP)
-        and not names_transcript
-        and in_file
-        and not settings.bank_path.exists()
-    ):
-        # No lesson to show yet, and nothing to write.
-        is_new = hook.moment is Moment.START and settings.ask != "off" and not hook.resumed
-        return hook_answer(hook, KEEP) if is_new else None
+    if not _needs_bank(hook, settings):
+        return _first_words(hook, settings)
     if hook.moment is Moment.AFTER and hook.tool is not None:
         spool.pending.append(kept_call(hook, Scopes.of(settings).own.project))
     return with_engine(lambda engine: _say(engine, hook, spool, left, began), settings)
+
+
+def _needs_bank(hook: HookInput, settings: Settings) -> bool:
+    """Return whether there is a lesson to show or something to write; a bank in a file is made for the latter alone.
+
+    A call and a last message are noted, and so is where the transcript is, which the start of a session tells.
+    """
+    if isinstance(settings.bank, ServerUrl) or settings.bank_path.exists():
+        return True
+    if hook.moment is Moment.START:
+        return bool(hook.transcript)
+    return hook.moment in (Moment.AFTER, Moment.STOP)
+
+
+def _first_words(hook: HookInput, settings: Settings) -> dict[str, Any] | None:
+    """Return what a session without a bank is told: at its first start, to keep what it learns."""
+    is_new = hook.moment is Moment.START and settings.ask != "off" and not hook.resumed
+    if not is_new:
+        return None
+    return hook_answer(hook, KEEP)
 
 
 def _folder_of_session(folder: Path) -> Path:
@@ -121,8 +133,10 @@ def _folder_of_session(folder: Path) -> Path:
     session began, which the host names in its environment.
     """
     began = os.environ.get(SESSION_FOLDER, "")
-    inside = bool(began) and Path(began) in folder.parents
-    return Path(began) if inside and Folder.of(folder).git is None else folder
+    is_below = bool(began) and Path(began) in folder.parents
+    if is_below and Folder.of(folder).git is None:
+        return Path(began)
+    return folder
 
 
 async def _say(
@@ -139,16 +153,26 @@ async def _say(
     line = await _claim_told(engine, hook)
     text, hold = await services.hooks.answer(engine.context, hook)
     spool.pending.clear()
-    answer = hook_answer(hook, text, hold=hold) if text else None
-    return {"systemMessage": line, **(answer or {})} if line else answer
+    answer: dict[str, Any] | None = None
+    if text:
+        answer = hook_answer(hook, text, hold=hold)
+    if line:
+        return {"systemMessage": line, **(answer or {})}
+    return answer
 
 
 async def _claim_told(engine: Engine, hook: HookInput) -> str:
     """Return what the person is told at the start of a session, where its host shows such a line to them."""
     if hook.moment is not Moment.START or not engine.scopes.claimed:
         return ""
-    shows_lines = "hookSpecificOutput" in (hook_answer(hook, KEEP) or {})
-    return await accept_claim(engine) if shows_lines else ""
+    if not _shows_lines(hook_answer(hook, KEEP)):
+        return ""
+    return await accept_claim(engine)
+
+
+def _shows_lines(answer: Mapping[str, Any] | None) -> bool:
+    """Return whether a host that reads such an answer shows the person a line that is beside it."""
+    return answer is not None and "hookSpecificOutput" in answer
 
 
 def reflect_in_background(hook: HookInput, settings: Settings) -> children.Child | None:
@@ -182,12 +206,11 @@ def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
 def _transcript(hook: HookInput, settings: Settings) -> str:
     """Return the session so far when the agent stops; nothing if it is unreadable or longer than a hook may read."""
     path = Path(hook.transcript or "")
-    readable = (
-        hook.moment is Moment.STOP
-        and path.is_file()
-        and path.stat().st_size <= settings.max_hook_bytes
-    )
-    return path.read_text("utf-8", "replace") if readable else ""
+    if hook.moment is not Moment.STOP or not path.is_file():
+        return ""
+    if path.stat().st_size > settings.max_hook_bytes:
+        return ""
+    return path.read_text("utf-8", "replace")
 
 
 def _ask_service(
@@ -195,27 +218,28 @@ def _ask_service(
 ) -> dict[str, Any] | None:
     """Return what the host reads: the service's answer, or at the start of a session why there is none."""
     body = body_for(hook, transcript)
-    if hook.moment in (Moment.AFTER, Moment.END):
-        spool.pending.append(
-            {**body, "file": hook.transcript if hook.moment is Moment.END else None}
-        )
     if hook.moment is Moment.END:
+        spool.pending.append({**body, "file": hook.transcript})
         spool.keep()
         _deliver_in_background(options)
         return None
+    if hook.moment is Moment.AFTER:
+        spool.pending.append({**body, "file": None})
     try:
-        told = _send(options, body, seconds=_SERVICE_SECONDS)
+        answered = _send(options, body, seconds=_SERVICE_SECONDS)
     except (BankError, NotAllowedError) as error:
-        return _out_of_reach(hook, str(error)) if hook.moment is Moment.START else None
+        if hook.moment is not Moment.START:
+            return None
+        return _out_of_reach(hook, str(error))
     except InputError:  # it will not be read later either
         spool.pending.clear()
         return None
     spool.pending.clear()
     if spool.has_some():
         _deliver_in_background(options)
-    return (
-        hook_answer(hook, told["text"], hold=told.get("hold") is True) if told.get("text") else None
-    )
+    if not answered.get("text"):
+        return None
+    return hook_answer(hook, answered["text"], hold=answered.get("hold") is True)
 
 
 def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) -> Any:
@@ -227,9 +251,9 @@ def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) 
 def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
     line = f"mcp-reflect: no lessons of the team in this session. {fault}"
     answer = hook_answer(hook, line)
-    return (
-        {"systemMessage": line, **answer} if answer and "hookSpecificOutput" in answer else answer
-    )
+    if answer is None or not _shows_lines(answer):
+        return answer
+    return {"systemMessage": line, **answer}
 
 
 def deliver(options: Mapping[str, str]) -> None:
@@ -237,9 +261,9 @@ def deliver(options: Mapping[str, str]) -> None:
 
     def send(record: dict[str, Any]) -> None:
         file = Path(record.get("file") or os.devnull)
-        transcript = (
-            file.read_text("utf-8", "replace")[-MOST_TRANSCRIPT_CHARS:] if file.is_file() else ""
-        )
+        transcript = ""
+        if file.is_file():
+            transcript = file.read_text("utf-8", "replace")[-MOST_TRANSCRIPT_CHARS:]
         try:
             _send(options, {"hook": record["hook"], "transcript": transcript})
         except InputError as error:

@@ -78,9 +78,11 @@ def set_hooks(
         if not isinstance(entries, list):
             fix = "Correct the file, or write the entry by hand (--print)."
             raise InputError(f"hooks/{event}", "it is not a list", fix)
-        others = [entry for entry in cast("list[Any]", entries) if not is_our_hook(entry)]
-        hooks[event] = [*others, _entry(event, settings, command, distil)] if command else others
-        if not hooks[event]:
+        kept = [entry for entry in cast("list[Any]", entries) if not is_our_hook(entry)]
+        if command is not None:
+            kept.append(_entry(event, settings, command, distil))
+        hooks[event] = kept
+        if not kept:
             del hooks[event]
     if command and settings.version is not None:
         document.setdefault("version", settings.version)
@@ -88,7 +90,9 @@ def set_hooks(
         del document["hooks"]
         if document == {"version": settings.version}:
             return ""
-    return text if document == before else write("json", document, text)
+    if document == before:
+        return text
+    return write("json", document, text)
 
 
 # A host that asks a script in its own language: one source for what all of them do, and a short end for each.
@@ -148,21 +152,37 @@ def _entry(
             "input": _input(event, settings),
         }
         return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
-    seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
-    may_fail = (
-        not settings.fails_closed or sys.platform == "win32"
-    )  # its shells have no word for it
-    line = {
-        "command": hook_line(command, event, distil) + ("" if may_fail else " || true"),
-        "timeout": seconds * settings.units_per_second,
+    line: dict[str, Any] = {
+        "command": _command_line(event, settings, command, distil),
+        "timeout": _seconds(event, settings) * settings.units_per_second,
     }
-    typed = {"type": "command", **line} if settings.typed or not settings.flat else line
-    return typed if settings.flat else {"hooks": [typed]}
+    if settings.typed or not settings.flat:
+        line = {"type": "command", **line}
+    if settings.flat:
+        return line
+    return {"hooks": [line]}
+
+
+def _command_line(event: str, settings: HookSettings, command: Command, distil: str | None) -> str:
+    """Return the line that a host runs; it never fails where a failure would refuse a call."""
+    line = hook_line(command, event, distil)
+    has_true = sys.platform != "win32"  # its shells have no word for it
+    if settings.fails_closed and has_true:
+        return f"{line} || true"
+    return line
+
+
+def _seconds(event: str, settings: HookSettings) -> float:
+    if event.lower() == "sessionend":
+        return settings.end_seconds
+    return TIMEOUT_SECONDS
 
 
 def _input(event: str, settings: HookSettings) -> dict[str, str]:
-    agent = ("agent_id",) if settings.names_agents and event != "Stop" else ()
-    names = ("session_id", *agent, "transcript_path", "cwd", *_SENT[event].split())
+    names = ["session_id"]
+    if settings.names_agents and event != "Stop":
+        names.append("agent_id")
+    names += ["transcript_path", "cwd", *_SENT[event].split()]
     return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
 
 
@@ -171,8 +191,12 @@ def is_our_hook(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
     fields = cast("dict[str, Any]", entry)
-    lines: list[Any] = fields["hooks"] if isinstance(fields.get("hooks"), list) else [fields]
-    hooks = [cast("dict[str, Any]", line) for line in lines if isinstance(line, dict)]
+    lines: Any = fields.get("hooks")
+    if not isinstance(lines, list):
+        lines = [fields]
+    hooks = [
+        cast("dict[str, Any]", line) for line in cast("list[Any]", lines) if isinstance(line, dict)
+    ]
     return bool(hooks) and all(
         _OUR_COMMAND.search(str(hook.get("command")))
         or (hook.get("server"), hook.get("tool")) == (SERVER_NAME, _TOOL)

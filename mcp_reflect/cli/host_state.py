@@ -11,24 +11,34 @@ from mcp_reflect.children import output_of
 from mcp_reflect.cli.files import Language, Table, parse
 from mcp_reflect.cli.host_hooks import HookSettings, is_our_hook, is_our_script
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS
-from mcp_reflect.cli.hosts import SERVER_NAME, person_file
+from mcp_reflect.cli.hosts import SERVER_NAME, HostConfig, person_file
 from mcp_reflect.errors import InputError
 
 _MOST_BYTES: Final = 10_000_000
+_INTERPRETERS: Final = ("node", "bun", "deno")  # of the hosts that are scripts
 
 
 def hooks_switched_off(host: str) -> list[str]:
     """Return a sentence for each of a host's files that switches all hooks off: then none of ours runs."""
     off = ROWS[host].off
-    told: list[str] = []
-    for name in off.files if off else ():
-        path = Path.cwd() / name[2:] if name.startswith("./") else person_file(name)
+    if off is None:
+        return []
+    sentences: list[str] = []
+    for name in off.files:
+        path = _path_of(name)
         values = _values(path)
-        for entry, value in off.entries if off else ():
+        for entry, value in off.entries:
             if _entry(values, entry) is value:
-                said = f"{'.'.join(entry)} = {str(value).lower()}"
-                told.append(f"Hooks are switched off in {path} ({said}), so none will run.")
-    return told
+                setting = f"{'.'.join(entry)} = {str(value).lower()}"
+                sentences.append(f"Hooks are switched off in {path} ({setting}), so none will run.")
+    return sentences
+
+
+def _path_of(name: str) -> Path:
+    """Return a host's file by its name: `./` is the project, everything else the person's home directory."""
+    if name.startswith("./"):
+        return Path.cwd() / name.removeprefix("./")
+    return person_file(name)
 
 
 def hosts_with_our_hooks() -> Iterator[str]:
@@ -43,34 +53,39 @@ def _has_our_hooks(settings: HookSettings, path: Path) -> bool:
     if settings.script is not None:
         return is_our_script(_text(path))
     hooks: Any = _values(path).get("hooks")
-    lists = cast("dict[str, Any]", hooks).values() if isinstance(hooks, dict) else ()
-    return any(
-        is_our_hook(entry)
-        for one in lists
-        if isinstance(one, list)
-        for entry in cast("list[Any]", one)
-    )
+    if not isinstance(hooks, dict):
+        return False
+    for entries in cast("dict[str, Any]", hooks).values():
+        if isinstance(entries, list) and any(map(is_our_hook, cast("list[Any]", entries))):
+            return True
+    return False
 
 
 def is_registered(host: str, *, here: bool = False) -> bool:
     """Return whether a host's file has our server: the person's, or that of this project."""
     config = HOSTS[host]
-    if here and config.project is None:
-        return False
-    path = Path.cwd() / config.project if here and config.project else config.file()
+    if not here:
+        return _has_our_entry(config, config.file())
+    return config.project is not None and _has_our_entry(config, Path.cwd() / config.project)
+
+
+def _has_our_entry(config: HostConfig, path: Path) -> bool:
     return isinstance(_entry(_values(path), (config.block, SERVER_NAME)), MutableMapping)
 
 
 def registrations() -> list[str]:
     """Return a sentence for each host in which the server is registered: by which way, and whether its hooks run."""
     hooked = set(hosts_with_our_hooks())
-    told: list[str] = []
+    sentences: list[str] = []
     for host, config in HOSTS.items():
-        ways = ["for you"] if is_registered(host) else []
-        ways += ["in this project"] if is_registered(host, here=True) else []
+        ways: list[str] = []
+        if is_registered(host):
+            ways.append("for you")
+        if is_registered(host, here=True):
+            ways.append("in this project")
         if ways:
-            told.append(f"{config.title} ({', '.join(ways)}; {_hooks_text(host, hooked)})")
-    return told
+            sentences.append(f"{config.title} ({', '.join(ways)}; {_hooks_text(host, hooked)})")
+    return sentences
 
 
 def _hooks_text(host: str, hooked: set[str]) -> str:
@@ -78,7 +93,9 @@ def _hooks_text(host: str, hooked: set[str]) -> str:
         return "it has no hooks"
     if host not in hooked:
         return f"without hooks: mcp-reflect install {host} --hooks"
-    return "hooks are switched off" if hooks_switched_off(host) else "hooks run"
+    if hooks_switched_off(host):
+        return "hooks are switched off"
+    return "hooks run"
 
 
 def running(host: str) -> str | None:
@@ -90,9 +107,12 @@ def running(host: str) -> str | None:
 
 
 def _entry(values: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """Return the value under a path of names; None where there is none."""
     value: Any = values
     for name in names:
-        value = cast("Table", value).get(name) if isinstance(value, MutableMapping) else None
+        if not isinstance(value, MutableMapping):
+            return None
+        value = cast("Table", value).get(name)
     return value
 
 
@@ -117,18 +137,22 @@ def _program_names() -> set[str]:
     if sys.platform == "win32":
         return set()
     names: set[str] = set()
-    if Path("/proc/self/cmdline").exists():
-        lines: list[list[str]] = []
-        for folder in Path("/proc").iterdir():
-            if folder.name.isdigit() and folder.name != str(os.getpid()):
-                with suppress(OSError):
-                    words = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
-                    lines.append(words.split("\0"))
-    else:
-        lines = [line.split() for line in (output_of("ps", "-A", "-o", "args=") or "").splitlines()]
-    for words in lines:
-        program = Path(words[0]).name if words else ""
+    for words in _command_lines():
+        program = Path(words[0]).name
         names.add(program)
-        if program.startswith(("node", "bun", "deno")) and len(words) > 1:
+        if program.startswith(_INTERPRETERS) and len(words) > 1:
             names.add(Path(words[1]).name)
     return names
+
+
+def _command_lines() -> Iterator[list[str]]:
+    """Yield the words of each program that runs, without this one: by /proc where there is one, else by `ps`."""
+    if not Path("/proc/self/cmdline").exists():
+        listing = output_of("ps", "-A", "-o", "args=") or ""
+        yield from (line.split() for line in listing.splitlines() if line.strip())
+        return
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and folder.name != str(os.getpid()):
+            with suppress(OSError):  # it may have ended meanwhile
+                command_line = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
+                yield command_line.split("\0")

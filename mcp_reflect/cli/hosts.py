@@ -13,6 +13,8 @@ from mcp_reflect.errors import InputError
 SERVER_NAME: Final = "mcp-reflect"
 """The name of the entry in every host."""
 
+_GOOSE_SECONDS: Final = 60  # that goose waits for a tool
+
 AGENT_RULES: Final = """\
 Before a task: call recall_lessons with what you are about to do.
 After a run that failed or took detours: call reflect, and record_outcome for the lessons you used.
@@ -35,12 +37,12 @@ class Command:
 
     def entry(self) -> dict[str, Any]:
         """Return the entry in the form that most hosts use."""
-        arguments = {"args": list(self.arguments)} if self.arguments else {}
-        return {
-            "command": self.program,
-            **arguments,
-            **({"env": dict(self.env)} if self.env else {}),
-        }
+        entry: dict[str, Any] = {"command": self.program}
+        if self.arguments:
+            entry["args"] = list(self.arguments)
+        if self.env:
+            entry["env"] = dict(self.env)
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,43 +119,78 @@ class HostConfig:
 
     def set_entry(self, text: str, command: Command | None) -> str:
         """Return the file's text with the server's entry in it; without it if there is no command."""
-        entry = command and (
-            self._remote(command.remote) if command.remote else self.entry(command)
-        )
-        return set_entry(self.language, text, self.block, SERVER_NAME, entry)
+        return set_entry(self.language, text, self.block, SERVER_NAME, self._entry_for(command))
+
+    def _entry_for(self, command: Command | None) -> dict[str, Any] | None:
+        if command is None:
+            return None
+        if command.remote is not None:
+            return self._remote(command.remote)
+        return self.entry(command)
 
     def entry(self, command: Command) -> dict[str, Any]:
         """Return the entry that starts the server."""
-        if self.language == "yaml":  # goose
-            named = {"name": SERVER_NAME, "type": "stdio", "enabled": True}
-            arguments, env = list(command.arguments), dict(command.env or {})
-            return {**named, "cmd": command.program, "args": arguments, "envs": env, "timeout": 60}
-        own = command.entry()
+        if self.language == "yaml":
+            return _goose_entry(command)
+        entry = command.entry()
         if self.one_list:
-            own = {"command": [command.program, *command.arguments]}
-            own |= {"environment": dict(command.env)} if command.env else {}
-        typed = {"type": self.type} if self.type else {}
-        return {**typed, **own, **self.more}
+            entry = _entry_in_one_list(command)
+        if self.type:
+            entry = {"type": self.type, **entry}
+        return {**entry, **self.more}
 
     def _remote(self, remote: Remote) -> dict[str, Any]:
-        project = {"Mcp-Reflect-Project": remote.project} if remote.project else {}
-        if self.language == "toml":  # Codex
-            headers = {"http_headers": project} if project else {}
-            return {"url": remote.url, "bearer_token_env_var": remote.token_env, **headers}
+        project: dict[str, str] = {}
+        if remote.project:
+            project = {"Mcp-Reflect-Project": remote.project}
+        if self.language == "toml":
+            return _codex_service(remote, project)
         if self.variable is None:
+            fault = f"{self.title} cannot read an address and a token from its file"
             fix = "Add it in the program, as a connector, if its account may."
-            raise InputError(
-                "--url", f"{self.title} cannot read an address and a token from its file", fix
-            )
+            raise InputError("--url", fault, fix)
         token = f"Bearer {self.variable.replace('NAME', remote.token_env)}"
-        entry = {self.url: remote.url, "headers": {"Authorization": token, **project}}
+        address = {self.url: remote.url, "headers": {"Authorization": token, **project}}
         if self.language == "yaml":
-            shared = {
-                "name": SERVER_NAME,
-                "enabled": True,
-                "timeout": 60,
-                "env_keys": [remote.token_env],
-            }
-            return {"type": self.kind, **shared, **entry}
-        kind = {"type": self.kind} if self.kind else {}
-        return {**kind, **entry, **self.more}
+            return {"type": self.kind, **_goose_service(remote), **address}
+        if self.kind:
+            return {"type": self.kind, **address, **self.more}
+        return {**address, **self.more}
+
+
+def _entry_in_one_list(command: Command) -> dict[str, Any]:
+    """Return the entry of a host such as opencode: the program and its arguments are one list."""
+    entry: dict[str, Any] = {"command": [command.program, *command.arguments]}
+    if command.env:
+        entry["environment"] = dict(command.env)
+    return entry
+
+
+def _goose_entry(command: Command) -> dict[str, Any]:
+    """Return the entry of goose, the one host with a YAML file."""
+    return {
+        "name": SERVER_NAME,
+        "type": "stdio",
+        "enabled": True,
+        "cmd": command.program,
+        "args": list(command.arguments),
+        "envs": dict(command.env or {}),
+        "timeout": _GOOSE_SECONDS,
+    }
+
+
+def _goose_service(remote: Remote) -> dict[str, Any]:
+    return {
+        "name": SERVER_NAME,
+        "enabled": True,
+        "timeout": _GOOSE_SECONDS,
+        "env_keys": [remote.token_env],
+    }
+
+
+def _codex_service(remote: Remote, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the entry of Codex, the one host with a TOML file: it reads the token's variable by itself."""
+    entry: dict[str, Any] = {"url": remote.url, "bearer_token_env_var": remote.token_env}
+    if headers:
+        entry["http_headers"] = dict(headers)
+    return entry

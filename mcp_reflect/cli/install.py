@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from argparse import Namespace
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,9 @@ _LAST_WORD: Final = (
     "MCP_REFLECT_LAST_WORD=tell or off changes that."
 )
 
+_NO_ENTRY: Final = re.compile(r'\{("\w+":\{\})?\}')
+"""A JSON document without an entry, or with one empty block."""
+
 _ON_PATH: Final = (
     "Everybody needs `mcp-reflect` on PATH: the file names the command without a path."
 )
@@ -144,15 +148,14 @@ def add_install_arguments(parser: CliParser) -> None:
 def run_install(options: Namespace) -> int:
     """Register mcp-reflect in a host, or remove it: shows the change, asks, and keeps a backup."""
     if options.host == "rules":
-        from mcp_reflect.services.promote import FILES  # noqa: PLC0415 - the entry of a host needs no bank
-
-        write_line(AGENT_RULES.rstrip())
-        sys.stderr.write(f"Put them into the file that your host reads: {', '.join(FILES)}.\n")
+        _print_rules()
         return 0
     host = HOSTS[options.host]
     command = _server_command(options)
-    distil = find_program(options.host) if options.distil else None
-    options.hooks = options.hooks or options.distil
+    distil = None
+    if options.distil:
+        distil = find_program(options.host)
+        options.hooks = True
     if options.only_print:
         write_line(host.set_entry("", command).rstrip())
         if options.hooks:
@@ -160,23 +163,42 @@ def run_install(options: Namespace) -> int:
         return 0
     changes = _changes(host, command, distil, options)
     if not changes:
-        said = f"Nothing to change: it is {'not ' if options.uninstall else ''}there."
-        write_result(options, {"changed": [], "backups": []}, said)
+        write_result(options, {"changed": [], "backups": []}, _nothing_text(options))
         return 0
-    if not options.yes:
-        sys.stderr.write(
-            "".join(diff(change.path, change.before, change.after) for change in changes)
-        )
-        if not confirm("Make this change?", "it changes the host's file as shown above"):
-            return 1
+    if not options.yes and not _agreed(changes):
+        return 1
     _apply_all(changes)
-    backups = [str(backup) for change in changes if (backup := backup_of(change.path)).exists()]
-    report = {"changed": [str(change.path) for change in changes], "backups": backups}
-    said = "\n".join(
-        (_said(host, options), *(f"The file as it was: {backup}" for backup in backups))
-    )
-    write_result(options, report, said)
+    _report(host, changes, options)
     return 0
+
+
+def _print_rules() -> None:
+    from mcp_reflect.services.promote import FILES  # noqa: PLC0415 - the entry of a host needs no bank
+
+    write_line(AGENT_RULES.rstrip())
+    sys.stderr.write(f"Put them into the file that your host reads: {', '.join(FILES)}.\n")
+
+
+def _nothing_text(options: Namespace) -> str:
+    if options.uninstall:
+        return "Nothing to change: it is not there."
+    return "Nothing to change: it is there."
+
+
+def _agreed(changes: Sequence[Change]) -> bool:
+    """Show the changes, and return whether the person agrees."""
+    for change in changes:
+        sys.stderr.write(diff(change.path, change.before, change.after))
+    return confirm("Make this change?", "it changes the host's file as shown above")
+
+
+def _report(host: HostConfig, changes: Sequence[Change], options: Namespace) -> None:
+    """Print what was changed, and where the files are as they were."""
+    backups = [backup_of(change.path) for change in changes]
+    kept = [str(backup) for backup in backups if backup.exists()]
+    lines = [_done_text(host, options), *(f"The file as it was: {backup}" for backup in kept)]
+    report = {"changed": [str(change.path) for change in changes], "backups": kept}
+    write_result(options, report, "\n".join(lines))
 
 
 def _apply_all(changes: Sequence[Change]) -> None:
@@ -193,27 +215,41 @@ def _apply_all(changes: Sequence[Change]) -> None:
         raise
 
 
-def _said(host: HostConfig, options: Namespace) -> str:
+def _done_text(host: HostConfig, options: Namespace) -> str:
+    """Return what a person is told after the change, in one paragraph."""
+    notes_of = _notes_on_entry
     if options.uninstall:
-        kept = "" if options.url else f" What was learned stays in {Settings.from_env().bank_path}."
-        warned = running(options.host)
-        return f"Removed from {host.title}.{kept}{f' {warned}' if warned else ''}"
-    notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else ""]
+        notes_of = _notes_on_removal
+    notes = notes_of(host, options)
+    return " ".join(note for note in notes if note)
+
+
+def _notes_on_removal(host: HostConfig, options: Namespace) -> list[str]:
+    notes = [f"Removed from {host.title}."]
+    if not options.url:
+        notes.append(f"What was learned stays in {Settings.from_env().bank_path}.")
+    notes.append(running(options.host) or "")
+    return notes
+
+
+def _notes_on_entry(host: HostConfig, options: Namespace) -> list[str]:
+    notes = [f"Registered in {host.title}.", host.restart]
+    if options.here:
+        notes.append(_ON_PATH)
     notes.append(ROWS[options.host].note)
-    notes += [_LOADED] if options.host == "claude-code" else []
+    if options.host == "claude-code":
+        notes.append(_LOADED)
     if options.hooks:
-        can_hold = ROWS[options.host].moments.last_word != "no"
-        notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD if can_hold else ""]
-    notes += (
-        [f"When a session ends, {host.title} reads it once more, on your account."]
-        if options.distil
-        else []
-    )
+        notes.append(HOOK_SETTINGS[options.host].note)
+        if ROWS[options.host].moments.last_word != "no":
+            notes.append(_LAST_WORD)
+    if options.distil:
+        notes.append(f"When a session ends, {host.title} reads it once more, on your account.")
     notes.append(_missing_program(options.host))
     if options.hooks:
         notes += hooks_switched_off(options.host)
     notes.append(running(options.host) or "")
-    return " ".join(filter(None, notes))
+    return notes
 
 
 def _missing_program(host: str) -> str:
@@ -228,49 +264,91 @@ def _changes(
     host: HostConfig, command: Command, distil: str | None, options: Namespace
 ) -> list[Change]:
     """Return the changes; a host may keep its servers and its hooks in one file, which is changed once."""
-    if options.here and host.project is None:
-        raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
-    server_file = Path.cwd() / host.project if options.here and host.project else host.file()
-    wanted = None if options.uninstall else command
-    edits: dict[Path, list[Edit]] = {server_file: [lambda text: host.set_entry(text, wanted)]}
-    if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
+    wanted = command
+    if options.uninstall:
+        wanted = None
+    edits: dict[Path, list[Edit]] = defaultdict(list)
+    edits[_server_file(host, options)].append(lambda text: host.set_entry(text, wanted))
+    if _changes_hooks(options):
         hooks = find_hooks(options.host)
-        place = (
-            Path.cwd() / (hooks.project_file or hooks.file)
-            if options.here
-            else person_file(hooks.file)
+        edits[_hooks_file(hooks, options)].append(
+            lambda text: set_hooks(text, hooks, wanted, distil)
         )
-        if not (options.uninstall and _others_with(hooks, options.host, here=options.here)):
-            edits.setdefault(place, []).append(lambda text: set_hooks(text, hooks, wanted, distil))
     changes = [
         _change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()
     ]
     return [change for change in changes if change.before != change.after]
 
 
+def _server_file(host: HostConfig, options: Namespace) -> Path:
+    if not options.here:
+        return host.file()
+    if host.project is None:
+        raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
+    return Path.cwd() / host.project
+
+
+def _hooks_file(hooks: HookSettings, options: Namespace) -> Path:
+    if options.here:
+        return Path.cwd() / (hooks.project_file or hooks.file)
+    return person_file(hooks.file)
+
+
+def _changes_hooks(options: Namespace) -> bool:
+    """Return whether hooks are written or removed.
+
+    They go with the server, wanted or not; but stay where another host reads the same file and has the server too.
+    """
+    if not options.uninstall:
+        return bool(options.hooks)
+    if not options.hooks and options.host not in HOOK_SETTINGS:
+        return False
+    return not _others_with(find_hooks(options.host), options.host, here=options.here)
+
+
 def _others_with(hooks: HookSettings, host: str, *, here: bool) -> list[str]:
     """Return the other hosts that read the same file of hooks, and in which the server is registered as well."""
-    others = [
-        name for name in HOOK_SETTINGS if name != host and HOOK_SETTINGS[name].file == hooks.file
+    return [
+        name
+        for name, others in HOOK_SETTINGS.items()
+        if name != host and others.file == hooks.file and is_registered(name, here=here)
     ]
-    return [name for name in others if is_registered(name, here=here)]
 
 
 def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
-    """Return what `edits` make of a file. A file that we created is removed with its last entry."""
+    """Return what `edits` make of a file."""
     before = read_file(path)
+    text = before or ""
     try:
-        after = _edited(before or "", edits)
+        after = _edited(text, edits)
     except InputError as error:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
-    if not removes or after == (before or ""):
-        return Change(path, before, after if after or before is not None else None)
-    left = after if _compact(after) else None
-    kept = read_file(backup_of(path))
-    # A second installation keeps the first copy, so what an earlier one wrote may be in it.
-    if kept is None or _compact(first := _edited(kept, edits)) != _compact(after):
+    if after == text:
+        return Change(path, before, before)
+    if not removes:
+        return Change(path, before, after)
+    return _removal(path, before, after, edits)
+
+
+def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) -> Change:
+    """Return the change that takes our entries out of a file.
+
+    A file that we created is removed with its last entry. The copy from before the first change comes back if the file
+    has nothing else than that copy by now: then it is again as it was, to the last blank. A second installation keeps
+    the first copy, so what an earlier one wrote may be in it, and is taken out of it first.
+    """
+    left = None
+    if _compact(after):
+        left = after
+    copy = read_file(backup_of(path))
+    if copy is None:
         return Change(path, before, left)
-    return Change(path, before, kept if first == kept else left, drops_backup=True)
+    copy_without_us = _edited(copy, edits)
+    if _compact(copy_without_us) != _compact(after):
+        return Change(path, before, left)
+    if copy_without_us == copy:
+        left = copy
+    return Change(path, before, left, drops_backup=True)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
@@ -281,8 +359,10 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
 
 def _compact(text: str) -> str:
     """Return a text without spaces; nothing if it has no entry."""
-    text = "".join(text.split())
-    return "" if re.fullmatch(r'\{("\w+":\{\})?\}', text) else text
+    compact = "".join(text.split())
+    if _NO_ENTRY.fullmatch(compact):
+        return ""
+    return compact
 
 
 def _server_command(options: Namespace) -> Command:
@@ -293,29 +373,39 @@ def _server_command(options: Namespace) -> Command:
     """
     settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": options.bank}
     env = {name: value for name, value in settings.items() if value}
-    remote = None
-    if options.url:
-        checked_address(options.url)
-        if options.bank or options.distil:
-            option = "--bank" if options.bank else "--distil"
-            raise InputError(
-                option, "the service has the bank, and reads each session itself", "Leave it out."
-            )
-        remote = Remote(options.url, checked_variable(options.token_env), options.project)
-        if not (options.only_print or options.uninstall):
-            _try(remote)
-    if options.here:
-        return Command("mcp-reflect", (), env, remote)
-    if children.is_found_isolated():
-        return Command(sys.executable, (*children.ISOLATED, "-m", "mcp_reflect"), env, remote)
-    # This Python finds the package by a variable or a wrapper alone, as some distributions have it.
-    script = Path(sys.executable).with_name(
-        "mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect"
-    )
-    if script.exists():
-        return Command(str(script), (), env, remote)
-    program, *arguments = children.our_command()
+    remote = _remote(options)
+    program, *arguments = _command_line(options)
     return Command(program, tuple(arguments), env, remote)
+
+
+def _command_line(options: Namespace) -> Sequence[str]:
+    if options.here:
+        return ["mcp-reflect"]
+    if children.is_found_isolated():
+        return [sys.executable, *children.ISOLATED, "-m", "mcp_reflect"]
+    # This Python finds the package by a variable or a wrapper alone, as some distributions have it.
+    name = "mcp-reflect"
+    if sys.platform == "win32":
+        name = "mcp-reflect.exe"
+    script = Path(sys.executable).with_name(name)
+    if script.exists():
+        return [str(script)]
+    return children.our_command()
+
+
+def _remote(options: Namespace) -> Remote | None:
+    """Return the service that was named, after trying it where it is about to be registered."""
+    if not options.url:
+        return None
+    checked_address(options.url)
+    for option, is_given in (("--bank", options.bank), ("--distil", options.distil)):
+        if is_given:
+            fault = "the service has the bank, and reads each session itself"
+            raise InputError(option, fault, "Leave it out.")
+    remote = Remote(options.url, checked_variable(options.token_env), options.project)
+    if not options.only_print and not options.uninstall:
+        _try(remote)
+    return remote
 
 
 def _try(remote: Remote) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _SCALAR: Final = re.compile(r"[^\s,\]}]+")
+_MARGIN: Final = re.compile(r"[ \t]*")
 _INDENT: Final = re.compile(r"\n([ \t]+)\S")
 _HALF_OF_A_PAIR: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -37,8 +38,7 @@ class _Change:
 
 def changed_json(text: str, before: Any, after: Any) -> str:
     """Return `text`, which is the JSON of `before`, as that of `after`: only what differs is written."""
-    start = _BLANK.match(text)
-    changes = _Editor(text).change(start.end() if start else 0, before, after)
+    changes = _Editor(text).change(_end_of_match(_BLANK, text, 0), before, after)
     for change in sorted(changes, key=lambda one: one.start, reverse=True):
         text = text[: change.start] + change.text + text[change.end :]
     return text
@@ -49,9 +49,13 @@ class _Editor:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._line_end = "\r\n" if "\r\n" in text else "\n"
-        found = _INDENT.search(text)
-        self._unit = found[1] if found else "  "
+        self._line_end = "\n"
+        if "\r\n" in text:
+            self._line_end = "\r\n"
+        self._unit = "  "
+        indent = _INDENT.search(text)
+        if indent:
+            self._unit = indent[1]
         # Half a pair of surrogates can only be written as an escape.
         self._as_escapes = _HALF_OF_A_PAIR.search(text) is not None
 
@@ -134,8 +138,12 @@ class _Editor:
         outer = self._margin(start)
         inside = self._text[start + 1 : end - 1]
         is_one_line = bool(kept) and "\n" not in inside
-        inner = self._margin(kept[-1].start) if kept and not is_one_line else outer + self._unit
-        between = " " if is_one_line else self._line_end + inner
+        inner = outer + self._unit
+        if kept and not is_one_line:
+            inner = self._margin(kept[-1].start)
+        between = self._line_end + inner
+        if is_one_line:
+            between = " "
         texts = [
             frame.replace("{}", self._written(value, inner, is_one_line=is_one_line), 1)
             for frame, value in added
@@ -147,20 +155,19 @@ class _Editor:
         return [_Change(start + 1, end - 1, whole)]
 
     def _written(self, value: Any, margin: str, *, is_one_line: bool = False) -> str:
-        text = json.dumps(
-            value, ensure_ascii=self._as_escapes, indent=None if is_one_line else self._unit
-        )
+        indent: str | None = self._unit
+        if is_one_line:
+            indent = None
+        text = json.dumps(value, ensure_ascii=self._as_escapes, indent=indent)
         return text.replace("\n", self._line_end + margin)
 
     def _margin(self, place: int) -> str:
         """Return the blanks at the beginning of the line of a place."""
         line = self._text.rfind("\n", 0, place) + 1
-        found = re.compile(r"[ \t]*").match(self._text, line)
-        return found[0] if found else ""
+        return self._text[line : _end_of_match(_MARGIN, self._text, line)]
 
     def _skip(self, place: int) -> int:
-        found = _BLANK.match(self._text, place)
-        return found.end() if found else place
+        return _end_of_match(_BLANK, self._text, place)
 
     def _items(self, start: int) -> list[_Item]:
         """Return the items of the object or list at `start`."""
@@ -184,8 +191,7 @@ class _Editor:
         if first == '"':
             return _string(self._text, start)[1]
         if first not in "{[":
-            found = _SCALAR.match(self._text, start)
-            return found.end() if found else start
+            return _end_of_match(_SCALAR, self._text, start)
         depth, place = 0, start
         while True:
             char = self._text[place]
@@ -196,6 +202,14 @@ class _Editor:
             place += 1
             if depth == 0:
                 return place
+
+
+def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Return where what fits a pattern at `start` ends; `start` itself if nothing does."""
+    found = pattern.match(text, start)
+    if found is None:
+        return start
+    return found.end()
 
 
 def _string(text: str, start: int) -> tuple[str, int]:

@@ -1,6 +1,6 @@
 """Format a lesson as text: a row of a list, a page, its history."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -41,20 +41,24 @@ _STATUS_STYLES: Final[Mapping[str, str]] = {
     "retired": RED,
 }
 
-
 NOTHING: Final[Mapping[str, str]] = {}
 
 
 def list_row(lesson: Lesson) -> tuple[str, ...]:
     """Return a lesson's cells under HEADS; on a terminal its id is cut to the end by which it can be named."""
-    name = lesson.id[-SHORT_ID_CHARS:] if is_terminal() else lesson.id
-    score = "" if lesson.effectiveness is None else f"{lesson.effectiveness:.2f}"
+    name, score = lesson.id, ""
+    if is_terminal():
+        name = lesson.id[-SHORT_ID_CHARS:]
+    if lesson.effectiveness is not None:
+        score = f"{lesson.effectiveness:.2f}"
     return (name, lesson.text, score, str(lesson.times_applied), status(lesson))
 
 
 def status(lesson: Lesson) -> str:
     """Return the trust of a lesson that is in use, else its state."""
-    return lesson.trust.value if lesson.state is State.ACTIVE else lesson.state.value
+    if lesson.state is State.ACTIVE:
+        return lesson.trust.value
+    return lesson.state.value
 
 
 def lesson_page(lesson: Lesson, guards: GuardMode, known: Mapping[str, str] = NOTHING) -> str:
@@ -62,106 +66,150 @@ def lesson_page(lesson: Lesson, guards: GuardMode, known: Mapping[str, str] = NO
 
     `known` are other facts about it by name; empty ones are left out.
     """
-    word = status(lesson)
-    lines = [
-        f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, _STATUS_STYLES.get(word, DIM))}"
-    ]
-    if lesson.pinned_at is not None:
-        lines.append("pinned: every session begins with it")
-    if lesson.outside:
-        lines.append("repeats text from outside")
-    if lesson.is_told:
-        lines.append(TOLD_SO)
-    if lesson.held:
-        lines.append(wrapped(f"waits for a person: {lesson.held}"))
-    elif lesson.suspicion:
-        lines.append(wrapped(f"hooks and prompts do not show it: {lesson.suspicion}"))
-    learned = f"{_times(lesson.strength)}, first on {_day(lesson.created_at)}, changed on {_day(lesson.updated_at)}"
-    about = {
-        "project": lesson.project or "all projects",
-        "source": f"{lesson.source} ({lesson.agent})" if lesson.agent else lesson.source,
-        "importance": f"{lesson.importance:.2f}",
-        "effectiveness": effectiveness_text(lesson),
-        "learned": learned,
-        **{name: visible(text) for name, text in known.items() if text},
-    }
+    fields = {**short_fields(lesson), **_guard_fields(lesson, guards), **_facts_of(lesson)}
+    fields |= {name: visible(text) for name, text in known.items() if text}
     return "\n".join(
-        [
-            *lines,
-            *long_fields(lesson),
-            "",
-            aligned({**short_fields(lesson), **_guard(lesson, guards), **about}),
-        ]
+        [_headline(lesson), *_notes(lesson), *long_fields(lesson), "", aligned(fields)]
     )
 
 
-def _guard(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
+def _headline(lesson: Lesson) -> str:
+    word = status(lesson)
+    style = _STATUS_STYLES.get(word, DIM)
+    return f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, style)}"
+
+
+def _notes(lesson: Lesson) -> list[str]:
+    """Return what sets a lesson apart from others: how it is shown, where it is from, and what it waits for."""
+    notes: list[str] = []
+    if lesson.pinned_at is not None:
+        notes.append("pinned: every session begins with it")
+    if lesson.outside:
+        notes.append("repeats text from outside")
+    if lesson.is_told:
+        notes.append(TOLD_SO)
+    if lesson.held:
+        notes.append(wrapped(f"waits for a person: {lesson.held}"))
+    elif lesson.suspicion:
+        notes.append(wrapped(f"hooks and prompts do not show it: {lesson.suspicion}"))
+    return notes
+
+
+def _facts_of(lesson: Lesson) -> dict[str, str]:
+    source = str(lesson.source)
+    if lesson.agent:
+        source = f"{lesson.source} ({lesson.agent})"
+    days = f"first on {_day(lesson.created_at)}, changed on {_day(lesson.updated_at)}"
+    return {
+        "project": lesson.project or "all projects",
+        "source": source,
+        "importance": f"{lesson.importance:.2f}",
+        "effectiveness": effectiveness_text(lesson),
+        "learned": f"{_times(lesson.strength)}, {days}",
+    }
+
+
+def _guard_fields(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
     calls = {"wrong call": lesson.wrong_call, "right call": lesson.right_call}
     shown = {name: visible(call) for name, call in calls.items() if call}
     if lesson.guard is None:
         return shown
-    mode = GuardMode.OFF if setting is GuardMode.OFF else lesson.guard_mode or setting
-    mode = mode if mode in (GuardMode.TELL, GuardMode.OFF) or refuses(lesson) else GuardMode.TELL
-    state = f"off: {lesson.unarmed}" if lesson.unarmed else _GUARD_MODES[mode]
+    state = _GUARD_MODES[_guard_mode(lesson, setting)]
+    if lesson.unarmed:
+        state = f"off: {lesson.unarmed}"
     return {**shown, "guard": f"{visible(lesson.guard)} ({state})"}
+
+
+def _guard_mode(lesson: Lesson, setting: GuardMode) -> GuardMode:
+    """Return what a lesson's guard does: what the person set for it, unless guards are off in the project.
+
+    One that may not refuse a call tells, whatever is set.
+    """
+    if setting is GuardMode.OFF:
+        return GuardMode.OFF
+    mode = lesson.guard_mode or setting
+    if mode in (GuardMode.TELL, GuardMode.OFF) or refuses(lesson):
+        return mode
+    return GuardMode.TELL
 
 
 def long_fields(lesson: Lesson) -> list[str]:
     """Return the texts of a lesson, each under its name; characters that a terminal would act on as codes."""
-    lines = [] if lesson.mistake else ["", wrapped(visible(lesson.text))]
+    lines: list[str] = []
+    if not lesson.mistake:
+        lines += ["", wrapped(visible(lesson.text))]
     for name in _LONG_FIELDS:
-        if getattr(lesson, name):
-            lines += ["", styled(name, BOLD), wrapped(visible(getattr(lesson, name)))]
+        text = getattr(lesson, name)
+        if text:
+            lines += ["", styled(name, BOLD), wrapped(visible(text))]
     return lines
 
 
 def short_fields(lesson: Lesson) -> dict[str, str]:
     """Return the other words of a lesson by name."""
-    values = {name.replace("_", " "): getattr(lesson, name) for name in _SHORT_FIELDS}
-    texts = {
-        name: value if isinstance(value, str) else ", ".join(value or ())
-        for name, value in values.items()
-    }
-    return {name: visible(text) for name, text in texts.items() if text}
+    fields: dict[str, str] = {}
+    for name in _SHORT_FIELDS:
+        value: str | Sequence[str] | None = getattr(lesson, name)
+        if not value:
+            continue
+        if not isinstance(value, str):
+            value = ", ".join(value)
+        fields[name.replace("_", " ")] = visible(value)
+    return fields
 
 
 def effectiveness_text(lesson: Lesson) -> str:
     """Return what the outcomes of a lesson say about it."""
+    shown = f"shown {_times(lesson.times_applied)}"
     if lesson.effectiveness is None:
-        return f"not known yet; shown {_times(lesson.times_applied)}"
-    rate = f"{lesson.rate:.2f} by its evidence{', proved harmful' if lesson.harmful else ''}"
-    return f"{lesson.effectiveness:.2f} ({rate}); shown {_times(lesson.times_applied)}"
+        return f"not known yet; {shown}"
+    evidence = f"{lesson.rate:.2f} by its evidence"
+    if lesson.harmful:
+        evidence += ", proved harmful"
+    return f"{lesson.effectiveness:.2f} ({evidence}); {shown}"
 
 
 def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Format the history of a lesson: its versions, outcomes and recalls."""
-    told = {
-        "earlier wordings": [
-            (one, f"{one['reason']}: {one['text']}") for one in history["versions"]
-        ],
-        "outcomes": [
-            (
-                one,
-                f"{_success(one['success'])}, by {one['evidence']}{': ' * bool(one['note'])}{one['note'] or ''}",
-            )
-            for one in history["outcomes"]
-        ],
-        "recalls that showed it": [
-            (
-                one,
-                one["task"] + ("" if one["success"] is None else f" ({_success(one['success'])})"),
-            )
-            for one in history["recalls"]
-        ],
-    }
-    sections: list[str] = []
-    for title, records in told.items():
-        lines = [
-            wrapped(f"{_day(one['created_at'])} {' '.join(visible(text).split())}")
-            for one, text in records
+    return "\n\n".join(
+        [
+            _section("earlier wordings", history["versions"], _version_text),
+            _section("outcomes", history["outcomes"], _outcome_text),
+            _section("recalls that showed it", history["recalls"], _recall_text),
         ]
-        sections.append("\n".join([styled(title, BOLD), *(lines or ["  nothing yet"])]))
-    return "\n\n".join(sections)
+    )
+
+
+def _section(
+    title: str,
+    records: Sequence[Mapping[str, Any]],
+    text_of: Callable[[Mapping[str, Any]], str],
+) -> str:
+    lines = [styled(title, BOLD)]
+    for record in records:
+        text = " ".join(visible(text_of(record)).split())
+        lines.append(wrapped(f"{_day(record['created_at'])} {text}"))
+    if not records:
+        lines.append("  nothing yet")
+    return "\n".join(lines)
+
+
+def _version_text(version: Mapping[str, Any]) -> str:
+    return f"{version['reason']}: {version['text']}"
+
+
+def _outcome_text(outcome: Mapping[str, Any]) -> str:
+    text = f"{_success(outcome['success'])}, by {outcome['evidence']}"
+    if outcome["note"]:
+        text += f": {outcome['note']}"
+    return text
+
+
+def _recall_text(recall: Mapping[str, Any]) -> str:
+    text: str = recall["task"]
+    if recall["success"] is not None:
+        text += f" ({_success(recall['success'])})"
+    return text
 
 
 def _success(share: float) -> str:

@@ -1,16 +1,13 @@
 """Find lessons, look at one, change it, and decide about quarantined ones: `mcp-reflect lessons`."""
 
-import json
-import os
-import tempfile
-import tomllib
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
+from mcp_reflect.cli.dream import report_undone
+from mcp_reflect.cli.lesson_editor import edit_in_editor
 from mcp_reflect.cli.lesson_text import HEADS, TEXT_COLUMN, history_text, lesson_page, list_row
 from mcp_reflect.cli.output import (
     ask,
@@ -24,19 +21,24 @@ from mcp_reflect.cli.output import (
 )
 from mcp_reflect.cli.place import Do, with_engine, with_place
 from mcp_reflect.cli.review import decide, review
-from mcp_reflect.cli.upkeep import report_undone
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import plain
-from mcp_reflect.models.lesson import EDITABLE, Filter, GuardMode, Lesson, RecordKind, State
+from mcp_reflect.models.lesson import (
+    EDITABLE,
+    Filter,
+    GuardMode,
+    Lesson,
+    RecordKind,
+    State,
+    Stored,
+)
 from mcp_reflect.services.curation import Listed, Shown
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
 
 _STATES: Final[Mapping[str, Mapping[str, Any]]] = {
-    **{
-        state.value: {"state": state, "held": False if state is State.ACTIVE else None}
-        for state in State
-    },
+    **{state.value: {"state": state, "held": None} for state in State},
+    State.ACTIVE.value: {"state": State.ACTIVE, "held": False},
     "quarantined": {"state": State.ACTIVE, "held": True},
     "all": {"state": None, "held": None},
 }
@@ -174,9 +176,12 @@ def run_lessons(options: Namespace) -> int | None:
 
 
 async def _list(do: Do, options: Namespace) -> None:
+    kind: RecordKind | None = None
+    if options.kind != "all":
+        kind = RecordKind(options.kind)
     condition = Filter(
         words=tuple(options.words),
-        kind=None if options.kind == "all" else RecordKind(options.kind),
+        kind=kind,
         task_type=options.task_type,
         tag=options.tag,
         limit=options.limit,
@@ -208,35 +213,52 @@ async def _history(do: Do, options: Namespace) -> None:
 
 
 async def _add(do: Do, options: Namespace) -> int:
-    fields: dict[str, Any] = {"visibility": "global" if options.is_global else "project"}
-    given = _given_fields(options)
+    fields = _given_fields(options)
     if options.text:
-        given["lesson"] = " ".join(options.text)
-    if not given and is_interactive():
-        given = {name: text for name, question in _QUESTIONS.items() if (text := ask(question))}
-        if not given:
+        fields["lesson"] = " ".join(options.text)
+    if not fields and is_interactive():
+        fields = _asked_fields()
+        if not fields:
             write_line("Nothing was stored.")
             return 1
-    stored = await do("add", {**fields, **given})
-    speaker = speaker_to_service() if options.url else speaker_of_process()
-    is_person = speaker is Speaker.PERSON
-    trusted = ", trusted" if is_person and not options.url else ""
-    text = (
-        f"{stored.lesson_id}: {stored.status}{trusted}. `mcp-reflect recall` finds it from now on."
-    )
-    text += f"\nGuard: {stored.guard or _NO_GUARD}."
-    text += "" if is_person else f"\n{_OBSERVED.format(id=stored.lesson_id)}"
-    write_result(options, plain(stored), text)
+    visibility = "project"
+    if options.is_global:
+        visibility = "global"
+    stored: Stored = await do("add", {"visibility": visibility, **fields})
+    write_result(options, plain(stored), _stored_text(stored, options))
     return 0
+
+
+def _asked_fields() -> dict[str, Any]:
+    """Ask the person for the words of a lesson; return those that they gave."""
+    answers = {name: ask(question) for name, question in _QUESTIONS.items()}
+    return {name: answer for name, answer in answers.items() if answer}
+
+
+def _stored_text(stored: Stored, options: Namespace) -> str:
+    """Return what a new lesson came to: a person's is trusted, anybody else's waits for one who vouches for it."""
+    speaker = speaker_of_process()
+    if options.url:
+        speaker = speaker_to_service()
+    is_person = speaker is Speaker.PERSON
+    status = stored.status
+    if is_person and not options.url:
+        status = f"{status}, trusted"
+    lines = [
+        f"{stored.lesson_id}: {status}. `mcp-reflect recall` finds it from now on.",
+        f"Guard: {stored.guard or _NO_GUARD}.",
+    ]
+    if not is_person:
+        lines.append(_OBSERVED.format(id=stored.lesson_id))
+    return "\n".join(lines)
 
 
 def _given_fields(options: Namespace) -> dict[str, Any]:
     values = {name: getattr(options, name) for name in EDITABLE}
-    return {
-        name: tuple(value) if name == "tags" else value
-        for name, value in values.items()
-        if value is not None
-    }
+    fields = {name: value for name, value in values.items() if value is not None}
+    if "tags" in fields:
+        fields["tags"] = tuple(fields["tags"])
+    return fields
 
 
 async def _edit(do: Do, options: Namespace) -> None:
@@ -246,17 +268,18 @@ async def _edit(do: Do, options: Namespace) -> None:
     if changes:
         edited = await do("edit", {"id": lesson.id, "changes": changes})
     elif is_interactive():
-        edited = await _edit_in_editor(
+        edited = await edit_in_editor(
             lesson, lambda after: do("edit", {"id": lesson.id, "changes": after})
         )
     else:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in EDITABLE if name != "tags")
         raise InputError("edit", "it changes nothing", f"Give one of {names}, --tag.")
-    result = "changed; the wording before is in its history" if edited else "as it was"
-    if edited and (edited.guard != lesson.guard or edited.wrong_call != lesson.wrong_call):
-        result += (
-            f". Guard: {edited.guard or 'none, for these calls give none: say it with --guard'}"
-        )
+    result = "as it was"
+    if edited:
+        result = "changed; the wording before is in its history"
+        if (edited.guard, edited.wrong_call) != (lesson.guard, lesson.wrong_call):
+            guard = edited.guard or "none, for these calls give none: say it with --guard"
+            result += f". Guard: {guard}"
     _report(edited or lesson, options, result)
 
 
@@ -363,91 +386,3 @@ _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
 def _report(lesson: Lesson, options: Namespace, result: str) -> None:
     state = {"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value}
     write_result(options, state, f"{lesson.id}: {result}.")
-
-
-# A lesson in the person's editor, as TOML with a line for each field.
-
-_LISTS: Final = ("symptoms", "keywords", "tags")
-_FIELDS: Final = ("mistake", "correction", "why", "context", "task_type", "importance", *_LISTS)
-_NOTE: Final = "# Lesson {id}: change it, save, and leave the editor. Unchanged, or empty: nothing is stored.\n"
-
-Fields = dict[str, Any]
-"""The value of each field: a text or None, a tuple of texts, or the importance (0 to 1)."""
-
-
-def format_document(fields: Fields) -> str:
-    """Return the document of a lesson; a text of JSON is one of TOML, but for one character."""
-    values = {name: json.dumps(fields[name] or "", ensure_ascii=False) for name in _FIELDS}
-    return "".join(f"{name} = {value}\n" for name, value in values.items()).replace(
-        "\x7f", "\\u007f"
-    )
-
-
-def parse_document(text: str) -> Fields:
-    """Return the fields of a document. InputError for one that is broken, or has a field that lessons have not."""
-    try:
-        told = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            "the file", str(error), 'Write NAME = "TEXT", and \\" for a quotation mark in it.'
-        ) from None
-    if unknown := sorted(told.keys() - {*_FIELDS}):
-        raise InputError(
-            "the file",
-            f"a lesson has no field '{unknown[0][:40]}'",
-            f"It has {', '.join(_FIELDS)}.",
-        )
-    return {
-        name: tuple(told.get(name) or ()) if name in _LISTS else told.get(name) or None
-        for name in _FIELDS
-    }
-
-
-async def _edit_in_editor(
-    lesson: Lesson, store: Callable[[Fields], Awaitable[Lesson]]
-) -> Lesson | None:
-    """Let a person edit a lesson, and `store` the changed fields; None if nothing was changed.
-
-    Raises InputError, which names the file that has the text, if the person leaves a fault in it.
-    """
-    if lesson.kind is not RecordKind.LESSON:
-        raise InputError(
-            "id", f"'{lesson.id}' is a {lesson.kind}, which quotes its run", "Edit a lesson."
-        )
-    before = {name: getattr(lesson, name) for name in _FIELDS} | {
-        "mistake": lesson.mistake or lesson.text
-    }
-    descriptor, name = tempfile.mkstemp(prefix="lesson-", suffix=".toml")
-    file = Path(name)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as writer:
-        writer.write(_NOTE.format(id=lesson.id) + format_document(before))
-    _open_editor(file)
-    text = file.read_text(encoding="utf-8")
-    try:
-        known, fields = parse_document(format_document(before)), parse_document(text)
-        changes = (
-            {name: value for name, value in fields.items() if value != known[name]}
-            if text.strip()
-            else {}
-        )
-        stored = await store(changes) if changes else None
-    except InputError as error:
-        raise InputError(error.field, error.fault, f"{error.fix} Your text is in {file}.") from None
-    file.unlink()
-    return stored
-
-
-def _open_editor(file: Path) -> None:
-    from mcp_reflect.children import edit_file  # noqa: PLC0415 - slow to import
-
-    command = (
-        os.environ.get("VISUAL")
-        or os.environ.get("EDITOR")
-        or ("notepad" if os.name == "nt" else "vi")
-    )
-    try:
-        edit_file(command, file)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            "EDITOR", f"'{command}' failed: {error}", f"Set it. Your text is in {file}."
-        ) from None

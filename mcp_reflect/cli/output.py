@@ -87,20 +87,24 @@ def write_result(options: Namespace, value: Any, text: str) -> None:
 
 def styled(text: str, style: str) -> str:
     """Return a text in a style if stdout is a terminal that has them and NO_COLOR (no-color.org) is not set."""
-    has_styles = (
-        is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
-    return f"\x1b[{style}m{text}\x1b[0m" if style and text and has_styles else text
+    if not style or not text or not _has_styles():
+        return text
+    return f"\x1b[{style}m{text}\x1b[0m"
+
+
+def _has_styles() -> bool:
+    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def visible(text: str) -> str:
     """Return a text with each control or invisible character replaced by its code and name."""
-    return "".join(
-        char
-        if char.isprintable() or char == "\n"
-        else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
-        for char in text.replace("\t", "\\t")
-    )
+    return "".join(map(_visible_char, text.replace("\t", "\\t")))
+
+
+def _visible_char(char: str) -> str:
+    if char.isprintable() or char == "\n":
+        return char
+    return f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) -> str:
@@ -124,9 +128,11 @@ def _width(text: str) -> int:
 
 
 def _columns(char: str) -> int:
-    return (
-        2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
-    )
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    if unicodedata.combining(char):
+        return 0
+    return 1
 
 
 def _fitted(text: str, width: int) -> str:
@@ -144,7 +150,9 @@ def diff(path: object, before: str | None, after: str | None) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, such as "1 lesson" or "2 lessons"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun}s"
 
 
 def aligned(values: Mapping[str, str]) -> str:

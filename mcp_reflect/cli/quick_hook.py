@@ -12,7 +12,7 @@ import os
 import sys
 from contextlib import suppress
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect.moments.payload import (
     child_prompt,
@@ -99,12 +99,16 @@ def run_hook(arguments: list[str]) -> int:
 
         deliver(options)
         return 0
-    watch = Watch(MAX_TEAM_SECONDS if "url" in options else MAX_SECONDS)
+    seconds = MAX_SECONDS
+    if "url" in options:
+        seconds = MAX_TEAM_SECONDS
+    watch = Watch(seconds)
     try:
         payload = sys.stdin.buffer.read()
-        read: Any = json.loads(payload) if 0 < len(payload) <= _MOST_BYTES else None
-        sent: dict[str, Any] = {**read} if isinstance(read, dict) else {}
-        event: Any = events[0] if events else sent.get("hook_event_name")
+        sent: dict[str, Any] = {}
+        if 0 < len(payload) <= _MOST_BYTES:
+            sent = _fields(json.loads(payload))
+        event: Any = next(iter(events), sent.get("hook_event_name"))
         if event in _AFTER and "url" not in options:
             watch.at_end = lambda: _leave(event, sent)
         if event in _BEFORE and "url" not in options:
@@ -313,8 +317,15 @@ def _is_akin(call: dict[str, Any], tool: str, arguments: Any, asked: set[str]) -
 
 
 def _file(given: Any) -> str:
-    fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
+    fields = _fields(given)
     return str(fields.get("file_path") or fields.get("path") or "")
+
+
+def _fields(given: Any) -> dict[str, Any]:
+    """Return the named values of what a host or another process wrote; none if it wrote anything else."""
+    if not isinstance(given, dict):
+        return {}
+    return cast("dict[str, Any]", given)
 
 
 def _may_have_failed(call: dict[str, Any]) -> bool:
@@ -336,15 +347,11 @@ def _leave(event: str, sent: dict[str, Any]) -> None:
 
 
 def _words(given: Any) -> list[str]:
-    fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
-    command = fields.get("command")
-    words = command[:_MOST_CHARS].split() if isinstance(command, str) else []
-    start = next(
-        (
-            place
-            for place, word in enumerate(words)
-            if "=" not in word and word not in _BEFORE_PROGRAM
-        ),
-        0,
-    )
-    return words[start : start + _MOST_WORDS]
+    command = _fields(given).get("command")
+    if not isinstance(command, str):
+        return []
+    words = command[:_MOST_CHARS].split()
+    for place, word in enumerate(words):
+        if "=" not in word and word not in _BEFORE_PROGRAM:
+            return words[place : place + _MOST_WORDS]
+    return words[:_MOST_WORDS]

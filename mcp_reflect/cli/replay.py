@@ -1,7 +1,7 @@
 """Replay past sessions with today's lessons: `mcp-reflect replay`."""
 
 from argparse import Namespace
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -59,7 +59,10 @@ def write_replayed(replayed: Replayed, options: Namespace, *, every: bool = Fals
         return
     for path, fault in replayed.faults:
         write_line(visible(f"{path}: {fault}"))
-    write_line("\n".join(lines_of_replay(replayed, most=None if every else _MOST_SHOWN)))
+    most: int | None = _MOST_SHOWN
+    if every:
+        most = None
+    write_line("\n".join(lines_of_replay(replayed, most)))
 
 
 def record_of_replay(replayed: Replayed) -> dict[str, Any]:
@@ -70,12 +73,16 @@ def record_of_replay(replayed: Replayed) -> dict[str, Any]:
         "prompts": replayed.prompts,
         "calls": replayed.calls,
         "sums": {_SHORT[verdict]: count for verdict, count in replayed.sums.items()},
-        "moments": [
-            {**asdict(moment), "date": None if moment.at is None else iso(moment.at)}
-            for moment in replayed.moments
-        ],
+        "moments": [_record_of_moment(moment) for moment in replayed.moments],
         "faults": [{"file": path, "fault": fault} for path, fault in replayed.faults],
     }
+
+
+def _record_of_moment(moment: SpokenMoment) -> dict[str, Any]:
+    record = {**asdict(moment), "date": None}
+    if moment.at is not None:
+        record["date"] = iso(moment.at)
+    return record
 
 
 def lines_of_replay(replayed: Replayed, most: int | None = _MOST_SHOWN) -> list[str]:
@@ -103,24 +110,49 @@ def _helps_most(moments: list[SpokenMoment]) -> tuple[int, int]:
 
 def _of_lesson(moments: list[SpokenMoment], most: int | None) -> list[str]:
     first = moments[0]
-    counts = {verdict: sum(one.verdict is verdict for one in moments) for verdict in Verdict}
-    told = ", ".join(f"{_SHORT[verdict]} {count}" for verdict, count in counts.items() if count)
-    off = "" if all(moment.armed for moment in moments) else " (its guard is off)"
+    verdicts = Counter(moment.verdict for moment in moments)
+    effects = ", ".join(
+        f"{_SHORT[verdict]} {verdicts[verdict]}" for verdict in Verdict if verdicts[verdict]
+    )
+    off = ""
+    if not all(moment.armed for moment in moments):
+        off = " (its guard is off)"
     text = first_sentences(" ".join(first.lesson.split()), _MOST_LESSON)
-    lines = [f"{short_id(first.lesson_id)}: {text}", f"  would have: {told}{off}"]
-    for moment in moments[:most]:
+    lines = [f"{short_id(first.lesson_id)}: {text}", f"  would have: {effects}{off}"]
+    shown = moments[:most]
+    for moment in shown:
         lines += _of_moment(moment)
-    left = len(moments) - len(moments[:most])
-    return [visible(line) for line in [*lines, *([f"  and {left} more: --all"] if left else [])]]
+    left = len(moments) - len(shown)
+    if left:
+        lines.append(f"  and {left} more: --all")
+    return [visible(line) for line in lines]
 
 
 def _of_moment(moment: SpokenMoment) -> list[str]:
-    when = iso(moment.at)[:16].replace("T", " ") if moment.at is not None else "no date"
-    what = "at the prompt" if moment.trigger is Trigger.PROMPT else "at the call"
-    held = ", refused once" if moment.holds else ""
-    solved = "" if moment.minutes is None else f"; solved after {moment.minutes:g} min"
-    fact = f": {moment.fact}" if moment.fact else ""
-    return [
-        f"  {when} {moment.host} {moment.session}, line {moment.line}, {what}{held}: {moment.said}",
-        f"    next: {moment.next.value}{fact}{solved}",
-    ]
+    place = f"{_time_of(moment)} {moment.host} {moment.session}, line {moment.line}"
+    return [f"  {place}, {_trigger_of(moment)}: {moment.said}", f"    next: {_sequel_of(moment)}"]
+
+
+def _time_of(moment: SpokenMoment) -> str:
+    if moment.at is None:
+        return "no date"
+    return iso(moment.at)[: len("2026-01-31T12:00")].replace("T", " ")
+
+
+def _trigger_of(moment: SpokenMoment) -> str:
+    text = "at the call"
+    if moment.trigger is Trigger.PROMPT:
+        text = "at the prompt"
+    if moment.holds:
+        text += ", refused once"
+    return text
+
+
+def _sequel_of(moment: SpokenMoment) -> str:
+    """Return what came next in the session: what the verdict rests on, and when the work was done."""
+    text = moment.next.value
+    if moment.fact:
+        text += f": {moment.fact}"
+    if moment.minutes is not None:
+        text += f"; solved after {moment.minutes:g} min"
+    return text

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number
@@ -68,22 +68,35 @@ def run_recall(options: Namespace) -> None:
         recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
         if recall.lessons:
             recall = await services.ground.marked(engine.context, own, recall)
-        counts = {} if recall.lessons else await engine.bank.lessons.projects(own.tenant)
-        others = [
-            f"{name or '(global)'} ({count})"
-            for name, count in counts.items()
-            if name != own.project
-        ]
-        hint = f"\nThis bank has lessons of other projects: {', '.join(others)}." if others else ""
-        write_result(options, plain(recall), _recall_text(recall) + hint)
+        text = _recall_text(recall)
+        if not recall.lessons:
+            text += await _hint_at_other_projects(engine)
+        write_result(options, plain(recall), text)
 
     with_engine(work, settings)
 
 
+async def _hint_at_other_projects(engine: Engine) -> str:
+    """Return which other projects have lessons: where nothing was found, the person may stand in the wrong folder."""
+    own = engine.scopes.own
+    counts = await engine.bank.lessons.projects(own.tenant)
+    others = [
+        f"{name or '(global)'} ({count})" for name, count in counts.items() if name != own.project
+    ]
+    if not others:
+        return ""
+    return f"\nThis bank has lessons of other projects: {', '.join(others)}."
+
+
+_FITS: Final = {"strong": "fits well", "weak": "fits weakly"}
+
+
 def _recall_text(recall: Recall) -> str:
-    lines = [] if recall.lessons else [f"Nothing on this in {recall.scope}."]
+    lines: list[str] = []
+    if not recall.lessons:
+        lines.append(f"Nothing on this in {recall.scope}.")
     for place, hit in enumerate(recall.lessons, start=1):
-        fit = "fits well" if hit.fit == "strong" else "fits weakly"
+        fit = _FITS[hit.fit]
         text = hit.text.replace("\n", "\n   | ")  # no line of a text can pass for one of ours
         lines.append(f"{place}. {text}\n   {hit.kind} {hit.id} · {hit.trust} · {fit}: {hit.why}")
     return "\n".join([*lines, f"Recall {recall.recall_id}."])
@@ -96,6 +109,13 @@ def add_stats_arguments(parser: CliParser) -> None:
     parser.add_argument("--markdown", action="store_true", help=about)
 
 
+_TOLD_APART: Final = ("proof", "helped", "uplift")
+"""What has a sentence of its own in the statistics."""
+
+_GROUPS: Final = {"warned sessions": "warned", "only watched": "held_out"}
+"""The groups of sessions by what a person calls them."""
+
+
 def run_stats(options: Namespace) -> None:
     """Print what is in the bank, counted, for this project and global lessons. Counts of 0 are left out.
 
@@ -105,28 +125,30 @@ def run_stats(options: Namespace) -> None:
         _print_card(options)
         return
     stats: dict[str, Any] = with_place(options, lambda do: do("stats", {}))
-    told = {
+    text = report_text(_shown_counts(stats))
+    if "helped" in stats:
+        text = f"{helped_text(stats['helped'], stats['last_messages'])}\n\n{text}"
+    write_result(options, stats, text)
+
+
+def _shown_counts(stats: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts that a person is shown, by name."""
+    shown = {
         name: value
         for name, value in stats.items()
-        if name not in ("proof", "helped", "uplift") and _counts(value)
+        if name not in _TOLD_APART and not _is_zero(value)
     }
-    told |= {
-        "lessons_stored": stats["lessons_stored"],
-        "embeddings": vector_summary(stats["embeddings"]),
-    }
-    if any(arm["tasks"] for arm in (stats["uplift"]["shown"], stats["uplift"]["held_out"])):
-        told |= {"uplift": _uplift(stats["uplift"])}
-    groups: dict[str, Any] = stats.get("proof") or {}
-    for name, group in (
-        ("warned sessions", groups.get("warned")),
-        ("only watched", groups.get("held_out")),
-    ):
+    shown["lessons_stored"] = stats["lessons_stored"]  # 0 too: it says that the bank is empty
+    shown["embeddings"] = vector_summary(stats["embeddings"])
+    uplift = stats["uplift"]
+    if uplift["shown"]["tasks"] or uplift["held_out"]["tasks"]:
+        shown["uplift"] = _uplift(uplift)
+    groups: Mapping[str, Any] = stats.get("proof") or {}
+    for title, name in _GROUPS.items():
+        group = groups.get(name)
         if group and group["sessions"]:
-            told[name] = _group(group)
-    first = (
-        f"{helped_text(stats['helped'], stats['last_messages'])}\n\n" if "helped" in stats else ""
-    )
-    write_result(options, stats, first + report_text(told))
+            shown[title] = _group(group)
+    return shown
 
 
 def _print_card(options: Namespace) -> None:
@@ -136,12 +158,16 @@ def _print_card(options: Namespace) -> None:
     if card is None:
         fix = "Hooks note sessions: mcp-reflect install HOST --hooks."
         raise InputError("--session", "no such session of this project made a call", fix)
-    text = card.markdown if options.markdown else "\n".join(card.lines)
+    text = "\n".join(card.lines)
+    if options.markdown:
+        text = card.markdown
     write_result(options, {**plain(card), "lines": list(card.lines)}, visible(text))
 
 
-def _counts(value: Json) -> bool:
-    return any(value.values()) if isinstance(value, dict) else bool(value)
+def _is_zero(value: Json) -> bool:
+    if isinstance(value, dict):
+        return not any(value.values())
+    return not value
 
 
 def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> str:
@@ -167,11 +193,14 @@ def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> 
 
 
 def _uplift(uplift: Mapping[str, Any]) -> str:
-    shown, held = (
-        f"{arm['success']:.0%} of {arm['tasks']} tasks succeeded" if arm["tasks"] else "no task yet"
-        for arm in (uplift["shown"], uplift["held_out"])
-    )
-    return f"with lessons {shown}, without {held}"
+    shown, held_out = _successes(uplift["shown"]), _successes(uplift["held_out"])
+    return f"with lessons {shown}, without {held_out}"
+
+
+def _successes(arm: Mapping[str, Any]) -> str:
+    if not arm["tasks"]:
+        return "no task yet"
+    return f"{arm['success']:.0%} of {arm['tasks']} tasks succeeded"
 
 
 def _group(group: Mapping[str, Any]) -> str:
@@ -191,16 +220,22 @@ def report_text(report: Mapping[str, Json]) -> str:
 
 def _value_text(value: Json) -> str:
     if isinstance(value, dict):
-        parts = [
-            f"{name} ({part})" if isinstance(part, int) else f"{name} {_value_text(part)}"
-            for name, part in value.items()
-        ]
-        return ", ".join(parts) or "none"
+        return ", ".join(_part_text(name, part) for name, part in value.items()) or "none"
     if isinstance(value, list):
         return ", ".join(map(_value_text, value)) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "not known yet" if value is None else str(value)
+    if value is None:
+        return "not known yet"
+    if value is True:
+        return "yes"
+    if value is False:
+        return "no"
+    return str(value)
+
+
+def _part_text(name: str, part: Json) -> str:
+    if isinstance(part, int):
+        return f"{name} ({part})"
+    return f"{name} {_value_text(part)}"
 
 
 def vector_summary(state: Mapping[str, Any]) -> str:
@@ -232,7 +267,9 @@ def run_prompts(options: Namespace) -> None:
     def in_use(template: Template) -> str:
         if template.overridden:
             return "yours"
-        return "shipped, because yours is broken (see doctor)" if template.problem else "shipped"
+        if template.problem:
+            return "shipped, because yours is broken (see doctor)"
+        return "shipped"
 
     prompts = Prompts(Settings.from_env().prompts_dir)
     templates = {name: prompts.load(name) for name in prompts.names()}

@@ -2,9 +2,10 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_reflect.cli.learn import record_of, text_of
+from mcp_reflect.cli.finding_text import record_of, text_of
 from mcp_reflect.cli.lesson_text import long_fields, short_fields
 from mcp_reflect.cli.output import (
     aligned,
@@ -20,7 +21,7 @@ from mcp_reflect.cli.replay import lines_of_replay
 from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
-from mcp_reflect.models.finding import StoredFinding
+from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.services.curation import Proposed, Shown, Waiting
 from mcp_reflect.services.ground import STILL_TRUE
@@ -35,6 +36,7 @@ _QUESTIONS: Final = {
     "correction": "What should another session know?",
 }
 _ARM_QUESTION: Final = "[h]old, [t]ell, [o]ff, [r]eplay past sessions, Enter to skip, [q]uit: "
+_KEEP, _EDIT, _DROP, _ALL, _UNDO, _QUIT, _REPLAY = "k", "e", "d", "a", "u", "q", "r"
 _ARMS: Final = {"h": GuardMode.HOLD, "t": GuardMode.TELL, "o": GuardMode.OFF}
 Item = Lesson | StoredFinding | Proposed | Doubted
 
@@ -43,21 +45,13 @@ async def review(do: Do, options: Namespace) -> None:
     """List what waits, or ask a person about each."""
     found: Waiting = await do("review", {})
     waiting, unarmed = found.lessons, found.guards
-    if unarmed and not options.json:
-        write_line(
-            "\n".join(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}" for lesson in unarmed)
-        )
-        write_line("`lessons guard ID hold` (or tell, off) decides.\n")
     if options.json:
-        write_json(
-            [
-                *(dated(plain(lesson)) for lesson in (*waiting, *unarmed)),
-                *map(_finding, found.findings),
-                *map(_proposed, found.proposals),
-                *map(_doubted, found.doubted),
-            ]
-        )
+        write_json(_records(found))
         return
+    if unarmed:
+        for lesson in unarmed:
+            write_line(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}")
+        write_line("`lessons guard ID hold` (or tell, off) decides.\n")
     if found.shared:
         write_line(f"{visible(found.shared)}\n")
     items: list[Item] = [*found.proposals, *waiting, *found.doubted, *found.findings]
@@ -74,6 +68,29 @@ async def review(do: Do, options: Namespace) -> None:
         write_line(
             "A person decides in a terminal of their own: `lessons approve ID`, `reject ID`."
         )
+
+
+def _records(found: Waiting) -> list[dict[str, Any]]:
+    """Return what waits for a program."""
+    return [
+        *(dated(plain(lesson)) for lesson in (*found.lessons, *found.guards)),
+        *(_finding_record(finding) for finding in found.findings),
+        *(_proposal_record(proposed) for proposed in found.proposals),
+        *(_doubted_record(doubted) for doubted in found.doubted),
+    ]
+
+
+def _proposal_record(found: Proposed) -> dict[str, Any]:
+    return {**dated(plain(found.proposal)), "kind": "proposal", "wish": found.proposal.kind.value}
+
+
+def _doubted_record(found: Doubted) -> dict[str, Any]:
+    return {**dated(plain(found.lesson)), "kind": "doubted", "changed": found.told}
+
+
+def _finding_record(found: StoredFinding) -> dict[str, Any]:
+    record = record_of(found)
+    return {**record, "kind": "finding", "seen_as": record["kind"]}
 
 
 async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
@@ -98,8 +115,9 @@ def _asked_about(
     lesson: Lesson, doubted: Mapping[str, Doubted], *, approved: bool
 ) -> Lesson | Doubted:
     """Return what a person decides about: to vouch for a lesson says that it is still true, too."""
-    vouches = approved and not lesson.is_kept_by_person
-    return lesson if vouches else doubted.get(lesson.id, lesson)
+    if approved and not lesson.is_kept_by_person:
+        return lesson
+    return doubted.get(lesson.id, lesson)
 
 
 def _words_of(options: Namespace) -> dict[str, str]:
@@ -138,19 +156,27 @@ async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bo
     for number, lesson in enumerate(unarmed, start=1):
         write_line(f"{lesson.id}: {visible(lesson.text)}")
         write_line(f"  guard {visible(lesson.guard or '')}: {visible(lesson.unarmed or '')}")
-        choice = "r"
-        while choice == "r":
-            answer = ask(f"{number} of {len(unarmed)}. {_ARM_QUESTION}")
-            choice = "q" if answer is None else answer.lower()
-            if choice == "r":
-                write_line("\n".join(lines_of_replay(await do("try", {"id": lesson.id}))))
-        if choice == "q":
+        question = f"{number} of {len(unarmed)}. {_ARM_QUESTION}"
+        choice = _choice_of(question)
+        while choice == _REPLAY:
+            write_line("\n".join(lines_of_replay(await do("try", {"id": lesson.id}))))
+            choice = _choice_of(question)
+        if choice == _QUIT:
             return False
-        if mode := _ARMS.get(choice):
+        mode = _ARMS.get(choice)
+        if mode is not None:
             after: Lesson = await do("guard", {"id": lesson.id, "mode": mode.value})
             state = {"id": after.id, "guard_mode": mode.value}
             write_result(options, state, f"{after.id}: its guard is set to {mode.value}.")
     return True
+
+
+def _choice_of(question: str) -> str:
+    """Return the letter that the person gives; one who ends the input quits."""
+    answer = ask(question)
+    if answer is None:
+        return _QUIT
+    return answer.lower()
 
 
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
@@ -160,14 +186,13 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
     while place < len(items):
         item = items[place]
         show(item)
-        answer = ask(f"{place + 1} of {len(items)}. {_QUESTION}")
-        choice = "q" if answer is None else answer.lower()
-        if choice == "q":
+        choice = _choice_of(f"{place + 1} of {len(items)}. {_QUESTION}")
+        if choice == _QUIT:
             return
-        if choice == "a":
+        if choice == _ALL:
             await _keep_rest(do, options, items[place:])
             return
-        if choice == "u":
+        if choice == _UNDO:
             place = await _undo_latest(do, done, place)
             continue
         undo = await _decided(do, options, item, choice)
@@ -192,52 +217,92 @@ async def _undo_latest(do: Do, done: list[tuple[int, Mapping[str, Any]]], place:
 
 async def _decided(do: Do, options: Namespace, item: Item, choice: str) -> Mapping[str, Any] | None:
     """Keep or drop an item as the person chose; return what undoes it, None if it was skipped."""
-    if choice == "d":
+    if choice == _DROP:
         return await _settle(do, options, item, approved=False)
-    if choice not in ("k", "e"):
+    if choice not in (_KEEP, _EDIT):
         return None
+    edits = choice == _EDIT
     if isinstance(item, Proposed):
         return await _settle(do, options, item, approved=True)
     if isinstance(item, Doubted):
-        if choice == "e" and (changes := _changes_of(item.lesson, edits=True)):
-            await do("edit", {"id": item.lesson.id, "changes": changes})
+        if edits:
+            await _edit_doubted(do, item)
         return await _settle(do, options, item, approved=True)
-    changes = _changes_of(item, edits=choice == "e")
+    changes = _changes_of(item, edits=edits)
     if changes is None:
         write_line("Skipped: nothing says what puts it right.")
         return None
     return await _settle(do, options, item, approved=True, changes=changes)
 
 
+async def _edit_doubted(do: Do, item: Doubted) -> None:
+    changes = _changes_of(item.lesson, edits=True)
+    if changes:
+        await do("edit", {"id": item.lesson.id, "changes": changes})
+
+
 async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
     """Keep the rest as it is, except what a person must look at one by one: quarantine and proposals."""
-    kept = [one for one in items if _may_be_kept_unseen(one)]
-    for one in kept:
-        await _settle(do, options, one, approved=True)
-    if len(kept) < len(items):
-        left = len(items) - len(kept)
+    kept = [item for item in items if _may_be_kept_unseen(item)]
+    for item in kept:
+        await _settle(do, options, item, approved=True)
+    left = len(items) - len(kept)
+    if left:
         write_line(f"{left} are left: proposals, in quarantine, or facts without a lesson.")
 
 
 def _may_be_kept_unseen(item: Item) -> bool:
     if isinstance(item, Proposed | Doubted):
         return False
-    return not item.held if isinstance(item, Lesson) else item.finding.wording is not None
+    if isinstance(item, Lesson):
+        return not item.held
+    return item.finding.wording is not None
 
 
 def _changes_of(item: Lesson | StoredFinding, *, edits: bool) -> dict[str, str] | None:
-    """Return the fields that the person changes; None where nobody says what another session should know."""
-    told = item if isinstance(item, Lesson) else item.finding.wording
-    mistake, correction = (told.mistake, told.correction) if told else ("", "")
+    """Return the fields that the person changes; None where nobody says what another session should know.
+
+    The person is asked for what they want to edit, and for a correction where a finding has no words yet.
+    """
+    worded = _worded(item)
+    present: dict[str, str | None] = {"mistake": "", "correction": ""}
+    if worded is not None:
+        present = {"mistake": worded.mistake, "correction": worded.correction}
+    asked: tuple[str, ...] = ()
+    if edits:
+        asked = ("mistake", "correction")
+    elif worded is None:
+        asked = ("correction",)
     changes: dict[str, str] = {}
-    if edits or told is None:
-        asked = {"mistake": mistake} if edits else {}
-        for name, text in {**asked, "correction": correction}.items():
-            question = f"{name} [{visible(text)}]: " if text else f"{_QUESTIONS[name]} "
-            if typed := ask(question):
-                changes[name] = typed
-    is_whole = isinstance(item, Lesson) or correction or "correction" in changes
-    return changes if is_whole else None
+    for name in asked:
+        typed = ask(_question_for(name, present[name]))
+        if typed:
+            changes[name] = typed
+    if isinstance(item, Lesson) or present["correction"] or "correction" in changes:
+        return changes
+    return None
+
+
+def _worded(item: Lesson | StoredFinding) -> Lesson | Wording | None:
+    """Return what says in words what an item teaches; None for facts that nobody has worded."""
+    if isinstance(item, Lesson):
+        return item
+    return item.finding.wording
+
+
+def _question_for(name: str, text: str | None) -> str:
+    if text:
+        return f"{name} [{visible(text)}]: "
+    return f"{_QUESTIONS[name]} "
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of an item: its state for a program, the result for a person, and what undoes it (if anything)."""
+
+    state: Mapping[str, Any]
+    result: str
+    undo: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 async def _settle(
@@ -248,56 +313,73 @@ async def _settle(
     approved: bool,
     changes: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
-    undo: dict[str, Any] = {}
+    """Approve or drop an item and say so; return what undoes it, nothing where that cannot be undone."""
     if isinstance(item, Doubted):
-        answered: Lesson = await do("still", {"id": item.lesson.id, "true": approved})
-        state = {"id": answered.id, "state": answered.state.value}
-        result = "still true: it stands on what is there now" if approved else "retired"
+        settled = await _settle_doubted(do, item, approved=approved)
     elif isinstance(item, Proposed):
-        name = item.proposal.id
-        after: Lesson = await do("decide", {"id": name, "approved": approved})
-        state = {"id": name, "lesson_id": after.id, "state": after.state.value}
-        result = f"done; {after.id} is {after.state.value}" if approved else "dropped"
+        settled = await _settle_proposal(do, item, approved=approved)
     elif isinstance(item, Lesson):
-        if changes:
-            await do("edit", {"id": item.id, "changes": changes})
-        decided: Lesson = await do("decide", {"id": item.id, "approved": approved})
-        state = {"id": item.id, "state": decided.state.value, "trust": decided.trust.value}
-        result = "trusted, and recalled from now on" if approved else "retired"
-        undo = {
-            "id": item.id,
-            "state": item.state.value,
-            "trust": item.trust.value,
-            "held": item.held,
-        }
+        settled = await _settle_lesson(do, item, changes or {}, approved=approved)
     else:
-        kept: dict[str, Any] = await do(
-            "finding", {"id": item.id, "approved": approved, "changes": changes or {}}
-        )
-        state = {"id": item.id, **kept}
-        speaker = speaker_to_service() if options.url else speaker_of_process()
-        trusted = ", trusted" if speaker is Speaker.PERSON else ", not trusted"
-        result = (
-            f"kept as {kept['lesson_id']}{trusted}"
-            if approved
-            else "dropped; nobody is asked about it again"
-        )
-        undo = {"finding": item.id, "lesson": kept.get("lesson_id") if kept.get("is_new") else None}
-    write_result(options, state, f"{state['id']}: {result}.")
-    return undo
+        arguments = {"id": item.id, "approved": approved, "changes": changes or {}}
+        settled = _settled_finding(item, await do("finding", arguments), options, approved=approved)
+    write_result(options, settled.state, f"{settled.state['id']}: {settled.result}.")
+    return settled.undo
 
 
-def _proposed(found: Proposed) -> dict[str, Any]:
-    """Return a proposal for a program."""
-    return {**dated(plain(found.proposal)), "kind": "proposal", "wish": found.proposal.kind.value}
+async def _settle_doubted(do: Do, item: Doubted, *, approved: bool) -> Settled:
+    after: Lesson = await do("still", {"id": item.lesson.id, "true": approved})
+    state = {"id": after.id, "state": after.state.value}
+    if approved:
+        return Settled(state, "still true: it stands on what is there now")
+    return Settled(state, "retired")
 
 
-def _doubted(found: Doubted) -> dict[str, Any]:
-    """Return a lesson whose ground is gone for a program."""
-    return {**dated(plain(found.lesson)), "kind": "doubted", "changed": found.told}
+async def _settle_proposal(do: Do, item: Proposed, *, approved: bool) -> Settled:
+    name = item.proposal.id
+    after: Lesson = await do("decide", {"id": name, "approved": approved})
+    state = {"id": name, "lesson_id": after.id, "state": after.state.value}
+    if approved:
+        return Settled(state, f"done; {after.id} is {after.state.value}")
+    return Settled(state, "dropped")
 
 
-def _finding(found: StoredFinding) -> dict[str, Any]:
-    """Return a finding for a program."""
-    record = record_of(found)
-    return {**record, "kind": "finding", "seen_as": record["kind"]}
+async def _settle_lesson(
+    do: Do, item: Lesson, changes: Mapping[str, str], *, approved: bool
+) -> Settled:
+    if changes:
+        await do("edit", {"id": item.id, "changes": changes})
+    after: Lesson = await do("decide", {"id": item.id, "approved": approved})
+    state = {"id": item.id, "state": after.state.value, "trust": after.trust.value}
+    undo = {
+        "id": item.id,
+        "state": item.state.value,
+        "trust": item.trust.value,
+        "held": item.held,
+    }
+    if approved:
+        return Settled(state, "trusted, and recalled from now on", undo)
+    return Settled(state, "retired", undo)
+
+
+def _settled_finding(
+    item: StoredFinding, kept: Mapping[str, Any], options: Namespace, *, approved: bool
+) -> Settled:
+    """Return what became of a finding. Undone, its lesson is dropped again, but only one that was not there before."""
+    state = {"id": item.id, **kept}
+    new_lesson: str | None = None
+    if kept.get("is_new"):
+        new_lesson = kept.get("lesson_id")
+    undo = {"finding": item.id, "lesson": new_lesson}
+    if not approved:
+        return Settled(state, "dropped; nobody is asked about it again", undo)
+    trust = "not trusted"
+    if _speaker_of(options) is Speaker.PERSON:
+        trust = "trusted"
+    return Settled(state, f"kept as {kept['lesson_id']}, {trust}", undo)
+
+
+def _speaker_of(options: Namespace) -> Speaker:
+    if options.url:
+        return speaker_to_service()
+    return speaker_of_process()

@@ -7,7 +7,7 @@ text behind everything else, which TOML allows wherever its parent is no inline 
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 _PART: Final = re.compile(r"""[ \t]*(?:([\w-]+)|"([^"\\]*)"|'([^']*)')[ \t]*(\.|\])""", re.ASCII)
 # What ends a text that a bracket or a quote began, looked for from left to right.
@@ -17,14 +17,21 @@ _SAME: Final = re.compile(r'(?:[^\\]|\\.)*?("""+)', re.DOTALL)
 
 def with_table(text: str, block: str, name: str, entry: Mapping[str, Any]) -> str:
     """Return a text with `entry` as the table `block.name`: in its place if it is there, else at the end."""
-    line_end = "\r\n" if "\r\n" in text else "\n"
-    table = _written(block, name, entry).replace("\n", line_end)
+    table = _written(block, name, entry).replace("\n", _line_end_of(text))
     spans = _spans(text, (block, name))
     if spans:
         start, end = spans[0]
         rest = _cut(text, spans[1:])
         return rest[:start] + table + rest[end:]
-    return f"{text}{line_end}{table}" if text.strip("\ufeff") else text + table
+    if not text.strip("\ufeff"):
+        return text + table
+    return f"{text}{_line_end_of(text)}{table}"
+
+
+def _line_end_of(text: str) -> str:
+    if "\r\n" in text:
+        return "\r\n"
+    return "\n"
 
 
 def without_table(text: str, block: str, name: str) -> str:
@@ -34,11 +41,17 @@ def without_table(text: str, block: str, name: str) -> str:
 
 def _with_line_end(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a span with the line end before it; where others would then share a line, its own last one stays."""
-    if text[:start].endswith("\n"):
-        start -= 2 if text[:start].endswith("\r\n") else 1
+    start -= _length_of_line_end(text[:start])
     if start > 0 and end < len(text) and not text[:start].endswith("\n"):
-        end -= 2 if text[:end].endswith("\r\n") else 1
+        end -= _length_of_line_end(text[:end]) or 1
     return start, end
+
+
+def _length_of_line_end(text: str) -> int:
+    """Return the number of characters of the line end with which a text ends: 0 for none."""
+    if text.endswith("\r\n"):
+        return 2
+    return int(text.endswith("\n"))
 
 
 def _cut(text: str, spans: list[tuple[int, int]]) -> str:
@@ -49,23 +62,32 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> str:
 
 def _written(block: str, name: str, entry: Mapping[str, Any]) -> str:
     """Return a table with its subtables as TOML."""
-    plain = {key: value for key, value in entry.items() if not isinstance(value, Mapping)}
-    lines = [f"[{block}.{_key(name)}]"]
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
+    lines = [f"[{block}.{_key(name)}]", *_entries_of(entry)]
     for key, value in entry.items():
         if isinstance(value, Mapping):
-            lines += ["", f"[{block}.{_key(name)}.{_key(key)}]"]
-            lines += [f"{_key(one)} = {_value(two)}" for one, two in value.items()]  # type: ignore[misc]
+            subtable = cast("Mapping[str, Any]", value)
+            lines += ["", f"[{block}.{_key(name)}.{_key(key)}]", *_entries_of(subtable)]
     return "\n".join(lines) + "\n"
 
 
+def _entries_of(table: Mapping[str, Any]) -> list[str]:
+    """Return a line for each value of a table that is not a table itself."""
+    return [
+        f"{_key(key)} = {_value(value)}"
+        for key, value in table.items()
+        if not isinstance(value, Mapping)
+    ]
+
+
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _value(name)
+    if re.fullmatch(r"[\w-]+", name, re.ASCII):
+        return name
+    return _value(name)
 
 
 def _value(value: Any) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list | tuple):
@@ -76,7 +98,10 @@ def _value(value: Any) -> str:
 def _escaped(char: str) -> str:
     if char in '"\\':
         return f"\\{char}"
-    return char if char >= " " and char != "\x7f" else f"\\u{ord(char):04x}"
+    is_control = char < " " or char == "\x7f"
+    if is_control:
+        return f"\\u{ord(char):04x}"
+    return char
 
 
 def _spans(text: str, path: tuple[str, ...]) -> list[tuple[int, int]]:
@@ -88,7 +113,9 @@ def _spans(text: str, path: tuple[str, ...]) -> list[tuple[int, int]]:
         if names is not None:
             if own is not None:
                 found.append((own, last))
-            own = start if names[: len(path)] == path else None
+            own = None
+            if names[: len(path)] == path:
+                own = start
         last = end
     if own is not None:
         found.append((own, last))
@@ -112,14 +139,16 @@ def _statements(text: str) -> list[tuple[int, int, tuple[str, ...] | None]]:
     Blank lines and comments are neither. A value may have many lines: strings and brackets are followed to their end.
     """
     found: list[tuple[int, int, tuple[str, ...] | None]] = []
-    place = 1 if text.startswith("\ufeff") else 0
+    place = len(text) - len(text.removeprefix("\ufeff"))
     while place < len(text):
         end = _end_of_statement(text, place)
-        line = text[place:end]
-        if line.strip() and not line.lstrip().startswith("#"):
-            # An entry begins with its key, so only a header begins with a bracket.
-            header = line.strip().startswith("[")
-            found.append((place, end, _names(line.strip().lstrip("[")) if header else None))
+        line = text[place:end].strip()
+        if line.startswith(
+            "["
+        ):  # an entry begins with its key, so only a header begins with a bracket
+            found.append((place, end, _names(line.lstrip("["))))
+        elif line and not line.startswith("#"):
+            found.append((place, end, None))
         place = end
     return found
 
@@ -142,11 +171,14 @@ def _end_of_statement(text: str, start: int) -> int:
 def _end_of_string(text: str, start: int, quotes: str) -> int:
     """Return where a string of many lines ends; one or two quotes may stand before the last three."""
     if quotes == "'''":
-        end = text.find(quotes, start)
-        end = len(text) if end < 0 else end + 3
+        end = text.find(quotes, start) + len(quotes)
+        is_open = end < len(quotes)
     else:
         found = _SAME.match(text, start)
-        end = found.end() if found else len(text)
+        is_open = found is None
+        end = found.end() if found else 0
+    if is_open:
+        return len(text)
     while text[end : end + 1] == quotes[0]:
         end += 1
     return end

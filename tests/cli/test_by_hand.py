@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.lessons import format_document, parse_document
+from mcp_reflect.cli.lesson_editor import format_document, parse_document
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 

@@ -1,0 +1,115 @@
+"""Consolidate the records of a project: `mcp-reflect dream`."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_reflect.cli.commands import CliParser
+from mcp_reflect.cli.files import read_text
+from mcp_reflect.cli.output import counted, table, write_json, write_line, write_result
+from mcp_reflect.cli.place import with_engine
+from mcp_reflect.models.common import plain
+from mcp_reflect.models.lesson import Dream, Undone
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.sessions.text import clip
+from mcp_reflect.speaker import refuse_in_host, speaker_of_process
+
+
+def add_dream_arguments(parser: CliParser) -> None:
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--plan", action="store_true", help="say what it would do, and change nothing"
+    )
+    action.add_argument("--list", action="store_true", help="the dreams so far, newest first")
+    action.add_argument("--undo", metavar="ID", help="put back what a dream changed")
+    action.add_argument(
+        "--prompt",
+        action="store_true",
+        help="what to ask your own model; --analysis takes its answer",
+    )
+    parser.add_argument(
+        "--analysis", metavar="FILE", help="an answer to that prompt, as JSON (- reads stdin)"
+    )
+
+
+def run_dream(options: Namespace) -> None:
+    """Consolidate the project's records: merge those that say the same, archive the useless."""
+    with_engine(lambda engine: _dream(engine, options))
+
+
+async def _dream(engine: Engine, options: Namespace) -> None:
+    if options.list:
+        await _list_dreams(engine, options)
+    elif options.prompt:
+        from mcp_reflect.services.consolidate import prompt  # noqa: PLC0415 - only here
+
+        write_line(await prompt(engine.context))
+    elif options.undo:
+        refuse_in_host("--undo", "undo a dream")
+        undone = await engine.undo_dream(options.undo, by=speaker_of_process())
+        report_undone(undone, options)
+    else:
+        analysis: str | None = None
+        if options.analysis:
+            analysis = read_text(options.analysis, engine.settings)
+        dream = await engine.dream(plan_only=options.plan, analysis=analysis)
+        if options.json:
+            write_json(plain(dream))
+        else:
+            await _print_dream(engine, dream)
+
+
+async def _list_dreams(engine: Engine, options: Namespace) -> None:
+    dreams = await engine.bank.consolidations.latest(engine.scopes.own)
+    text = f"No dreams in {engine.scopes.own} yet."
+    if dreams:
+        rows = [_row_of_dream(dream) for dream in dreams]
+        text = table(rows, ("id", "state", "thinker", "merged", "tokens"), 2)
+    write_result(options, dreams, text)
+
+
+def _row_of_dream(dream: Mapping[str, Any]) -> tuple[str, ...]:
+    plan = dream["plan"]
+    merges, tokens = str(len(plan["merges"])), str(dream["tokens"])
+    return (dream["id"], dream["state"], plan["thinker"], merges, tokens)
+
+
+def report_undone(undone: Undone, options: Namespace) -> None:
+    """Print what the undo of a dream, or of a merge by hand, put back."""
+    lines = [f"{undone.dream_id}: undone, {counted(len(undone.restored), 'record')} put back."]
+    lines += [f"  {record_id} was changed since and stays as it is" for record_id in undone.skipped]
+    write_result(options, plain(undone), "\n".join(lines))
+
+
+async def _print_dream(engine: Engine, dream: Dream) -> None:
+    plan = dream.plan
+    write_line(
+        f"Looked at by {plan.thinker}: {plan.looked_at} records, groups of similar ones: {len(plan.clusters)}."
+    )
+    if plan.note:
+        write_line(f"Note: {plan.note}")
+    for merge in plan.merges:
+        write_line(f"merge into {merge.keep}: {', '.join(merge.gone)} ({merge.reason})")
+        write_line(f"    {await _text(engine, merge.keep)}")
+        if merge.wording:
+            write_line(f"    now: {merge.wording.mistake} {merge.wording.correction}")
+    for generalization in plan.generalizations:
+        write_line(
+            f"new lesson from {', '.join(generalization.sources)}:\n    {generalization.lesson.text}"
+        )
+    for archiving in plan.archivings:
+        write_line(
+            f"archive {archiving.id}: {archiving.reason}\n    {await _text(engine, archiving.id)}"
+        )
+    for reason in plan.refused:
+        write_line(f"not taken: {reason}")
+    done = f"Done: {dream.dream_id}. `mcp-reflect dream --undo {dream.dream_id}` puts it back."
+    others = {
+        "planned": "Nothing was changed. Without --plan it is done.",
+        "nothing_to_do": "There is nothing to do.",
+    }
+    write_line(others.get(dream.status, done))
+
+
+async def _text(engine: Engine, record_id: str) -> str:
+    return clip((await engine.bank.lessons.get(engine.scopes.own, record_id)).text, 100)

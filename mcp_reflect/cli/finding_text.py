@@ -1,0 +1,146 @@
+"""Show a finding of past sessions: for a person as text, for a program as a record."""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from mcp_reflect.cli.output import visible
+from mcp_reflect.clock import iso
+from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, Seen, StoredFinding
+from mcp_reflect.sessions.text import brief
+from mcp_reflect.sessions.tools import call_line
+
+_MOST_CALL: Final = 300  # characters of a call
+_SESSIONS_SHOWN: Final = 2  # those that show a finding
+_LINES_SHOWN: Final = 3  # of each of these sessions
+_LEAST_SECONDS: Final = 60  # of work lost that a person is told
+_WORDS: Final = {
+    "failure": "a failure that came back",
+    "hard_won": "it worked after a failure",
+    "correction": "you refused a call, and said why",
+    "undone": "you said this, and the agent undid its work",
+    "repeated": "you said it again and again",
+}
+_SAID_BY_PERSON: Final = ("repeated", "correction", "undone")
+"""The kinds whose line is what a person said; the line of the others is an error."""
+
+
+def kind_of(found: StoredFinding) -> str:
+    """Return the kind of a finding for a person: failure, hard_won, correction, undone or repeated."""
+    kind = found.finding.kind
+    if kind is FindingKind.SAID:
+        return "repeated"
+    if kind in (FindingKind.CORRECTION, FindingKind.UNDONE):
+        return kind.value
+    if found.sessions > 1:
+        return "failure"
+    return "hard_won"
+
+
+def record_of(found: StoredFinding) -> dict[str, Any]:
+    """Return a finding for a program: facts, and the words of a model where it was asked."""
+    finding, kind = found.finding, kind_of(found)
+    record: dict[str, Any] = {
+        "id": found.id,
+        "kind": kind,
+        "project": found.project,
+        "sessions": [_session_record(seen) for seen in found.seen],
+        "count": _times_seen(found) or found.sessions,
+        "seconds": round(found.weight),
+        "call": _call(finding.failed),
+        "error": finding.line,
+        "said": None,
+        "deciding": _call(finding.deciding),
+        "worked": _call(finding.worked),
+        "wording": None,
+    }
+    if kind in _SAID_BY_PERSON:
+        record["error"], record["said"] = None, finding.line
+    if finding.wording is not None:
+        record["wording"] = asdict(finding.wording)
+    return record
+
+
+def _session_record(seen: Seen) -> dict[str, Any]:
+    record = {**asdict(seen), "date": None}
+    if seen.at is not None:
+        record["date"] = iso(seen.at)
+    return record
+
+
+def _times_seen(found: StoredFinding) -> int:
+    return sum(seen.times for seen in found.seen)
+
+
+def _call(call: FoundCall | None) -> str | None:
+    if call is None:
+        return None
+    return call_line(call.tool, call.arguments)
+
+
+def text_of(name: object, found: StoredFinding, *, with_project: bool = False) -> str:
+    """Return a finding for a person, under its number or id: its facts, its evidence, and a model's words."""
+    head = f"{name}. {_WORDS[kind_of(found)]}: {_extent_of(found)}"
+    if with_project:
+        head += f" ({found.project})"
+    lines = [head, *_facts_of(found.finding), *_wording_of(found.finding), *_evidence_of(found)]
+    return visible("\n".join([*lines, ""]))
+
+
+def _extent_of(found: StoredFinding) -> str:
+    """Return how often a finding was seen, in how many sessions, and the minutes that were lost over it."""
+    often, where, cost = "once", "in one session", ""
+    times = _times_seen(found)
+    if times > 1:
+        often = f"{times} times"
+    if found.sessions > 1:
+        where = f"in {found.sessions} sessions"
+    seconds = sum(seen.seconds for seen in found.seen)
+    if seconds >= _LEAST_SECONDS:
+        cost = f", {seconds / 60:.0f} min"
+    return f"{often} {where}{cost}"
+
+
+def _facts_of(finding: Finding) -> list[str]:
+    if finding.kind in (FindingKind.SAID, FindingKind.UNDONE):
+        return [f"   you said: {finding.line}"]
+    if finding.kind is FindingKind.CORRECTION:
+        return [f"   refused: {_short(finding.failed)}", f"   you said: {finding.line}"]
+    code = ""
+    if finding.exit_code:
+        code = f" (exit code {finding.exit_code})"
+    lines = [f"   failed{code}: {_short(finding.failed)}", f"     {finding.line}"]
+    if finding.deciding is not None:
+        lines.append(f"   in between: {_short(finding.deciding)}")
+    if finding.worked is not None:
+        lines.append(f"   worked: {_short(finding.worked)}")
+    return lines
+
+
+def _short(call: FoundCall | None) -> str:
+    return brief(_call(call) or "", _MOST_CALL)
+
+
+def _wording_of(finding: Finding) -> list[str]:
+    wording = finding.wording
+    if wording is None:
+        return []
+    lines = [f"   in the words of {wording.by}:"]
+    if wording.mistake:
+        lines.append(f"     {wording.mistake}")
+    lines.append(f"     {wording.correction}")
+    return lines
+
+
+def _evidence_of(found: StoredFinding) -> list[str]:
+    """Return lines about the sessions that show a finding, the latest first."""
+    lines: list[str] = []
+    for seen in reversed(found.seen[-_SESSIONS_SHOWN:]):
+        lines.append(f"     {_day_of(seen)} {seen.host} {seen.session}")
+        lines += [f"       line {line}" for line in seen.lines[:_LINES_SHOWN]]
+    return lines
+
+
+def _day_of(seen: Seen) -> str:
+    if seen.at is None:
+        return "no date"
+    return iso(seen.at)[: len("2026-01-31")]

@@ -1,0 +1,113 @@
+"""List, rename and merge the projects of a bank, and say what guards do in one: `mcp-reflect projects`."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from mcp_reflect.cli.commands import CliParser, add_actions
+from mcp_reflect.cli.output import counted, table, write_result
+from mcp_reflect.cli.place import with_engine
+from mcp_reflect.config import ServerUrl
+from mcp_reflect.errors import InputError
+from mcp_reflect.models.lesson import GuardMode
+from mcp_reflect.projects import folder_is_gone, stored_name
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process
+from mcp_reflect.storage.projects import ProjectCounts
+
+
+def add_projects_arguments(parser: CliParser) -> None:
+    add = add_actions(parser)
+    add("list", "the projects of the bank, with their lessons and other names", "")
+    for name, about, example in (
+        (
+            "rename",
+            "give a project another name; the old one still finds it",
+            "/home/ada/shop shop",
+        ),
+        (
+            "merge",
+            "give all that project OLD learned to project NEW",
+            "shop-old github.com/acme/shop",
+        ),
+    ):
+        action = add(name, about, example)
+        action.add_argument("old", metavar="OLD")
+        action.add_argument("new", metavar="NEW")
+    guards = add("guards", "say what a call against a lesson of this project meets", "hold")
+    meaning = (
+        "refuse the call once, tell the agent, or nothing; default: as MCP_REFLECT_GUARDS says"
+    )
+    guards.add_argument("mode", choices=("hold", "tell", "off", "default"), help=meaning)
+
+
+def run_projects(options: Namespace) -> None:
+    """List the projects of the bank with their lessons and other names, or rename or merge them.
+
+    A project is its repository: clones and worktrees share it, and its folder may move. Stop running servers before a
+    change: they keep the name that they started with.
+    """
+    actions = {"list": _list_projects, "guards": _set_guards}
+    with_engine(lambda engine: actions.get(options.action, _rename)(engine, options))
+
+
+async def _set_guards(engine: Engine, options: Namespace) -> None:
+    refuse_agent(speaker_of_process(), "guards", "say what guards do in a project")
+    mode: GuardMode | None = None
+    if options.mode != "default":
+        mode = GuardMode(options.mode)
+    await engine.bank.lessons.set_guard_mode(engine.scopes.own, mode, by=Speaker.PERSON)
+    said = f"Guards in {engine.scopes.own}: {mode or engine.settings.guards}."
+    write_result(options, {"project": engine.scopes.own.project, "guards": mode}, said)
+
+
+async def _list_projects(engine: Engine, options: Namespace) -> None:
+    projects = await engine.bank.projects.list(engine.scopes.own.tenant)
+    gone = gone_folders(engine, projects)
+    text = "No project has records."
+    if projects:
+        rows = [_row_of_project(project, is_gone=project.name in gone) for project in projects]
+        text = table(rows, ("project", "lessons", "failing calls", "other names"), 3)
+    own = engine.scopes.own.project
+    report = [
+        {**one._asdict(), "own": one.name == own, "folder_gone": one.name in gone}
+        for one in projects
+    ]
+    write_result(options, report, text)
+
+
+def _row_of_project(project: ProjectCounts, *, is_gone: bool) -> tuple[str, ...]:
+    name, lessons, failures, others = project
+    title = name or "(global)"
+    if is_gone:
+        title += " (folder gone)"
+    return (title, str(lessons), str(failures), ", ".join(others))
+
+
+def gone_folders(engine: Engine, projects: Sequence[ProjectCounts]) -> list[str]:
+    """Return the projects that are named by a folder of this machine that is not there."""
+    if isinstance(engine.settings.bank, ServerUrl):  # other machines have other folders
+        return []
+    return [project.name for project in projects if folder_is_gone(project.name)]
+
+
+async def _rename(engine: Engine, options: Namespace) -> None:
+    tenant, repository = engine.scopes.own.tenant, engine.bank.projects
+    known = {project.name for project in await repository.list(tenant)}
+    old, new = (stored_name(name.strip()) for name in (options.old, options.new))
+    if not old or old not in known:
+        raise InputError("OLD", f"'{old}' has no records", "List them: mcp-reflect projects.")
+    if not new or new == old:
+        raise InputError("NEW", "it is empty or the same", "Give another name.")
+    if options.action == "rename" and new in known:
+        raise _other_action(options, "it has records", "merge")
+    if options.action != "rename" and new not in known:
+        raise _other_action(options, "it has no records", "rename")
+    count = await repository.merge(tenant, old, new)
+    said = f"{counted(count, 'record')} of {old} moved to {new}. Servers that run keep the old name: restart them."
+    write_result(options, {"project": new, "records": count}, said)
+
+
+def _other_action(options: Namespace, fault: str, action: str) -> InputError:
+    old, new = stored_name(options.old.strip()), stored_name(options.new.strip())
+    fix = f"Did you mean: mcp-reflect projects {action} {old} {new}"
+    return InputError("NEW", fault, fix)
