@@ -71,7 +71,8 @@ def answer_event(
     if hook is None:
         return
     hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
-    left = spool = Spool(settings.bank_path)
+    left = Spool(settings.bank_path)  # what earlier hooks left, apart from what this one adds
+    spool = Spool(settings.bank_path)
     if "url" in options:
         spool = team_spool(options, settings.bank_path)
 
