@@ -4,6 +4,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
+from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.critique import NO_GOAL
 from mcp_reflect.schemas import fields
@@ -19,9 +20,28 @@ class ResultArguments(Arguments):
         "exit_code": "exitcode code status returncode return_code",
     }
 
-    tool: fields.Label | None = None
+    tool: fields.Phrase | None = None
     content: Annotated[str, fields.most("max_result_chars"), BeforeValidator(fields.as_text)] = ""
     exit_code: fields.Count | None = None
+
+
+_COMMANDS = ("command", "cmd")
+_CALLS = ("arguments", "args", "input", "tool_input", "parameters")
+_TOOLS = ("tool", "tool_name", "name")
+
+
+def _with_command(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a result with its command in place of the tool that ran it: `pytest -q` says more than `bash`.
+
+    A command stands beside the tool, or in the call's arguments.
+    """
+    places = [item, *(value for name in _CALLS if isinstance(value := item.get(name), dict))]
+    commands = (place.get(name) for place in places for name in _COMMANDS)
+    command = next((one for one in commands if isinstance(one, str) and one.strip()), None)
+    if command is None:
+        return item
+    left_out = {*_COMMANDS, *_CALLS, *_TOOLS}
+    return {"tool": command[: DEFAULT.max_phrase_chars], **{name: value for name, value in item.items() if name not in left_out}}
 
 
 def _as_results(value: Any, info: ValidationInfo) -> Any:
@@ -36,7 +56,10 @@ def _as_results(value: Any, info: ValidationInfo) -> Any:
     )  # before each is looked at
     return [
         fields.named(
-            ResultArguments, cast("dict[str, Any]", item), context, f"tool_results[{place}]."
+            ResultArguments,
+            _with_command(cast("dict[str, Any]", item)),
+            context,
+            f"tool_results[{place}].",
         )
         if isinstance(item, dict)
         else {"content": item}
@@ -53,7 +76,7 @@ Results: TypeAlias = Annotated[
         {
             "type": "array",
             "items": {"type": "object"},
-            "description": "[{tool, content, exit_code}]",
+            "description": "[{tool or command, content, exit_code}]",
         }
     ),
 ]

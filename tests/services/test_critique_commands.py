@@ -1,0 +1,34 @@
+"""The command of a tool result, as agents send it."""
+
+from typing import Any
+
+import pytest
+
+from mcp_reflect.services.engine import Engine
+
+SENT: list[dict[str, Any]] = [
+    {"command": "pytest -q"},
+    {"tool": "Bash", "command": "pytest -q"},
+    {"tool_name": "bash", "input": {"command": "pytest -q"}},
+    {"name": "run_shell_command", "arguments": {"cmd": "pytest -q"}},
+    {"tool": "pytest -q"},
+]
+
+
+@pytest.mark.parametrize("call", SENT)
+async def test_a_run_of_tests_is_shown_for_its_claim_however_its_command_is_sent(
+    engine: Engine, call: dict[str, Any]
+) -> None:
+    result = {**call, "content": "collected 28 items\n27 passed, 1 skipped in 3.20s", "exit_code": 0}
+    critique = await engine.critique(work="All 27 tests pass.", tool_results=[result])
+    (shown,) = critique.outputs
+    assert (shown.tool, shown.lines[-1]) == ("pytest -q", "27 passed, 1 skipped in 3.20s")
+    assert not critique.claims[0].unproven
+    assert not critique.ignored
+
+
+async def test_a_long_command_is_taken(engine: Engine) -> None:
+    command = f"cd {'very/' * 60}long && pytest -q"
+    result = {"tool": "Bash", "command": command, "content": "27 passed in 3.20s"}
+    critique = await engine.critique(work="All 27 tests pass.", tool_results=[result])
+    assert critique.outputs
