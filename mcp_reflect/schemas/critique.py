@@ -41,7 +41,10 @@ def _with_command(item: dict[str, Any]) -> dict[str, Any]:
     if command is None:
         return item
     left_out = {*_COMMANDS, *_CALLS, *_TOOLS}
-    return {"tool": command[: DEFAULT.max_phrase_chars], **{name: value for name, value in item.items() if name not in left_out}}
+    return {
+        "tool": command[: DEFAULT.max_phrase_chars],
+        **{name: value for name, value in item.items() if name not in left_out},
+    }
 
 
 def _as_results(value: Any, info: ValidationInfo) -> Any:

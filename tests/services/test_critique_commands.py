@@ -19,7 +19,11 @@ SENT: list[dict[str, Any]] = [
 async def test_a_run_of_tests_is_shown_for_its_claim_however_its_command_is_sent(
     engine: Engine, call: dict[str, Any]
 ) -> None:
-    result = {**call, "content": "collected 28 items\n27 passed, 1 skipped in 3.20s", "exit_code": 0}
+    result = {
+        **call,
+        "content": "collected 28 items\n27 passed, 1 skipped in 3.20s",
+        "exit_code": 0,
+    }
     critique = await engine.critique(work="All 27 tests pass.", tool_results=[result])
     (shown,) = critique.outputs
     assert (shown.tool, shown.lines[-1]) == ("pytest -q", "27 passed, 1 skipped in 3.20s")
