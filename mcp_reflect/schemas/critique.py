@@ -2,13 +2,21 @@
 
 from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.critique import NO_GOAL
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, ReadContext, parsed
+from mcp_reflect.security.redact import clean_text
 
 
 class ResultArguments(Arguments):
@@ -20,7 +28,7 @@ class ResultArguments(Arguments):
         "exit_code": "exitcode code status returncode return_code",
     }
 
-    tool: fields.Phrase | None = None
+    tool: Annotated[fields.Phrase, AfterValidator(clean_text)] | None = None
     content: Annotated[str, fields.most("max_result_chars"), BeforeValidator(fields.as_text)] = ""
     exit_code: fields.Count | None = None
 
@@ -35,8 +43,9 @@ def _with_command(item: dict[str, Any]) -> dict[str, Any]:
 
     A command stands beside the tool, or in the call's arguments.
     """
-    places = [item, *(value for name in _CALLS if isinstance(value := item.get(name), dict))]
-    commands = (place.get(name) for place in places for name in _COMMANDS)
+    calls = [item.get(name) for name in _CALLS]
+    places = [item, *(cast("dict[str, Any]", call) for call in calls if isinstance(call, dict))]
+    commands = [place.get(name) for place in places for name in _COMMANDS]
     command = next((one for one in commands if isinstance(one, str) and one.strip()), None)
     if command is None:
         return item
