@@ -44,7 +44,8 @@ def run_projects(options: Namespace) -> None:
     """List the projects of the bank with their lessons and other names, or rename or merge them.
 
     A project is its repository: clones and worktrees share it, and its folder may move. Stop running servers before a
-    change: they keep the name that they started with.
+    change: they keep the name that they started with. Only a person moves lessons that a person keeps, or lets another
+    project's folders see them.
     """
     actions = {"list": _list_projects, "guards": _set_guards}
     with_engine(lambda engine: actions.get(options.action, _rename)(engine, options))
@@ -102,7 +103,7 @@ async def _rename(engine: Engine, options: Namespace) -> None:
         raise _other_action(options, "it has records", "merge")
     if options.action != "rename" and new not in known:
         raise _other_action(options, "it has no records", "rename")
-    count = await repository.merge(tenant, old, new)
+    count = await repository.merge(tenant, old, new, by=speaker_of_process())
     said = f"{counted(count, 'record')} of {old} moved to {new}. Servers that run keep the old name: restart them."
     write_result(options, {"project": new, "records": count}, said)
 

@@ -209,6 +209,7 @@ async def _list(engine: Engine, options: Namespace) -> None:
 
 
 async def _revoke(engine: Engine, options: Namespace) -> None:
+    refuse_in_host("tokens", "revoke a token")
     await engine.bank.tokens.revoke(options.name)
     write_result(
         options,

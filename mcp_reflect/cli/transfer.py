@@ -28,7 +28,7 @@ from mcp_reflect.models.common import json_of, plain
 from mcp_reflect.models.lesson import Stored
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.speaker import refuse_in_host
+from mcp_reflect.speaker import refuse_agent, refuse_in_host, speaker_of_process
 from mcp_reflect.storage.sqlite import backup
 
 _MOST_SENT: Final = 1_000_000  # characters of lines that a service is sent at once
@@ -71,13 +71,16 @@ def add_restore_arguments(parser: CliParser) -> None:
 def run_restore(options: Namespace) -> int:
     """Replace all that is in the bank by what a copy holds.
 
-    Servers that run continue with it. What was in the bank is kept as a copy beside it, if it is a file.
+    Servers that run continue with it. What was in the bank is kept as a copy beside it, if it is a file. A bank that
+    holds a lesson which a person keeps is replaced in a person's terminal alone; a script may restore any other.
     """
     refuse_in_host("restore", "replace all that is in the bank")
 
     async def restore(engine: Engine) -> int:
         bank = engine.bank
         _refuse_server(engine, "pg_restore --clean --if-exists --single-transaction FILE")
+        if backup.holds_word_of_person(bank.path, engine.settings.bank_busy_seconds):
+            refuse_agent(speaker_of_process(), "restore", "replace a bank that holds their lessons")
         file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
         question = f"Replace all that is in {bank.place} by {file}?"
         if not options.yes and not confirm(question, "it replaces all that is in the bank"):
@@ -127,7 +130,7 @@ def run_export(options: Namespace) -> None:
 def _export_here(options: Namespace) -> None:
     from mcp_reflect.services.shared import SHARED_FILE, export_here  # noqa: PLC0415 - needed here alone
 
-    refuse_in_host("--here", "write into a project's files")
+    refuse_agent(speaker_of_process(), "--here", "write into a project's files")
     if options.file or options.url or options.all_projects:
         fix = "Leave the other options out: it writes this project's file in its repository."
         raise InputError("--here", "it goes with no file, service or other projects", fix)
@@ -291,6 +294,8 @@ def run_migrate(options: Namespace) -> None:
         text = f"{shown}\nTenant '{tenant}' of {target}. Nothing was moved."
         write_result(options, {"tenant": tenant, "projects": projects}, text)
         return
+
+    refuse_in_host("migrate", "move a bank to a server")
 
     async def work(engine: Engine) -> dict[str, int]:
         assert isinstance(engine.bank.db, moving.Database)  # noqa: S101 - as the settings say

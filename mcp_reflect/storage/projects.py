@@ -9,11 +9,13 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.projects import COMMIT, Scopes, stored_name
+from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage.repository import (
     Reading,
     Repository,
     Row,
     Writing,
+    keeps,
     lesson_values,
     lessons_from,
     scoped,
@@ -147,13 +149,18 @@ class ProjectRepository(Repository):
             for row in rows
         ]  # fmt: skip
 
-    async def merge(self, tenant: str, old: str, project: str) -> int:
+    async def merge(
+        self, tenant: str, old: str, project: str, *, by: Speaker = Speaker.AGENT
+    ) -> int:
         """Give all records of `old` to a project, and let its names stand for it; return the number of records.
 
-        Lessons that say the same stay apart: a dream merges them.
+        Lessons that say the same stay apart: a dream merges them. NotAllowedError for an agent where a person keeps a
+        lesson of either: folders of both projects would see it.
         """
 
         def write(tx: Writing) -> int:
+            if _holds_word_of_person(tx, tenant, old) or _holds_word_of_person(tx, tenant, project):
+                refuse_agent(by, "projects", "move lessons that a person keeps, or who sees them")
             tx.run("project_names_move", {"tenant": tenant, "old": old, "project": project})
             tx.run("project_name_forget", {"tenant": tenant, "name": project})
             tx.run(
@@ -212,6 +219,11 @@ def _give(tx: Writing, tenant: str, old: str, project: str) -> int:
     for table in _GIVEN:
         tx.run(f"project_give_{table}", values)
     return len(lessons)
+
+
+def _holds_word_of_person(tx: Writing, tenant: str, project: str) -> bool:
+    """Return whether a person keeps a lesson of a project."""
+    return any(keeps(row) for row in tx.rows("project_lessons", {"tenant": tenant, "old": project}))
 
 
 def _move(tx: Writing, scope: Scope, lessons: Sequence[Lesson]) -> None:

@@ -27,7 +27,7 @@ class Shop:
 
     def export(self) -> str:
         """The file after an export."""
-        self.command("export", "--here")
+        self.command.by_person("export", "--here")
         return self.file.read_text()
 
     def review(self) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ def test_a_link_a_folder_and_a_large_file_are_not_read_and_nothing_is_written_th
     shop.file.parent.mkdir()
     shop.file.symlink_to(tmp_path / "secret.jsonl")
     assert shop.command.json("import", "--here")["quarantined"] == 0
-    assert "a link or no file" in shop.command("export", "--here", code=2)
+    assert "a link or no file" in shop.command.by_person("export", "--here", code=2)
     shop.file.unlink()
     shop.file.mkdir()
     assert shop.command.json("import", "--here")["quarantined"] == 0
@@ -151,12 +151,12 @@ def test_a_link_a_folder_and_a_large_file_are_not_read_and_nothing_is_written_th
     shop.file.parent.rmdir()
     (tmp_path / "elsewhere").mkdir()
     shop.file.parent.symlink_to(tmp_path / "elsewhere")
-    assert "a link" in shop.command("export", "--here", code=2)
+    assert "a link" in shop.command.by_person("export", "--here", code=2)
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_an_agents_shell_writes_no_file_of_the_project(shop: Shop) -> None:
     add(shop, "Run make setup before make test")
     shop.patch.setenv("CLAUDECODE", "1")
-    shop.command("export", "--here", code=2)
+    shop.command.by_person("export", "--here", code=2)
     assert not shop.file.exists()

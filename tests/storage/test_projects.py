@@ -15,6 +15,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.projects import Folder, Scopes, remote_name
 from mcp_reflect.services.claims import accept_claim
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker
 from tests.storage.schemas.freeze import fill
 
 LESSON = {"mistake": "Ran tsc without --noEmit", "correction": "Run tsc --noEmit"}
@@ -256,7 +257,7 @@ async def test_merging_leaves_nothing_under_the_old_name(bank_path: Path) -> Non
     """Whoever adds a table with a project adds it to storage/projects.py."""
     await fill(bank_path)
     async with Engine(Settings(bank=bank_path, project="new")) as engine:
-        await engine.bank.projects.merge("local", "app", "new")
+        await engine.bank.projects.merge("local", "app", "new", by=Speaker.PERSON)
     with closing(sqlite3.connect(bank_path)) as looking:
         tables = [
             name

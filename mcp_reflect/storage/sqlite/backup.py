@@ -13,6 +13,7 @@ from typing import Final
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
 from mcp_reflect.log import Log
+from mcp_reflect.storage.repository import keeps
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import explained
 
@@ -79,6 +80,21 @@ def latest_copy(path: Path) -> Path:
     raise BankError(
         f"There is no sound daily copy beside {path}. Name a copy that `mcp-reflect backup` made."
     )
+
+
+def holds_word_of_person(path: Path, busy_seconds: float) -> bool:
+    """Return whether the bank at `path` has a lesson that a person keeps; a damaged one is set aside by a restore, whole."""
+    if not path.exists():
+        return False
+    with explained(path):
+        try:
+            files.prepare(path, busy_seconds)  # an older release's bank has other columns
+        except BankDamagedError:
+            return False
+        with closing(files.connect_to_read(path)[0]) as connection:
+            connection.row_factory = sqlite3.Row
+            rows = connection.execute("SELECT trust, source, guard_mode, pinned_at FROM lessons")
+            return any(keeps(dict(row)) for row in rows)
 
 
 def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | None:

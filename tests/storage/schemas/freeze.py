@@ -16,6 +16,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.finding import Promotion
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage.retrieval.index import document
 from mcp_reflect.storage.sqlite.files import newest
 from tests.held_clock import HeldClock
@@ -136,7 +137,7 @@ async def fill(bank: Path) -> None:
         await engine.dream()
         await engine.bank.usage.add(10)
         await engine.bank.tokens.add("ada", tenant="acme", projects=["shop"], role=Role.WRITER)
-        await engine.bank.projects.merge("local", "/home/ada/app", "app")
+        await engine.bank.projects.merge("local", "/home/ada/app", "app", by=Speaker.PERSON)
         assert engine.bank.embeddings is not None
         async for _ in engine.bank.embeddings.embed_all():
             pass
