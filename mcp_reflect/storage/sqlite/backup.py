@@ -94,7 +94,7 @@ def holds_word_of_person(path: Path, busy_seconds: float) -> bool:
         with closing(files.connect_to_read(path)[0]) as connection:
             connection.row_factory = sqlite3.Row
             rows = connection.execute("SELECT trust, source, guard_mode, pinned_at FROM lessons")
-            return any(keeps(dict(row)) for row in rows)
+            return any(keeps(row) for row in rows)
 
 
 def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | None:
