@@ -87,7 +87,7 @@ class _Walk:
     def _read_node(self, task: Visit, runner: Runner) -> None:
         self.reading.budget.take_step()
         plain = plain_command(task.node, task.place.source)
-        if plain is not None:
+        if plain is not None and not task.place.extra_parts:
             runner.run_plain_command(plain, task.place)
         elif self._visit(task.node, task.place):
             runner.run(task.node, task.place)
@@ -138,7 +138,10 @@ class _Walk:
         if not (b"$(" in text or b"`" in text or b"<(" in text or b">(" in text):
             return
         inner = place.alone()._replace(before="(", pipes=(), script=SUBSTITUTED, assignments=())
-        for found in descendants(node, _SUBSTITUTIONS, _NOT_RUN):
+        found_nodes = [node]
+        if node.type not in _SUBSTITUTIONS:
+            found_nodes = descendants(node, _SUBSTITUTIONS, _NOT_RUN)
+        for found in found_nodes:
             self.reading.budget.take_step()
             yield Visit(found, inner.within(Inside.SUBSTITUTION))
 
@@ -266,19 +269,22 @@ class _Walk:
         tasks: list[Task] = []
         rest: list[Node] = []
         for redirect in node.children_by_field_name("redirect"):
-            tasks += self._substitutions_of_redirect(redirect, place)
+            before = place
             place = with_redirect(place, redirect, rest, self.reading.variables)
+            tasks += self._substitutions_of_redirect(redirect, rest, before)
         if body is None:
             self.reading.later([*tasks, Emit(node, place)])
             return
         self.reading.later([*tasks, *self._with_rest(body, rest, place)])
 
-    def _substitutions_of_redirect(self, redirect: Node, place: ScriptPlace) -> Iterator[Visit]:
+    def _substitutions_of_redirect(
+        self, redirect: Node, rest: Sequence[Node], place: ScriptPlace
+    ) -> Iterator[Visit]:
         if redirect.type != "heredoc_redirect":
             yield from self._substitutions(redirect, place)
             return
         for child in redirect.named_children:
-            if child.type in ("heredoc_body", "file_redirect"):
+            if child not in rest and child.type != "heredoc_start":
                 yield from self._substitutions(child, place)
 
     def _with_rest(self, body: Node, rest: list[Node], place: ScriptPlace) -> list[Task]:

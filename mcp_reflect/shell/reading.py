@@ -28,7 +28,7 @@ class ScriptPlace(NamedTuple):
     inside: tuple[Inside, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     document: str = ""
-    extra_words: tuple[Word, ...] = ()
+    extra_parts: tuple[Node, ...] = ()  # words of the command that stand behind a redirection
     assignments: tuple[str, ...] = ()
     script: int = 0
     fed_by: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class ScriptPlace(NamedTuple):
 
     def alone(self) -> "ScriptPlace":
         """Return the place without what belongs to one command only."""
-        return self._replace(redirections=(), document="", extra_words=())
+        return self._replace(redirections=(), document="", extra_parts=())
 
 
 class VariableScope(Enum):

@@ -1,16 +1,17 @@
 """Redirections of a command, and the texts of its here-documents."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.shell.commands import Redirection
 from mcp_reflect.shell.parser import Node, descendants, name_of, text_of
 from mcp_reflect.shell.reading import ScriptPlace
 from mcp_reflect.shell.variables import Variables
-from mcp_reflect.shell.words import raw_value, text_value, words_of
+from mcp_reflect.shell.words import raw_value, text_value
 
 _PLAIN: Final = re.compile(rb"(\d*)(>>|>&|>|<)[ ]*([\w./-]+)")
+_CLOSING: Final = ("<&-", ">&-")
 CONTINUING: Final = ("pipeline", "&&", "||")
 """What may stand behind `<<EOF` on its line."""
 
@@ -18,10 +19,19 @@ CONTINUING: Final = ("pipeline", "&&", "||")
 def with_redirect(
     place: ScriptPlace, redirect: Node, rest: list[Node], variables: Variables
 ) -> ScriptPlace:
-    """Return the place with a redirection; what runs behind `<<EOF` on its line is added to `rest`."""
+    """Return the place with a redirection; what runs behind `<<EOF` on its line is added to `rest`.
+
+    The parser puts words behind a redirection below it: in `git >log push` the first is the file, the others are words
+    of the command.
+    """
     if redirect.type == "file_redirect":
-        found = _files_of(redirect, place.source, variables)
-        return place._replace(redirections=(*place.redirections, *found))
+        targets = redirect.children_by_field_name("destination")
+        taken = 0 if _closes(redirect) else 1
+        found = _file_of(redirect, targets[:taken], place.source, variables)
+        return place._replace(
+            redirections=(*place.redirections, found),
+            extra_parts=(*place.extra_parts, *targets[taken:]),
+        )
     if redirect.type == "herestring_redirect":
         value = text_value(redirect.named_children[-1], place.source, variables)
         return _with_text(place, Redirection("<<<", value.text), value.text)
@@ -34,8 +44,7 @@ def with_redirect(
         elif child.type in CONTINUING or (rest and rest[-1].type in CONTINUING[1:]):
             rest.append(child)
         elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
-            words = words_of(child, place.source, variables)
-            place = place._replace(extra_words=(*place.extra_words, *words))
+            place = place._replace(extra_parts=(*place.extra_parts, child))
     return place
 
 
@@ -46,15 +55,23 @@ def _with_text(place: ScriptPlace, redirection: Redirection, text: str) -> Scrip
     return place._replace(redirections=(*place.redirections, redirection), document=document)
 
 
-def _files_of(node: Node, source: bytes, variables: Variables) -> Iterator[Redirection]:
-    plain = _PLAIN.fullmatch(source[node.start_byte : node.end_byte])
+def _closes(redirect: Node) -> bool:
+    """Return whether a redirection closes a descriptor, and so has no file: `2>&-`."""
+    return any(one.type in _CLOSING for one in redirect.children)
+
+
+def _file_of(
+    redirect: Node, targets: Sequence[Node], source: bytes, variables: Variables
+) -> Redirection:
+    plain = _PLAIN.fullmatch(source[redirect.start_byte : redirect.end_byte])
     if plain is not None:
-        yield Redirection(plain[2].decode(), plain[3].decode(), plain[1].decode())
-        return
-    descriptor = name_of(node, "descriptor", source)
-    operator = next((one.type for one in node.children if not one.is_named), ">")
-    for target in node.children_by_field_name("destination"):
-        yield Redirection(operator, text_value(target, source, variables).text, descriptor)
+        return Redirection(plain[2].decode(), plain[3].decode(), plain[1].decode())
+    descriptor = name_of(redirect, "descriptor", source)
+    operator = next((one.type for one in redirect.children if not one.is_named), ">")
+    target = "-"
+    for one in targets:
+        target = text_value(one, source, variables).text
+    return Redirection(operator.removesuffix("-"), target, descriptor)
 
 
 def _document(redirect: Node, body: Node, source: bytes, variables: Variables) -> str:

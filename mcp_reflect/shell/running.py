@@ -1,5 +1,6 @@
 """What a command does when it runs: what it sets, which function it calls, which script it gives to a shell."""
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ from mcp_reflect.shell.words import text_value, words_of, words_of_all
 _REDIRECTS: Final = ("file_redirect", "herestring_redirect", "heredoc_redirect")
 _LOCAL: Final = frozenset(("local", "declare", "typeset"))
 _EXPORTING: Final = ("export", "-x")
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _EXPANDED: Final = frozenset("$`'\"\\*?{~")  # a word of a test with one of these is not resolved
 
 
@@ -79,8 +81,16 @@ class Runner:
         self.reading.add([Word(part, not set(part) & _EXPANDED) for part in parts], place)
 
     def run_redirection_alone(self, _: Node, place: ScriptPlace) -> None:
-        """Run `> file`."""
-        self.reading.add([], place)
+        """Run `> file`, or a command that begins behind two redirections: `< in > out sort`."""
+        assignments: list[str] = []
+        parts = [*place.extra_parts]
+        while parts and _ASSIGNMENT.match(written := text_of(parts[0], place.source)):
+            assignments.append(written)
+            del parts[0]
+        if parts:
+            self._run_parts(parts, assignments, place._replace(extra_parts=()))
+        else:
+            self.reading.add([], place, assignments)
 
     def run_declaration(self, node: Node, place: ScriptPlace) -> None:
         """Run `export x=1`, `local y`, `declare -i z=2`."""
@@ -108,7 +118,8 @@ class Runner:
         elif not is_value_as_written(texts[1:]):
             for name in names:
                 variables.change_otherwise(name)
-        self.reading.add([*words, *place.extra_words], place)
+        words += words_of_all(place.extra_parts, place.source, variables)
+        self.reading.add(words, place)
 
     def _declared(self, kind: str, node: Node, place: ScriptPlace) -> str:
         """Note an assignment behind `local` or `export`, and return it; outside of a function `local` does nothing."""
@@ -141,7 +152,7 @@ class Runner:
 
     def run_plain_command(self, text: str, place: ScriptPlace) -> None:
         """Run a command whose words are as they are written."""
-        words = [*map(Word, text.split()), *place.extra_words]
+        words = [*map(Word, text.split())]
         command = self.reading.add(words, place)
         note_command(command, words, self.reading.variables)
         self._follow(command, place)
@@ -158,8 +169,15 @@ class Runner:
                 place = with_redirect(place, child, [], variables)
             elif child.is_named:
                 parts.append(child)
+        self._run_parts([*parts, *place.extra_parts], assignments, place)
+
+    def _run_parts(
+        self, parts: Sequence[Node], assignments: Sequence[str], place: ScriptPlace
+    ) -> None:
+        """Run the command of some words, which are not yet expanded."""
+        variables = self.reading.variables
         variables.asked.clear()
-        words = _words_of_all(parts, place, variables)
+        words = words_of_all(parts, place.source, variables)
         asked = tuple(variables.asked)
         command = self.reading.add(words, place, assignments)
         note_command(command, words, variables)
@@ -179,7 +197,7 @@ class Runner:
         known = {command.words}
         for variables in possible:
             self.reading.budget.take_step()
-            words = _words_of_all(parts, place, variables)
+            words = words_of_all(parts, place.source, variables)
             texts = tuple(word.text for word in words)
             if texts in known:
                 continue
@@ -314,10 +332,6 @@ _KINDS: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
     "test_command": Runner.run_test,
     "redirected_statement": Runner.run_redirection_alone,
 }
-
-
-def _words_of_all(parts: Sequence[Node], place: ScriptPlace, variables: Variables) -> list[Word]:
-    return [*words_of_all(parts, place.source, variables), *place.extra_words]
 
 
 def _name_of(node: Node, source: bytes) -> str:

@@ -106,6 +106,51 @@ def test_what_is_not_started_meets_no_guard(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("git >l push --force", ["git push --force"]),
+        ("git >'a b' push --force", ["git push --force"]),
+        ("git </dev/null push", ["git push"]),
+        ("git 2>&1 push --force", ["git push --force"]),
+        ("git 2>&- push", ["git push"]),
+        ("git >&2 push", ["git push"]),
+        ("git &>l push --force | cat", ["git push --force", "cat"]),
+        (">l git push", ["git push"]),
+        ("<a >l git push", ["git push"]),
+        ("<a >l A=1 git push", ["git push"]),
+        ("git <<< x push --force", ["git push --force"]),
+        ("git <<< x >l push --force", ["git push --force"]),
+        ("git push >l --force --x 2>m y", ["git push --force --x y"]),
+        ("git <<EOF push --force\nEOF", ["git push --force"]),
+        ("git >l push <<EOF --force\nEOF", ["git push --force"]),
+        ("cat <<EOF && git >l push\nEOF", ["cat", "git push"]),
+        ("ls && git >l push || x", ["ls", "git push", "x"]),
+        ("! git >l push", ["git push"]),
+        ("(git >l push) >m", ["git push"]),
+        ("eval >l 'git push'", ["eval git push", "git push"]),
+        ("git >l $(rm x) y", ["rm x", "git $(rm x) y"]),
+        ("git <<EOF $(rm x)\nEOF", ["rm x", "git $(rm x)"]),
+        ("x=--force; git >l push $x", ["", "git push --force"]),
+        ("git push > l; --force", ["git push", "--force"]),
+        ("git push > l", ["git push"]),
+        ("cat <<EOF\npush --force\nEOF", ["cat"]),
+        ("> l", [""]),
+    ],
+)
+def test_words_behind_a_redirection_belong_to_the_command(text: str, lines: list[str]) -> None:
+    assert [" ".join(one.words) for one in read_script(text).commands] == lines
+
+
+def test_a_redirection_between_words_writes_its_first_word_alone() -> None:
+    command = read_script("git 2>m push >l --force").commands[0]
+    assert command.writes == ("m", "l")
+
+
+def test_a_value_that_a_variable_may_have_is_tried_behind_a_redirection() -> None:
+    assert is_met("x=; [ a ] && x=-rf; rm >l $x y")
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("python -W ignore -m pytest -q", ("pytest", "-q")),
