@@ -1,7 +1,7 @@
 """Which tools run commands of a shell, and the command among the arguments of their calls."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -13,12 +13,25 @@ _WORDS: Final = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
 _SHELL_WORDS: Final = frozenset(
     "bash sh zsh shell terminal exec command cmd powershell pwsh".split()
 )
+_SHELL_NAMES: Final = frozenset(
+    {
+        "execute",  # Droid
+        "monitor",  # Claude Code: a command that runs on, and whose lines are told
+        "run",
+        *("run_commands", "runcommands"),  # Cline, VS Code
+        *("run_in_shell", "start_process"),  # servers that give a host without a shell one
+    }
+)
+"""Whole names of tools that run commands of a shell, in lower case: their words alone say too little (execute_sql)."""
+
+_ARGUMENTS: Final = ("args", "arguments", "argv")
 _POWERSHELL_WORDS: Final = frozenset("powershell pwsh power".split())
 
 
 def is_shell(tool: str) -> bool:
     """True for a tool that runs commands of a shell."""
-    return bool(tool_words(tool) & _SHELL_WORDS)
+    own_name = tool[:200].rsplit("__", 1)[-1].rsplit(".", 1)[-1].strip("_").lower()
+    return own_name in _SHELL_NAMES or bool(tool_words(tool) & _SHELL_WORDS)
 
 
 @lru_cache(maxsize=200)
@@ -33,10 +46,21 @@ def command_text(arguments: Json) -> str:
     for name in ("command", "cmd", "script", "input"):
         value = values.get(name)
         if isinstance(value, str):
-            return value
+            return with_arguments(value, values)
         if isinstance(value, list) and value:
             return joined([str(word) for word in value])
     return ""
+
+
+def with_arguments(command: str, values: Mapping[str, Json]) -> str:
+    """Return a command with the words that stand under a name of their own beside it: `args`, as processes are started."""
+    found = next((value for name in _ARGUMENTS if (value := values.get(name))), None)
+    if isinstance(found, str):
+        return f"{command} {found}"
+    if not command or not isinstance(found, list):
+        return command
+    words = [str(word) for word in found]
+    return f"{command} {shlex.join(words)}" if " " in command else joined([command, *words])
 
 
 def joined(words: Sequence[str]) -> str:

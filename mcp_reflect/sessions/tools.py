@@ -10,7 +10,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Final
 
-from mcp_reflect.guards.shell_tools import is_shell, joined, tool_words
+from mcp_reflect.guards.shell_tools import is_shell, joined, tool_words, with_arguments
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.text import pattern, quote, without_paths, word_set
@@ -199,7 +199,7 @@ def command_of(arguments: Json) -> str | None:
     for name in ("command", "cmd", "code", "script", "input"):
         value = values.get(name)
         if isinstance(value, str):
-            return value
+            return with_arguments(value, values) if name in ("command", "cmd") else value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return joined(list(map(str, value)))
     return None

@@ -181,3 +181,45 @@ def test_a_refspec_with_a_plus_forces_a_push() -> None:
     guard = parse_guard("Bash: `git push` with `--force` or `-f`")
     assert matches(guard, call_of("git push origin +main"))
     assert not matches(guard, call_of("git push origin main"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("Execute", {"command": "terraform destroy"}),  # Droid
+        ("Monitor", {"command": "terraform destroy", "description": "wait"}),  # Claude Code
+        ("runCommands", {"command": "terraform destroy"}),
+        ("run_commands", {"command": "terraform destroy"}),
+        ("run_in_terminal", {"command": "terraform destroy"}),
+        ("run_terminal_cmd", {"command": "terraform destroy"}),
+        ("BASH", {"cmd": "terraform destroy"}),
+        ("execute_bash", {"command": "terraform destroy"}),
+        ("mcp__commander__start_process", {"command": "terraform destroy"}),
+        ("Bash", {"command": "terraform", "args": ["destroy"]}),
+        ("Shell", {"command": "bash", "args": ["-lc", "cd infra && terraform destroy"]}),
+        ("exec", {"cmd": "terraform -chdir=infra", "arguments": ["destroy", "-auto-approve"]}),
+        ("Bash", {"command": "terraform", "args": "destroy"}),
+    ],
+)
+def test_a_command_is_read_whatever_the_host_calls_its_shell(
+    tool: str, arguments: dict[str, Any]
+) -> None:
+    assert matches(parse_guard("Bash: `terraform destroy`"), Call(tool, arguments))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("str_replace_based_edit_tool", {"command": "view", "path": "terraform destroy"}),
+        ("memory", {"command": "create", "file_text": "terraform destroy"}),
+        ("execute_sql", {"command": "terraform destroy"}),
+        ("save_note", {"command": "terraform destroy"}),
+        ("Bash", {"command": "echo", "args": ["terraform", "destroy"]}),
+        ("Bash", {"command": "grep", "args": ["-r", "terraform destroy; terraform destroy"]}),
+        ("Task", {"prompt": "terraform destroy", "args": ["terraform", "destroy"]}),
+    ],
+)
+def test_what_is_no_command_of_a_shell_meets_no_guard_of_one(
+    tool: str, arguments: dict[str, Any]
+) -> None:
+    assert not matches(parse_guard("Bash: `terraform destroy`"), Call(tool, arguments))
