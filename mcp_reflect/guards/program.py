@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.guards.items import has_words, is_argument, is_operand, is_path
-from mcp_reflect.guards.knowledge import words_about
+from mcp_reflect.guards.knowledge import forms_of_flag, words_about
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import Command, Invocation, base_name, program_name
 
@@ -20,6 +20,14 @@ ANY_ARGUMENT: Final = "an argument"
 _FEEDERS: Final = frozenset("echo printf cat".split())
 _CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
 _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+
+
+def letters_of_cluster(item: str) -> list[str]:
+    """Return the flags that `-rf` stands for. Of one that has a letter twice (`-all`, `-vv`) there are none."""
+    letters = item[1:]
+    if len(letters) < 2 or not _CLUSTER.fullmatch(item) or len(set(letters)) < len(letters):
+        return []
+    return [f"-{letter}" for letter in letters]
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,16 @@ class Program:
     def _has_flag(self, item: str) -> bool:
         name, equal, value = item.partition("=")
         values = self._values.get(self._flag_name(name))
-        return item in self._values or (values is not None and (not equal or value in values))
+        if item in self._values or (values is not None and (not equal or value in values)):
+            return True
+        return self.has_clusters and self._has_letters(letters_of_cluster(item))
+
+    def _has_letters(self, letters: Sequence[str]) -> bool:
+        """Return whether each flag of a cluster is there, alone, in another cluster, or by its long form."""
+        head = [self.found.name, *filter(is_operand, self.found.arguments[:1])]
+        return bool(letters) and all(
+            any(form in self._values for form in forms_of_flag(letter, head)) for letter in letters
+        )
 
     def _sets(self, name: str, value: str) -> bool:
         set_here = [*self.command.assignments, *self.command.words]
@@ -165,7 +182,7 @@ class HeadUses:
 
     def may_have(self, group: Sequence[str]) -> bool:
         """Return whether any of them may have an item of a group: of plain flags, whether one of them is there at all."""
-        if any(item[:1] != "-" or "=" in item for item in group):
+        if any(item[:1] != "-" or "=" in item or letters_of_cluster(item) for item in group):
             return True
         return self._is_powershell or not self._flags.isdisjoint(group)
 

@@ -77,6 +77,28 @@ def call_of(call: str | dict[str, Any]) -> Call:
         ),
         ("Bash: `go test` without `-race`", ["go test -r"], ["go test -race ./..."]),
         (
+            "Bash: `rm` with `-rf`",
+            [
+                "rm -rf x",
+                "rm -fr x",
+                "rm -r -f x",
+                "rm -r x -f",
+                "rm -vfr x",
+                "rm -Rf x",
+                "rm --recursive --force x",
+                "rm -r --force x",
+            ],
+            ["rm -r x", "rm -f x", "rm --recursive x", "rm f -r", "rm -- x -r", "rmdir -r -f x"],
+        ),
+        (
+            "Bash: `git clean` with `-fd`",
+            ["git clean -df", "git clean -d --force", "git -C a clean -xdf"],
+            ["git clean -n -d", "git -C -f clean -n"],
+        ),
+        ("Bash: `ls` with `-all`", ["ls -all"], ["ls -la", "ls -l -a"]),
+        ("Bash: `go test` with `-run`", ["go test -run X"], ["go test -r -u -n"]),
+        ("Bash: `docker run` without `-it`", ["docker run -t x"], ["docker run -t -i x"]),
+        (
             "Edit or a shell redirect: dist/bundle.js",
             ["echo > dist/bundle.js"],
             ["cat dist/bundle.js", "echo > bundle.js"],
