@@ -36,6 +36,7 @@ from mcp_reflect.sessions.what_followed import (
 from mcp_reflect.text.signature import steady
 
 MOST_FAILED: Final = 60  # failures that are told, one for each error of a tool
+MOST_CATEGORIES: Final = 30  # errors without a cure whose category is looked for
 MOST_FACTS: Final = 12  # of another kind; a run with more repeats itself
 MOST_FAILURES: Final = 1_000  # failing calls that are kept with their signatures
 MOST_WORKED: Final = 500  # working calls, the last ones, that can clear a failure that is known
@@ -164,8 +165,9 @@ def _category_of_failures(reading: _Reading) -> ErrorCategory | None:
     """The category of the first error that nothing put right, one that is known before one that is not."""
     left = [item for item in reading.failed if item.index not in reading.worked_later]
     errors = [item for item in left if not item.empty]
-    known = [item for item in errors if item.category is not ErrorCategory.UNKNOWN]
-    telling = next(iter((*known, *errors, *left)), reading.first)
+    searched = errors[:MOST_CATEGORIES]
+    known = (item for item in searched if item.category is not ErrorCategory.UNKNOWN)
+    telling = next(known, next(iter((*errors, *left)), reading.first))
     return telling.category if telling else None
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.models.run import ErrorCategory
@@ -25,6 +26,7 @@ _EXCEPTION_NAME = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def category_of(headline: str, text: str = "") -> ErrorCategory:
     """The category of an error, from the line that names it, then from the whole text; unknown where nothing fits."""
     named = _EXCEPTION_NAME.findall(headline)[:8]

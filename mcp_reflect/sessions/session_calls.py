@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.guards.shell_tools import is_shell
@@ -126,12 +127,19 @@ def _is_probe(tool: str, arguments: Json) -> bool:
 
 
 def _is_look_for_absent_file(call: Call, text: str) -> bool:
-    if not _WORDS["absent file"].search(text[:OPENING]):
-        return False
+    return _only_looks(call) and _says_absent(text[:OPENING])
+
+
+def _only_looks(call: Call) -> bool:
     parts = parts_of(call.tool, call.arguments)
     if parts:
         return all(program_of(part) in READING_PROGRAMS | {"cd"} for part in parts)
     return kind_of(call.tool, call.arguments) in (Kind.READ, Kind.SEARCH)
+
+
+@lru_cache(maxsize=256)
+def _says_absent(text: str) -> bool:
+    return bool(_WORDS["absent file"].search(text))
 
 
 def _exit_code_of(call: Call, text: str) -> int | None:
@@ -144,9 +152,14 @@ def _exit_code_of(call: Call, text: str) -> int | None:
 
 def refusal_in(text: str) -> str | None:
     """The reason for which the user refused a call; empty without one, None where nobody refused it."""
-    if not _REFUSED.search(text[:OPENING]):
+    return _refusal_in(text[:OPENING])
+
+
+@lru_cache(maxsize=256)  # each failure of a run is asked three times
+def _refusal_in(text: str) -> str | None:
+    if not _REFUSED.search(text):
         return None
-    reason = _REASON.search(text[:OPENING])
+    reason = _REASON.search(text)
     if reason is None:
         return ""
     return reason[1].strip().rstrip(".")

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
@@ -52,6 +53,7 @@ _NUMBER = lazy_compile(r"(?<![<\w])[-+]?\d[\d.,]{0,30}|\d{1,40}")
 _SPACE = lazy_compile(r"\s+")
 
 
+@lru_cache(maxsize=512)  # a failure's text is asked for several times
 def steady(text: str) -> str:
     """Return the text with placeholders for what differs between runs: ids, dates, times, temporary paths, ports."""
     for pattern, placeholder in _VOLATILE:
