@@ -25,7 +25,7 @@ from mcp_reflect.shell.reading import (
     VariableScope,
     Visit,
 )
-from mcp_reflect.shell.redirects import document_chars, with_redirect
+from mcp_reflect.shell.redirects import document_chars, scripts_in_backticks, with_redirect
 from mcp_reflect.shell.running import Runner
 from mcp_reflect.shell.unread import words_that_may_run
 from mcp_reflect.shell.words import plain_command, source_of, words_of_all
@@ -137,13 +137,13 @@ class _Walk:
         text = place.source[node.start_byte : node.end_byte]
         if not (b"$(" in text or b"`" in text or b"<(" in text or b">(" in text):
             return
-        inner = place.alone()._replace(before="(", pipes=(), script=SUBSTITUTED, assignments=())
+        inner = _in_substitution(place)
         found_nodes = [node]
         if node.type not in _SUBSTITUTIONS:
             found_nodes = descendants(node, _SUBSTITUTIONS, _NOT_RUN)
         for found in found_nodes:
             self.reading.budget.take_step()
-            yield Visit(found, inner.within(Inside.SUBSTITUTION))
+            yield Visit(found, inner)
 
     # Blocks
 
@@ -283,6 +283,9 @@ class _Walk:
         if redirect.type != "heredoc_redirect":
             yield from self._substitutions(redirect, place)
             return
+        for text in scripts_in_backticks(redirect, place.source):
+            self.reading.budget.take_step()
+            yield self.begin(text, _in_substitution(place))
         for child in redirect.named_children:
             if child not in rest and child.type != "heredoc_start":
                 yield from self._substitutions(child, place)
@@ -307,6 +310,12 @@ class _Walk:
             own = place.alone()._replace(before=rest[0].type)
             tasks += _in_scope(VariableScope.BRANCH, [Visit(rest[1], own)])
         return tasks
+
+
+def _in_substitution(place: ScriptPlace) -> ScriptPlace:
+    """Return the place of what stands in `$(…)` here."""
+    inner = place.alone()._replace(before="(", pipes=(), script=SUBSTITUTED, assignments=())
+    return inner.within(Inside.SUBSTITUTION)
 
 
 def _in_scope(scope: VariableScope, tasks: Sequence[Task]) -> list[Task]:

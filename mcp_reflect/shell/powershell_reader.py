@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from mcp_reflect.shell.bounds import TooMuchError
 from mcp_reflect.shell.commands import SUBSTITUTED, Command, PipePlace, Redirection, Script
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.unread import words_in
@@ -128,7 +129,14 @@ def read_powershell(text: str) -> Script:
     """Return the commands of a line of PowerShell or cmd; a partial reading of one that is too long."""
     reader = _LineReader()
     if len(text) <= _MOST_CHARS:
-        reader.read(text)
+        try:
+            reader.read(text)
+        except TooMuchError as fault:
+            return Script((), str(fault), _words_that_may_run(text))
         if len(reader.commands) <= _MOST_COMMANDS and len(reader.waiting) <= _MOST_DEPTH:
             return Script(tuple(reader.commands))
-    return Script((), "it is too large", words_in(text.replace("`", "")) | words_in(text))
+    return Script((), "it is too large", _words_that_may_run(text))
+
+
+def _words_that_may_run(text: str) -> frozenset[str]:
+    return words_in(text.replace("`", "")) | words_in(text)

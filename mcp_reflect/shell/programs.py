@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from mcp_reflect.shell.bounds import TooMuchError
 from mcp_reflect.shell.tables import (
     Wrapper,
     interpreters,
@@ -16,7 +17,8 @@ from mcp_reflect.shell.tables import (
     wrapping_programs,
 )
 
-_MOST_WRAPPERS: Final = 12
+_MOST_WRAPPERS: Final = 12  # that are taken off the words of one command
+_MOST_PROGRAMS: Final = 40  # that one command starts
 _LONGEST_NAME: Final = 300
 _LONGEST_CLUSTER: Final = 12
 _MOST_LOOKED_AT: Final = 12  # words in which the subcommands of a wrapper are looked for
@@ -30,6 +32,8 @@ VALUED: Final = words_of_table("options with a value")
 """Options of many programs whose value is the next word."""
 
 _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
+_OF_USER: Final = frozenset(("-u", "--user"))
+_RESERVED: Final = frozenset(("{", "if", "while", "until"))
 _LOOKING_UP: Final = ("-v", "-V")
 
 
@@ -93,7 +97,9 @@ def invocations_of(
     """Return the programs that words start, from the outside to the inside: `sudo`, `npx`, `tsc`."""
     found: list[Invocation] = []
     waiting = [Invocation(words[0], words[1:], started_by)] if words else []
-    while waiting and len(found) <= _MOST_WRAPPERS:
+    while waiting:
+        if len(found) >= _MOST_PROGRAMS:
+            raise TooMuchError(f"one of its commands starts more than {_MOST_PROGRAMS} programs")
         outer = waiting.pop()
         if not outer.program:
             continue
@@ -196,6 +202,10 @@ def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
         return None
     if name == "command" and words[:1] and words[0] in _LOOKING_UP:
         return _Started(name, ())
+    if name == "runuser" and _OF_USER.isdisjoint(word.partition("=")[0] for word in words):
+        return _Started(name, ())  # it starts a shell
+    if name == "coproc" and words[1:2] and words[1] in _RESERVED:  # it is named
+        return _Started(name, words[1:])
     if wrapper_subcommands()[name].isdisjoint(words[:_MOST_LOOKED_AT]):
         wrapper = wrappers().get(name)
         if wrapper is None:

@@ -1,7 +1,7 @@
 """Redirections of a command, and the texts of its here-documents."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mcp_reflect.shell.commands import Redirection
@@ -12,6 +12,8 @@ from mcp_reflect.shell.words import raw_value, text_value
 
 _PLAIN: Final = re.compile(rb"(\d*)(>>|>&|>|<)[ ]*([\w./-]+)")
 _CLOSING: Final = ("<&-", ">&-")
+_BACKTICKS: Final = re.compile(r"\\.|`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_ESCAPED_IN_BACKTICKS: Final = re.compile(r"\\([$`\\])")
 CONTINUING: Final = ("pipeline", "&&", "||")
 """What may stand behind `<<EOF` on its line."""
 
@@ -76,10 +78,26 @@ def _file_of(
 
 def _document(redirect: Node, body: Node, source: bytes, variables: Variables) -> str:
     """Return the text of a here-document; under a quoted name nothing in it is expanded."""
-    start = next((one for one in redirect.children if one.type == "heredoc_start"), None)
-    if start is not None and set("'\"\\") & set(text_of(start, source)):
+    if not _is_expanded(redirect, source):
         return raw_value(body, source)
     return text_value(body, source, variables).text
+
+
+def _is_expanded(redirect: Node, source: bytes) -> bool:
+    start = next((one for one in redirect.children if one.type == "heredoc_start"), None)
+    return start is None or set("'\"\\").isdisjoint(text_of(start, source))
+
+
+def scripts_in_backticks(redirect: Node, source: bytes) -> Iterator[str]:
+    """Yield what stands in backticks in the text of a here-document, which the parser takes for plain text."""
+    if not _is_expanded(redirect, source):
+        return
+    for body in redirect.named_children:
+        if body.type != "heredoc_body":
+            continue
+        for match in _BACKTICKS.finditer(text_of(body, source)):
+            if match[1]:
+                yield _ESCAPED_IN_BACKTICKS.sub(r"\1", match[1])
 
 
 def document_chars(root: Node, source: bytes) -> int:

@@ -26,6 +26,34 @@ def is_met(text: str) -> bool:
         "find . -exec sh -c 'rm -rf \"$1\"' _ {} \\; -exec ls \\;",
         "fd -e tmp -x rm -rf {}",
         "fd pattern --exec-batch rm -rf",
+        # words of the shell that the parser takes for programs
+        "time { rm -rf x; }",
+        "time -p { ls; rm -rf x; }",
+        "time ! rm -rf x",
+        "! ! ! rm -rf x",
+        "! { rm -rf x; }",
+        "coproc { rm -rf x; }",
+        "coproc X { rm -rf x; }",
+        "coproc X while a; do rm -rf x; done",
+        "time if a; then rm -rf x; fi",
+        "time while rm -rf x; do ls; done",
+        # many programs one by another
+        "sudo " * 20 + "rm -rf x",
+        "! " * 20 + "rm -rf x",
+        "runuser -u root -- rm -rf x",
+        "runuser root -c 'rm -rf x'",
+        "setpriv --reuid 1000 --clear-groups rm -rf x",
+        "gosu root rm -rf x",
+        "arch -x86_64 rm -rf x",
+        "arch -arm64e rm -rf x",
+        "prlimit --nofile=10 rm -rf x",
+        "fakeroot -- rm -rf x",
+        "sshpass -p x ssh host rm -rf x",
+        "lxc exec web -- rm -rf x",
+        # backticks in a here-document
+        "cat <<EOF\na `rm -rf x` b\nEOF",
+        "cat <<EOF\n```\nrm -rf x\n```\nEOF",
+        "cat <<EOF\n`ls` \\` `echo \\`rm -rf x\\``\nEOF",
         # options in clusters, the last with a value
         "sudo -iu root rm -rf x",
         "sudo -nHu deploy rm -rf x",
@@ -89,6 +117,11 @@ def test_what_is_started_meets_its_guard(text: str) -> None:
     "text",
     [
         "bash deploy.sh -c 'rm -rf x'",
+        "coproc X rm -rf x",
+        "runuser rm -rf x",
+        "cat <<'EOF'\na `rm -rf x` b\nEOF",
+        "cat <<EOF\na \\`rm -rf x\\` b\nEOF",
+        "cat <<EOF\n`ls` rm -rf x `ls`\nEOF",
         "sh ./a -c 'rm -rf x'",
         "bash -- deploy.sh -c 'rm -rf x'",
         "bash -x deploy.sh -c 'rm -rf x'",
@@ -103,6 +136,13 @@ def test_what_is_started_meets_its_guard(text: str) -> None:
 )
 def test_what_is_not_started_meets_no_guard(text: str) -> None:
     assert not is_met(text)
+
+
+def test_a_command_that_starts_more_programs_than_are_read_is_not_read() -> None:
+    for is_powershell in (False, True):
+        script = read_script("sudo " * 60 + "rm -rf x", is_powershell=is_powershell)
+        assert script.is_partial
+        assert script.may_start("rm")
 
 
 @pytest.mark.parametrize(
