@@ -1,5 +1,8 @@
 """A call as guards see it: the programs that it starts, the files that it changes, its values."""
 
+import posixpath
+import re
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
@@ -7,10 +10,21 @@ from mcp_reflect.guards.items import MOST_VALUE_CHARS, name_of, tool_key
 from mcp_reflect.guards.program import HeadUses, Program, after_head
 from mcp_reflect.guards.shell_tools import command_text, is_powershell, is_shell, tool_words
 from mcp_reflect.models.common import Json
-from mcp_reflect.shell import Command, Script, patched_files, read_script, written_files
+from mcp_reflect.shell import (
+    Command,
+    Inside,
+    Script,
+    base_name,
+    patched_files,
+    read_script,
+    written_files,
+)
 
 _MOST_VALUES: Final = 400  # of a call's arguments that are looked at
 _EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
+_CHANGING_FOLDER: Final = frozenset(("cd", "pushd", "popd"))
+_UNCERTAIN: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED}
+_MOST_FOLDER_CHARS: Final = 1_000
 _PATHS: Final = (
     "file_path",
     "path",
@@ -89,7 +103,11 @@ class Call:
 
     @cached_property
     def written(self) -> tuple[str, ...]:
-        """The files that it changes."""
+        """The files that it changes, without `./`, `//` and `a/..` in their paths."""
+        return tuple(map(_normal_path, self._written))
+
+    @property
+    def _written(self) -> Sequence[str]:
         if self.shell:
             return self._written_by_commands()
         if not tool_words(self.tool) & _EDIT_WORDS:
@@ -98,13 +116,20 @@ class Call:
         if isinstance(self.arguments, dict):
             values = self.arguments
         named = [value for name in _PATHS if isinstance(value := values.get(name), str)]
-        return tuple(named or _patched_by(values))
+        return named or _patched_by(values)
 
-    def _written_by_commands(self) -> tuple[str, ...]:
+    def _written_by_commands(self) -> list[str]:
+        """Return the files that its commands change, each behind the folder that `cd` led to."""
         files: list[str] = []
-        for command in (*self.commands, *self.script.possible):
+        folders: dict[int, str] = {}
+        for command in self.commands:
+            folder = folders.get(command.script, "")
+            files += (posixpath.join(folder, file) for file in written_files(command))
+            if base_name(command.program) in _CHANGING_FOLDER:
+                folders[command.script] = _folder_behind(command, folder)
+        for command in self.script.possible:
             files += written_files(command)
-        return tuple(files)
+        return files
 
     @cached_property
     def values(self) -> tuple[tuple[str, str], ...]:
@@ -137,12 +162,39 @@ class Call:
         return keys | {tool_key(self.tool)}
 
 
+def _folder_behind(command: Command, folder: str) -> str:
+    """Return the folder behind a `cd`, as far as it is certain: what is not known is left out before it."""
+    if command.pipes or command.is_background:  # a shell of its own
+        return folder
+    is_certain = (
+        command.program == "cd"
+        and command.before != "||"
+        and _UNCERTAIN.isdisjoint(command.inside)
+        and not command.unknown
+        and len(command.arguments) == 1
+        and command.arguments[0][:1] not in ("-", "~")
+    )
+    if not is_certain:
+        return ""
+    return posixpath.join(folder, command.arguments[0].replace("\\", "/"))[-_MOST_FOLDER_CHARS:]
+
+
+def _normal_path(path: str) -> str:
+    """Return a path without what leads nowhere: `./a//b/../c` is `a/c`."""
+    plain = path.replace("\\", "/")
+    if not plain:
+        return path
+    return re.sub(r"^//+", "/", posixpath.normpath(plain))
+
+
 def _patched_by(values: dict[str, Json]) -> list[str]:
     """Return the files of the patches among the arguments of a tool."""
     files: list[str] = []
     for text in values.values():
-        if isinstance(text, str):
-            files += patched_files(text)
+        parts = text if isinstance(text, list) else [text]
+        for part in parts[:_MOST_VALUES]:
+            if isinstance(part, str):
+                files += patched_files(part)
     return files
 
 

@@ -9,7 +9,7 @@ from mcp_reflect.shell.tables import words_of_table
 
 _MOST_PATCH_CHARS: Final = 60_000
 _IN_PLACE: Final = re.compile(r"--in-place|-[^-]?[^-]?i")
-_PATCHED: Final = re.compile(r"(?m)^\*\*\* (?:Update|Delete|Add) File: (.{1,1000})$")
+_PATCHED: Final = re.compile(r"(?m)^\*\*\* (?:(?:Update|Delete|Add) File|Move to): (.{1,1000})$")
 
 
 def patched_files(text: str) -> list[str]:

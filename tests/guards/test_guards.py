@@ -121,6 +121,42 @@ def test_a_guard_meets_what_it_says_in_any_way_to_write_it(
     assert all(call_of(call).keys & set(parsed.keys) for call in met)
 
 
+PATCH = "*** Begin Patch\n*** Update File: a\n*** Move to: dist/bundle.js\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("call", "met"),
+    [
+        ({"tool": "Write", "arguments": {"file_path": "dist//bundle.js"}}, True),
+        ({"tool": "Write", "arguments": {"file_path": "/a/dist/./bundle.js"}}, True),
+        ({"tool": "Edit", "arguments": {"file_path": "dist/x/../bundle.js"}}, True),
+        ({"tool": "Edit", "arguments": {"file_path": "dist/../bundle.js"}}, False),
+        ({"tool": "apply_patch", "arguments": {"input": PATCH}}, True),
+        ({"tool": "apply_patch", "arguments": {"command": ["apply_patch", PATCH]}}, True),
+        ({"tool": "shell", "arguments": {"command": ["apply_patch", PATCH]}}, True),
+        ("echo a > dist/../dist/bundle.js", True),
+        ("cd dist; echo a > bundle.js", True),
+        ("cd dist && cp ../a bundle.js", True),
+        ("cd src && cd ../dist && echo a > ./bundle.js", True),
+        ("bash -c 'cd dist; echo a > bundle.js'", True),
+        ("cd dist; cd ..; echo a > bundle.js", False),
+        ("cd dist; echo a > /tmp/bundle.js", False),
+        ("bash -c 'cd dist'; echo a > bundle.js", False),
+        ("(cd dist; ls); echo a > bundle.js", False),
+        ("cd dist | ls; echo a > bundle.js", False),
+        ("ls || cd dist; echo a > bundle.js", False),
+        ("if a; then cd dist; fi; echo a > bundle.js", False),
+        ("cd dist; pushd $X; echo a > bundle.js", False),
+        ("cd dist; echo a > bundle.css", False),
+    ],
+)
+def test_the_path_of_an_edit_is_compared_as_it_is_without_detours(call: Any, met: bool) -> None:
+    guard = parse_guard("Edit or a shell redirect: dist/bundle.js")
+    found = call_of(call)
+    assert matches(guard, found) is met
+    assert not met or found.keys & set(guard.keys)
+
+
 def test_a_guard_of_a_tool_compares_its_arguments() -> None:
     guard = parse_guard("mcp__jira__search: with `limit: > 100` without `dry_run: true`")
     assert matches(guard, Call("mcp__jira__search", {"limit": 500}))
