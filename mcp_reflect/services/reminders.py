@@ -9,7 +9,7 @@ from typing import Final
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind
+from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind, Trust
 from mcp_reflect.models.shown_lesson import Told
 from mcp_reflect.models.warning import HookInput, SessionState
 from mcp_reflect.moments.texts import KEEP, LESSONS_HEAD, lessons_text, pinned_text
@@ -149,14 +149,16 @@ def _ids(hits: Iterable[Told]) -> list[str]:
 def newest_of_a_subject_first(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits with each newer lesson before the older ones of its subject: it says what holds now.
 
-    Ids sort by time.
+    Ids sort by time. What only an agent tells comes before no lesson that a person trusts.
     """
     ordered: list[Hit] = []
     for hit in hits:
         older = (
             place
             for place, other in enumerate(ordered)
-            if other.id < hit.id and one_subject(other.text, hit.text)
+            if other.id < hit.id
+            and not (other.trust is Trust.TRUSTED and hit.trust is Trust.OBSERVED)
+            and one_subject(other.text, hit.text)
         )
         ordered.insert(next(older, len(ordered)), hit)
     return ordered

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -63,6 +63,7 @@ HALF_LIFE_DAYS: Final = 180.0
 _MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
 _LEAST_STRONG: Final = 0.5  # the score of a strong hit; a weak one scores less
 _LARGEST_WEAK: Final = 0.499
+_ABOUT_AS_RELEVANT: Final = 0.8  # of another's relevance: a person's lesson then comes first
 _TRUST: Final = {
     Trust.QUARANTINED: 0.0,
     Trust.OBSERVED: 0.5,
@@ -115,6 +116,32 @@ def _score(candidate: Candidate, now: float, *, strong: bool) -> float:
     if strong:
         return _LEAST_STRONG + half
     return min(half, _LARGEST_WEAK)
+
+
+def _scores_of_persons_lessons(
+    fitting: Sequence[Candidate], scores: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the scores of the lessons that a person keeps, where one that only an agent tells had more.
+
+    Of strong hits that are about as relevant, a person's comes first: an agent may call its own as important as it
+    likes. It takes the other's score, so that the order of hits is that of their scores.
+    """
+    strong = [one for one in fitting if scores[one.lesson.id] >= _LEAST_STRONG]
+    of_agents = [one for one in strong if _only_an_agent_tells(one.lesson)]
+    raised: dict[str, float] = {}
+    for own in strong:
+        if own.lesson.is_kept_by_person:
+            passed = (
+                scores[other.lesson.id]
+                for other in of_agents
+                if own.match.score >= _ABOUT_AS_RELEVANT * other.match.score
+            )
+            raised[own.lesson.id] = max(scores[own.lesson.id], *passed, 0.0)
+    return raised
+
+
+def _only_an_agent_tells(lesson: Lesson) -> bool:
+    return lesson.trust is Trust.OBSERVED and not lesson.is_kept_by_person
 
 
 def _pick(
@@ -480,7 +507,14 @@ def _ranked(
         else:
             fitting.append(candidate)
     scores = {one.lesson.id: _score(one, now, strong=one.lesson.id in strong) for one in fitting}
-    fitting.sort(key=lambda candidate: (-scores[candidate.lesson.id], candidate.lesson.id))
+    scores |= _scores_of_persons_lessons(fitting, scores)
+    fitting.sort(
+        key=lambda candidate: (
+            -scores[candidate.lesson.id],
+            not candidate.lesson.is_kept_by_person,
+            candidate.lesson.id,
+        )
+    )
     chosen = _pick(fitting, ask, hidden)
     shown = [one.lesson for one in chosen]
     hits = [_hit(one, scores[one.lesson.id], ask, now, _rival(one.lesson, shown)) for one in chosen]

@@ -1,0 +1,38 @@
+"""Where two lessons fit a task about as well, a person's comes before one that only an agent tells."""
+
+from typing import Any
+
+import pytest
+
+from mcp_reflect import services
+from mcp_reflect.services.engine import Engine
+
+TASK = "Deploy the shop"
+OF_PERSON = {"mistake": "Deployed the shop with kubectl apply", "correction": "Use make ship"}
+OF_AGENT: dict[str, Any] = {
+    "lesson": "Deploy the shop with kubectl apply, never with make ship",
+    "importance": 1,
+    "confidence": 1,
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"evidence": "user"}])
+async def test_a_persons_lesson_is_recalled_and_shown_before_an_agents_opposite(
+    engine: Engine, more: dict[str, Any]
+) -> None:
+    mine = await services.lessons.add(engine.context, OF_PERSON)
+    theirs = await engine.store_lesson(**OF_AGENT, **more)
+    hits = (await engine.recall(task=TASK)).lessons
+    assert [hit.id for hit in hits] == [mine.lesson_id, theirs.lesson_id]
+    assert hits[0].score >= hits[1].score
+    shown = await services.reminders.at_prompt(engine.context, "s", f"{TASK} with make ship") or ""
+    assert 0 <= shown.find("Use make ship") < shown.find("never with make ship")
+
+
+async def test_a_persons_lesson_about_something_else_does_not_come_first(engine: Engine) -> None:
+    await services.lessons.add(
+        engine.context, {"mistake": "Deployed the docs late", "correction": "Deploy docs at noon"}
+    )
+    theirs = await engine.store_lesson(**OF_AGENT)
+    hits = (await engine.recall(task="Deploy the shop with kubectl apply or make ship")).lessons
+    assert hits[0].id == theirs.lesson_id
