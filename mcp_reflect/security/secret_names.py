@@ -22,6 +22,9 @@ _SIGN: Final = lazy_compile(
     # an assignment; of YAML also a tag, an anchor or a block before the value
     r"|[ \t]{0,8}(?::=|=>|={1,3}|:(?![:?+-])|<-)[ \t]{0,8}(?:(?:[brfuNL@]{1,2}|\[\]byte\(|Buffer\.from\(|bytes\()(?=[\"']))?"
     r"(?:(?:!![a-z]{2,6}|&\w{1,20})[ \t]{1,3})?(?:[|>][+-]?[ \t]{0,3}\r?\n[ \t]{1,40})?"
+    # of YAML a value with a digit alone on the next line, of JSON the first one of a list
+    r"(?:\r?\n[ \t]{1,40}(?=[^\s:]{0,200}\d)(?=[^\s:#\[{\"'-][^\s:]{3,200}[ \t]{0,3}(?:\r?\n|\Z))"
+    r"|\[[ \t\r\n]{0,20}(?=[\"']))?"
     r"|(?:,|:[ \t]?\{)?[ \t\r\n]{0,20}[\"']?(?:[vV]alue|content)[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
     r"|,[ \t]{1,3}do:[ \t]{1,3}"
     r"|(?P<comma>(?<=[\"'`])\]?\)?(?:[ \t]{0,3},[ \t]{0,20}|\)?\.(?:type|fill|send_?keys|set_?value|press_?sequentially)\())(?=[\"'`])"

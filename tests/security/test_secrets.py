@@ -398,3 +398,31 @@ def test_a_secret_with_an_escape_or_a_highlight_in_it_is_found(text: str) -> Non
 def test_highlights_around_plain_words_stay() -> None:
     text = "a <b>bold</b> word, <code>key_of_map</code>, and C:\\x86\\file"
     assert clean_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("password:\n  Hq7pLs92kd", "Hq7pLs92kd"),
+        ("db:\n  password:\r\n    Hq7pLs92kd\r\n  user: ada", "Hq7pLs92kd"),
+        ('"password": ["Hq7!pLs92kd"]', "Hq7!pLs92kd"),
+        ('{"password": [\n  "Hq7!pLs92kd"\n]}', "Hq7!pLs92kd"),
+        ("token=\u201cXk9vQ2mT7pLw4Rz8\u201d", "Xk9vQ2mT7pLw4Rz8"),
+    ],
+)
+def test_a_value_on_the_next_line_in_a_list_or_in_curly_quotes_goes(text: str, secret: str) -> None:
+    assert secret not in clean_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password:\n  type: string",
+        "password:\n  minLength",
+        "token:\n  - name1",
+        '"password": ["required", "min:8"]',
+        '"tokens": ["a1", "b2"]',
+    ],
+)
+def test_a_schema_below_the_name_of_a_secret_stays(text: str) -> None:
+    assert clean_text(text) == text
