@@ -144,13 +144,14 @@ def _export_here(options: Namespace) -> None:
 
 
 def _import_here(options: Namespace) -> None:
-    from mcp_reflect.services.shared import SHARED_FILE, import_here  # noqa: PLC0415 - needed here alone
+    from mcp_reflect.services.shared import SHARED_FILE, import_here, refuse_missing_here  # noqa: PLC0415 - needed here alone
 
     if options.file or options.url or options.own:
         fix = "Leave the other options out: it reads this repository's file, which anybody may have written."
         raise InputError("--here", "it goes with no file, service or --own", fix)
 
     async def read_here(engine: Engine) -> None:
+        await refuse_missing_here(engine.context)
         stored, found = await import_here(engine.context)
         held = sum(one.status == "quarantined" for one in stored)
         new = len(stored) - held

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.clock import DAY
+from mcp_reflect.errors import InputError
 from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
 from mcp_reflect.models.replay import Next, SpokenMoment, Trigger, Verdict
 from mcp_reflect.moments.guarded import mode_in, refuses
-from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import marks_of
 from mcp_reflect.services.learn import scopes_of_folders
@@ -80,7 +81,7 @@ def places_of(
         for place in found
         if scope_of(place.folder) == context.scopes.own
         and place.changed >= oldest
-        and (session is None or session in place.path.name)
+        and (session is None or place.path.name.startswith(session))
     ]
 
 
@@ -95,6 +96,9 @@ async def replay(
     """Replay the project's sessions; `only` is the id of one lesson whose guard alone is tried."""
     replayed = Replayed()
     places = places_of(context, session=session, days=days, faults=replayed.faults)
+    if session is not None and not places:
+        fault = f"no session of this project has a name that begins with '{quoted(session, 60)}'"
+        raise InputError("--session", fault, "mcp-reflect replay --days 30 names those that there are.")
     advice = await _advice(context, only)
     copies, size = copies_in(places), sum(place.size for place in places)
     for number, place in enumerate(places, start=1):
@@ -224,7 +228,9 @@ def _at(
     is_call = isinstance(step, MadeStep)
     holds = is_call and advice.would_hold(one.lesson)
     if is_call and step.failed:
-        came, fact = Next.FAILURE, step.seen.line
+        # A call against a guard may fail for another reason, or because the person refused it.
+        is_same = minutes is not None or one.is_told_by(step.seen.line)
+        came, fact = Next.FAILURE if is_same else Next.NEITHER, step.seen.line
     elif is_call:
         came, fact = Next.WORKED, step.seen.line
     said = call_line(step.tool, step.arguments) if is_call else step.text

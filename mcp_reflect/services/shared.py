@@ -180,6 +180,14 @@ def _wording(fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(clean(" ".join(text.split())) for text in texts)
 
 
+async def refuse_missing_here(context: Context) -> None:
+    """InputError if the repository has no file of lessons."""
+    file = _tree(context) / SHARED_FILE
+    if not await asyncio.to_thread(os.path.lexists, file):
+        fix = "mcp-reflect export --here writes it in a clone whose lessons you approved."
+        raise InputError("--here", f"there is no {SHARED_FILE} here", fix)
+
+
 async def import_here(context: Context) -> tuple[list[Stored], SharedFile]:
     """Let the lessons of the repository's file that are new wait for a person; return them, and what was read.
 

@@ -169,6 +169,11 @@ class Advice:
             return not follows(self.lesson, step.call)
         return len(telling_words(step.seen.line) & self.words) >= _SHARED
 
+    def is_told_by(self, line: str) -> bool:
+        """Return whether the error of a call against the lesson, or a person's refusal, speaks of what the lesson does."""
+        whole = self.words | telling_words(f"{self.lesson.text} {self.lesson.correction}")
+        return not telling_words(line).isdisjoint(whole)
+
 
 @dataclass(frozen=True, slots=True)
 class Sequel:

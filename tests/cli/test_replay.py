@@ -125,6 +125,7 @@ def test_one_session_and_sessions_of_some_days_are_replayed_alone(home: Home) ->
     claude(home.folder, home.project, "second", [asks, FAILS, *WORKS])
     add_migrate(home)
     assert home.replay("--session", "second")["sessions"] == 1
+    home.command("replay", "--session", "econd", code=2)
     assert home.replay("--session", str(first))["sessions"] == 1
     assert home.replay("--days", "0")["sessions"] == 0
     assert home.replay("--days", "9999")["sessions"] == 2
@@ -154,6 +155,14 @@ def test_a_home_of_thirty_sessions_reads_as_a_list_of_lessons_with_their_moments
     assert "30 sessions" in text
     assert "next: the same failure" in text
     assert lines[-1].startswith("Lessons and guards that are on would have: helped")
+
+
+def test_a_call_against_a_guard_that_failed_for_another_reason_is_no_help(home: Home) -> None:
+    refused = ("runs", "npm install", "Exit code 1\nEACCES: permission denied")
+    claude(home.folder, home.project, "a", [("says", "Set it up"), refused])
+    home.add("Lost the lock file", "Use pnpm here", "--guard", "Bash: `npm`")
+    (moment,) = home.replay()["moments"]
+    assert (moment["next"], moment["verdict"]) == ("neither", "would have been noise")
 
 
 def test_secrets_of_a_past_session_are_not_shown(home: Home) -> None:
