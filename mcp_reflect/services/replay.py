@@ -98,7 +98,9 @@ async def replay(
     places = places_of(context, session=session, days=days, faults=replayed.faults)
     if session is not None and not places:
         fault = f"no session of this project has a name that begins with '{quoted(session, 60)}'"
-        raise InputError("--session", fault, "mcp-reflect replay --days 30 names those that there are.")
+        raise InputError(
+            "--session", fault, "mcp-reflect replay --days 30 names those that there are."
+        )
     advice = await _advice(context, only)
     copies, size = copies_in(places), sum(place.size for place in places)
     for number, place in enumerate(places, start=1):
