@@ -33,10 +33,10 @@ def test_a_line_over_a_hundred_characters_is_long(tmp_path: Path) -> None:
     [
         (Density(38.0, 20.0, 1.0, 5.0), []),
         (Density(30.0, 10.0, 0.0, 0.0), []),
-        (Density(38.0, 22.0, 1.0, 5.0), ["conditional 20.0 -> 22.0"]),
+        (Density(38.0, 23.0, 1.0, 5.0), ["conditional 20.0 -> 23.0"]),
         (
-            Density(39.0, 20.0, 1.6, 5.0),
-            ["characters 38.0 -> 39.0", "nested 1.0 -> 1.6"],
+            Density(39.0, 20.0, 2.6, 5.0),
+            ["characters 38.0 -> 39.0", "nested 1.0 -> 2.6"],
         ),
     ],
 )

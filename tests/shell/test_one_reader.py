@@ -11,6 +11,7 @@ SPLITTING = {"children.py"}
 SEARCHING = {
     "evidence/kinds.py": "one word, which may name a file that an interpreter runs",
     "replan/syntax.py": "a search with grep, which is given back with `-i`",
+    "evidence/shell_changes.py": "words of programs that write, in a script of another language",
     "evidence/suite_text.py": "patterns that are data, for each runner, with the flags that rewrite snapshots",
     "sessions/tools.py": "the files of a patch, which stands in a call like a command and is none",
     "sessions/hosts/codex_scripts.py": "a script of JavaScript",
