@@ -46,8 +46,10 @@ _LOAD: Final = {"anthropic/alwaysLoad": True}
 
 WEBSITE: Final = "https://github.com/mcp-reflect/mcp-reflect"
 ICON: Final = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='none' "
-    "stroke='%230b65c2' stroke-width='2' stroke-linecap='round' d='M13 8a5 5 0 1 1-2-4M13 1v4H9'/%3E%3C/svg%3E"
+    "data:image/svg+xml,%3Csvg%20xmlns=%27http://www.w3.org/2000/svg%27%20viewBox=%27"
+    "0%200%2016%2016%27%3E%3Cpath%20fill=%27none%27%20stroke=%27%230b65c2%27%20stroke"
+    "-width=%272%27%20stroke-linecap=%27round%27%20d=%27M13%208a5%205%200%201%201-2-4"
+    "M13%201v4H9%27/%3E%3C/svg%3E"
 )
 """An arrow that comes back, which hosts show beside the server's name; no address is asked for it."""
 
