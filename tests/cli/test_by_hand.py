@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.cli import main
 from mcp_reflect.cli.lesson_editor import format_document, parse_document
 from tests.cli.commands import Command
 from tests.cli.typed import Person
@@ -185,13 +184,13 @@ def test_restore_asks_and_a_no_changes_nothing(command: Command, tmp_path: Path)
     copy = tmp_path / "copy.db"
     command("backup", str(copy))
     command.by_person("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")
-    assert "--yes: it replaces all that is in the bank" in command("restore", str(copy), code=2)
+    assert "only a person may replace a bank" in command("restore", str(copy), "--yes", code=2)
     person = Person(["restore", str(copy)], env(command))
     person.until("[y/N] ")
     person.types("n", "Nothing was restored.")
     assert person.leaves() == 1
     assert len(command.json("lessons", "list")) == 2
-    assert main(["restore", str(copy), "--yes"]) == 0
+    assert "Restored" in command.at_terminal("restore", str(copy), "--yes")
 
 
 def test_the_demo_recalls_its_lesson_from_a_new_server_and_raises_its_effectiveness(

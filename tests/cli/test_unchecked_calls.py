@@ -20,9 +20,12 @@ from mcp_reflect.models.lesson import GuardMode
 from mcp_reflect.services import guards
 from mcp_reflect.services.engine import Engine
 
+# What checks the call waits for good: a machine that is quick would be done before its time is over.
 NO_TIME = """
+from threading import Event
 from mcp_reflect.cli import quick_hook
 quick_hook.MAX_SECONDS = 0.0
+quick_hook._is_done = lambda *_: Event().wait(30)
 quick_hook.run_hook(["{event}", "--project=app", "--bank={bank}"])
 """
 IN_TIME = """
