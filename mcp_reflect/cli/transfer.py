@@ -156,7 +156,8 @@ def _import_here(options: Namespace) -> None:
         held = sum(one.status == "quarantined" for one in stored)
         new = len(stored) - held
         said = f"{SHARED_FILE}: {held} wait for you, {found.known} are known. mcp-reflect lessons review"
-        said = f"{SHARED_FILE}: {new} stored, as a setting says; {held} wait." if new else said
+        if new:
+            said = f"{SHARED_FILE}: {new} stored, as a setting says; {held} wait."
         told = [said, *(f"not read: {fault}" for fault in found.faults)]
         value = {
             "quarantined": held,

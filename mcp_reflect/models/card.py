@@ -31,48 +31,59 @@ class SessionCard:
     def lines(self) -> tuple[str, str, str]:
         """The card in three lines."""
         avoided = _listed(self.followed, "followed and worked")
-        heeded = f"{_times(self.heeded, 'warning')} heeded" if self.heeded else ""
-        refused = f"{_times(self.refused, 'call')} refused once" if self.refused else ""
-        held = (
-            f"{_times(self.held, 'last message')} held, {self.corrected} corrected after it"
-            if self.held
-            else ""
-        )
+        heeded = _counted(self.heeded, "warning", "heeded")
+        kept = _listed(self.kept)
+        held = _counted(self.held, "last message", f"held, {self.corrected} corrected after it")
+        refused = _counted(self.refused, "call", "refused once")
         return (
             f"Met again and avoided: {_joined(avoided, heeded)}",
-            f"Kept: {_joined(_listed(self.kept, ''))}",
+            f"Kept: {_joined(kept)}",
             f"Held and corrected: {_joined(held, refused)}",
         )
 
     @property
     def markdown(self) -> str:
         """The card for a pull request; nothing in the words of a lesson acts as a mark of its own."""
-        items = [
-            f"- **{name}:** {rest.translate(_MARKS)}"
-            for name, _, rest in (line.partition(": ") for line in self.lines)
-        ]
+        items = [_item_of(line) for line in self.lines]
         return "\n".join(["### What mcp-reflect did in this session", "", *items])
+
+
+def _item_of(line: str) -> str:
+    """Return a line of the card as an item of a list in Markdown."""
+    name, _, rest = line.partition(": ")
+    return f"- **{name}:** {rest.translate(_MARKS)}"
 
 
 def _joined(*parts: str) -> str:
     return "; ".join(part for part in parts if part) or "nothing"
 
 
+def _counted(count: int, name: str, what: str) -> str:
+    """Return how many there are and what became of them, empty for none."""
+    if not count:
+        return ""
+    return f"{_times(count, name)} {what}"
+
+
 def _times(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
+    if count == 1:
+        return f"1 {name}"
+    return f"{count} {name}s"
 
 
-def _listed(texts: Sequence[str], what: str) -> str:
-    """Return how many lessons there are, and the first of them in their words."""
+def _listed(texts: Sequence[str], what: str = "") -> str:
+    """Return how many lessons there are, what became of them, and the first of them in their words."""
     if not texts:
         return ""
-    words = [" ".join(text.split()) for text in texts[:_MOST_NAMED]]
-    named = " · ".join(_cut(text) for text in words)
-    more = f" · {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-    return f"{_times(len(texts), 'lesson')}{f' {what}' if what else ''} ({named}{more})"
+    named = [_cut(" ".join(text.split())) for text in texts[:_MOST_NAMED]]
+    if len(texts) > _MOST_NAMED:
+        named.append(f"{len(texts) - _MOST_NAMED} more")
+    count = f"{_times(len(texts), 'lesson')} {what}".strip()
+    return f"{count} ({' · '.join(named)})"
 
 
 def _cut(text: str) -> str:
-    return (
-        text if len(text) <= _MOST_WORDS else f"{text[: _MOST_WORDS - 2].rsplit(maxsplit=1)[0]} …"
-    )
+    if len(text) <= _MOST_WORDS:
+        return text
+    start = text[: _MOST_WORDS - 2].rsplit(maxsplit=1)[0]
+    return f"{start} …"

@@ -13,6 +13,7 @@ from pydantic import (
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
+from mcp_reflect.guards.shell_tools import is_shell
 from mcp_reflect.models.critique import NO_GOAL
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, ReadContext, parsed
@@ -39,10 +40,14 @@ _TOOLS = ("tool", "tool_name", "name")
 
 
 def _with_command(item: dict[str, Any]) -> dict[str, Any]:
-    """Return a result with its command in place of the tool that ran it: `pytest -q` says more than `bash`.
+    """Return a result of a shell with its command in place of the tool: `pytest -q` says more than `bash`.
 
-    A command stands beside the tool, or in the call's arguments.
+    A command stands beside the tool, or in the call's arguments. That of another tool is a word of its own, such as
+    `view` of an editor.
     """
+    tool = next((item[name] for name in _TOOLS if item.get(name)), None)
+    if tool is not None and not (isinstance(tool, str) and is_shell(tool)):
+        return item
     calls = [item.get(name) for name in _CALLS]
     places = [item, *(cast("dict[str, Any]", call) for call in calls if isinstance(call, dict))]
     commands = [place.get(name) for place in places for name in _COMMANDS]
@@ -50,10 +55,8 @@ def _with_command(item: dict[str, Any]) -> dict[str, Any]:
     if command is None:
         return item
     left_out = {*_COMMANDS, *_CALLS, *_TOOLS}
-    return {
-        "tool": command[: DEFAULT.max_phrase_chars],
-        **{name: value for name, value in item.items() if name not in left_out},
-    }
+    others = {name: value for name, value in item.items() if name not in left_out}
+    return {"tool": command[: DEFAULT.max_phrase_chars], **others}
 
 
 def _as_results(value: Any, info: ValidationInfo) -> Any:

@@ -12,7 +12,6 @@ from typing import Final
 from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.matching import matches
-from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
 from mcp_reflect.models.replay import Next, SpokenMoment, Trigger, Verdict
 from mcp_reflect.moments.guarded import mode_in, refuses
@@ -26,6 +25,7 @@ from mcp_reflect.sessions.replaying import (
     MadeStep,
     PastSession,
     SaidStep,
+    Sequel,
     after,
     read_steps,
 )
@@ -180,9 +180,9 @@ async def _replay_session(
             return
         if isinstance(step, SaidStep):
             replayed.prompts += 1
-            found = (
-                await _at_prompt(context, step, shown, advice) if prompts and advice.by_id else []
-            )
+            found: list[Advice] = []
+            if prompts and advice.by_id:
+                found = await _at_prompt(context, step, shown, advice)
             shown |= {one.lesson.id for one in found}
             replayed.moments += [_at(place, past, number, one, advice, step) for one in found]
             continue
@@ -207,13 +207,9 @@ async def _at_prompt(
     )
     if not query.task.strip():
         return []
-    hits = await context.bank.recalls.would_show(_own(context), query)
+    hits = await context.bank.recalls.would_show(context.scopes.own, query)
     new = [hit.id for hit in hits if hit.id not in shown and hit.id not in advice.hidden]
     return [advice.by_id[name] for name in new[:MOST_LESSONS] if name in advice.by_id]
-
-
-def _own(context: Context) -> Scope:
-    return context.scopes.own
 
 
 def _at(
@@ -226,32 +222,42 @@ def _at(
 ) -> SpokenMoment:
     """Return a moment at which a lesson would have spoken, with what came next."""
     sequel = after(past.steps, number, one)
-    came, fact, minutes = sequel.next, sequel.fact, sequel.minutes
-    is_call = isinstance(step, MadeStep)
-    holds = is_call and advice.would_hold(one.lesson)
-    if is_call and step.failed:
-        # A call against a guard may fail for another reason, or because the person refused it.
-        is_same = minutes is not None or one.is_told_by(step.seen.line)
-        came, fact = Next.FAILURE if is_same else Next.NEITHER, step.seen.line
-    elif is_call:
-        came, fact = Next.WORKED, step.seen.line
-    said = call_line(step.tool, step.arguments) if is_call else step.text
+    trigger, said, is_armed, holds = Trigger.PROMPT, "", True, False
+    if isinstance(step, MadeStep):
+        sequel = _of_call(step, sequel, one)
+        trigger, said = Trigger.CALL, call_line(step.tool, step.arguments)
+        is_armed, holds = advice.is_armed(one.lesson), advice.would_hold(one.lesson)
+    else:
+        said = step.text
     return SpokenMoment(
         session=clean_text(past.name),
         host=place.host,
         line=step.line,
         at=step.at,
-        trigger=Trigger.CALL if is_call else Trigger.PROMPT,
+        trigger=trigger,
         said=clip(clean_text(said), _MOST_SAID),
         lesson_id=one.lesson.id,
         lesson=one.lesson.text,
-        armed=advice.is_armed(one.lesson) if is_call else True,
+        armed=is_armed,
         holds=holds,
-        next=came,
-        fact=clip(clean_text(fact), _MOST_SAID),
-        minutes=minutes,
-        verdict=_verdict(came, holds=holds),
+        next=sequel.next,
+        fact=clip(clean_text(sequel.fact), _MOST_SAID),
+        minutes=sequel.minutes,
+        verdict=_verdict(sequel.next, holds=holds),
     )
+
+
+def _of_call(step: MadeStep, sequel: Sequel, one: Advice) -> Sequel:
+    """Return what a call against a guard met itself, with the minutes until the cure that came later.
+
+    It may have failed for another reason, or because the person refused it: then the lesson would not have helped.
+    """
+    line = step.seen.line
+    if not step.failed:
+        return Sequel(Next.WORKED, line, sequel.minutes)
+    if sequel.minutes is not None or one.is_told_by(line):
+        return Sequel(Next.FAILURE, line, sequel.minutes)
+    return Sequel(Next.NEITHER, line, None)
 
 
 def _verdict(came: Next, *, holds: bool) -> Verdict:

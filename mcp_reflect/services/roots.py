@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.evidence.following import call_of
@@ -56,29 +57,32 @@ async def plant_roots(
 def _told(
     lesson: Lesson, files: Sequence[str], fix: Sequence[str], valid_until: float | None
 ) -> Told:
+    """Return what a lesson says of its tree: commands are looked through for names, edits name a file and lines."""
     texts = [text for text in (lesson.mistake, lesson.correction, lesson.why) if text]
     calls = [text for text in (lesson.wrong_call, lesson.right_call, *fix) if text]
-    named = [*files]
-    written: list[str] = []
-    told_calls: list[str] = []
-    for text in calls:
-        call = call_of(text)
-        if call.shell:
-            told_calls.append(text)
-            continue
-        file = file_of(call.arguments)
-        named += [file] if file else []
-        arguments: Any = call.arguments if isinstance(call.arguments, dict) else {}
-        for name in _WRITTEN:
-            value = arguments.get(name)
-            written += value.splitlines()[:_MOST_FIX_LINES] if isinstance(value, str) else []
+    commands = [text for text in calls if call_of(text).shell]
+    edits = [call_of(text).arguments for text in calls if text not in commands]
+    edited = [file for file in map(file_of, edits) if file]
+    written = chain.from_iterable(map(_lines_written, edits))
     return Told(
         texts=texts or [lesson.text],
-        calls=told_calls,
-        files=named,
-        fix_lines=written[:_MOST_FIX_LINES],
+        calls=commands,
+        files=[*files, *edited],
+        fix_lines=list(islice(written, _MOST_FIX_LINES)),
         valid_until=valid_until,
     )
+
+
+def _lines_written(arguments: Any) -> list[str]:
+    """Return the lines that an edit writes, by its arguments."""
+    if not isinstance(arguments, dict):
+        return []
+    lines: list[str] = []
+    for name in _WRITTEN:
+        value = cast("dict[str, Any]", arguments).get(name)
+        if isinstance(value, str):
+            lines += value.splitlines()[:_MOST_FIX_LINES]
+    return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,3 +36,10 @@ async def test_a_long_command_is_taken(engine: Engine) -> None:
     result = {"tool": "Bash", "command": command, "content": "27 passed in 3.20s"}
     critique = await engine.critique(work="All 27 tests pass.", tool_results=[result])
     assert critique.outputs
+
+
+async def test_the_command_of_an_editor_does_not_take_the_place_of_its_tool(engine: Engine) -> None:
+    call = {"tool": "str_replace_editor", "input": {"command": "view", "path": "a.py"}}
+    result = {**call, "content": "1 def shipping_total(cart):"}
+    critique = await engine.critique(work="I added `shipping_total`.", tool_results=[result])
+    assert [shown.tool for shown in critique.outputs] == ["str_replace_editor"]

@@ -265,19 +265,13 @@ class Search:
             parts[row] = (
                 _bm25(question, counts, length / average if average else 1.0, weights) / total
             )
-        close = closeness.by_row if closeness else {}
-        worth_of_row = closeness.worth_of_row if closeness else {}
-
-        def scores(closeness_of: Mapping[int, float], clarity: float) -> dict[int, float]:
-            found: dict[int, float] = {}
-            for row, part in parts.items():
-                worth = clarity * weights.closeness * worth_of_row.get(row, 1.0)
-                found[row] = (part + worth * closeness_of.get(row, 0.0)) / (1 + worth)
-            return found
-
-        clarity = _clarity(average, weights.plain_length) if closeness else 1.0
-        plain = scores(close, 1.0)
-        order = scores(close, clarity)
+        close: Mapping[int, float] = {}
+        clarity = 1.0
+        if closeness:
+            close = closeness.by_row
+            clarity = _clarity(average, weights.plain_length)
+        plain = self._scores(parts, close, weights.closeness)
+        order = self._scores(parts, close, clarity * weights.closeness)
         if closeness and weights.feedback and plain:
             ranked = sorted(order, key=lambda row: (-order[row], -row))
             # Rows that hardly fit say little about the question.
@@ -285,7 +279,7 @@ class Search:
             moved = closeness.toward(
                 ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN]
             )
-            order = scores({**close, **moved}, clarity)
+            order = self._scores(parts, {**close, **moved}, clarity * weights.closeness)
             # The question moved toward its best rows is closer to them: their scores may not rise by that.
             scale = max(plain.values()) / (max(order.values()) or 1.0)
             order = {row: value * scale for row, value in order.items()}
@@ -302,6 +296,22 @@ class Search:
             )
             for row in sorted(order, key=lambda row: (-order[row], -row))
         ]
+
+    def _scores(
+        self, parts: Mapping[int, float], close: Mapping[int, float], weight: float
+    ) -> dict[int, float]:
+        """Return the score of each row, 0 to 1: the mean of its part by terms and its closeness, which has a weight.
+
+        A row that a better model compared has its closeness count more.
+        """
+        worth_of_row: Mapping[int, float] = {}
+        if self._closeness:
+            worth_of_row = self._closeness.worth_of_row
+        scores: dict[int, float] = {}
+        for row, part in parts.items():
+            worth = weight * worth_of_row.get(row, 1.0)
+            scores[row] = (part + worth * close.get(row, 0.0)) / (1 + worth)
+        return scores
 
     def candidates(self, most: int | None = None) -> tuple[list[Candidate], int]:
         """Return the best lessons, at most so many, and how many rows have too little in common with the question.
