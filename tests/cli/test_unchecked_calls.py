@@ -115,6 +115,17 @@ def test_an_enforced_guard_holds_while_another_process_writes(bank: Path) -> Non
         assert asked(bank, "git push --force-with-lease", code=IN_TIME) is None
 
 
+@pytest.mark.parametrize("code", [NO_TIME, IN_TIME])
+def test_an_enforced_guard_holds_where_nobody_may_read_the_bank(bank: Path, code: str) -> None:
+    """As for a moment while the bank's first connection opens it, or its last one closes it."""
+    with closing(sqlite3.connect(bank, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        held = asked(bank, PUSH, code=code)["hookSpecificOutput"]
+        assert "could not be checked" in held["permissionDecisionReason"]
+        assert asked(bank, "npm publish --force", code=code) is None
+
+
 def test_an_enforced_guard_holds_where_the_settings_cannot_be_read(
     bank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

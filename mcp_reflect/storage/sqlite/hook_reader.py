@@ -12,6 +12,8 @@ from typing import Any, Final
 from mcp_reflect.errors import InputError
 
 _ANY: Final = "*"
+_LOCKED_SECONDS: Final = 0.3
+"""How long the names of enforced guards are waited for: the process ends 1.5 s after its time is over."""
 _CONTINUED: Final = r"\\\n"  # a backslash at the end of a line, as JSON
 _JOINING: Final = str.maketrans("", "", "\"'`\\")
 
@@ -79,11 +81,22 @@ def enforced_by_name(bank: str, project: str | None, tool: str, text: str) -> st
     where there is no time for that. A bank that cannot be read names no lesson, so that it stops nobody.
     """
     words = _with_joined_words(text.lower())
-    with suppress(sqlite3.Error), closing(_read_only(bank)) as connection:
-        for key, lesson in connection.execute(_ENFORCED, {"project": project}):
-            if _is_named(key.lower(), tool.lower(), words):
-                return lesson
+    for key, lesson in _enforced_rows(bank, project):
+        if _is_named(key.lower(), tool.lower(), words):
+            return lesson
     return None
+
+
+def _enforced_rows(bank: str, project: str | None) -> list[tuple[str, str]]:
+    """Return the keys of enforced guards with their lessons; what the file alone says where it stays locked.
+
+    The first or last connection of a bank locks it for a moment, also one of this very process. A lock that stays is
+    read past: pages that are being written may make that fail, and then no lesson is named.
+    """
+    for wait, is_past_locks in ((_LOCKED_SECONDS, False), (0, True)):
+        with suppress(sqlite3.Error), closing(_read_only(bank, wait, is_past_locks)) as connection:
+            return connection.execute(_ENFORCED, {"project": project}).fetchall()
+    return []
 
 
 def _is_named(key: str, tool: str, text: str) -> bool:
@@ -120,9 +133,10 @@ def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
         return [_ANY]
 
 
-def _read_only(bank: str) -> sqlite3.Connection:
+def _read_only(bank: str, wait: float = 0, is_past_locks: bool = False) -> sqlite3.Connection:
     place = bank.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=0)
+    how = "immutable=1" if is_past_locks else "mode=ro"
+    return sqlite3.connect(f"file:{place}?{how}", uri=True, timeout=wait)
 
 
 def _with_joined_words(text: str) -> str:
