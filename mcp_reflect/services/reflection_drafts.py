@@ -1,0 +1,216 @@
+"""What is stored of a run: its reflection with the strategy, the lessons, the failures and the links that come with it."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from mcp_reflect.clock import iso
+from mcp_reflect.decisions import checks, figures, telling, verdicts
+from mcp_reflect.llm.runner import ClientCapabilities, ModelResult
+from mcp_reflect.models.common import HOST, RULES, Json, Scope, from_json
+from mcp_reflect.models.lesson import LessonDraft, Source
+from mcp_reflect.models.reflection import (
+    Analysis,
+    Assessment,
+    Insights,
+    Link,
+    Reflection,
+    ReflectionDraft,
+    Validation,
+)
+from mcp_reflect.models.run import Diagnosis, Trace
+from mcp_reflect.schemas.run import ReflectArguments
+from mcp_reflect.security.redact import clean
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.guards import guarded
+from mcp_reflect.services.run_judgment import VERDICTS, AnalyzedRun
+from mcp_reflect.sessions import reflector
+from mcp_reflect.sessions.diagnose import diagnose
+from mcp_reflect.text.signature import digest
+
+_ADDED_LATER: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")
+"""Fields of a reflection that are added when it is stored or read."""
+
+_SOURCES: Final = {HOST: Source.AGENT, RULES: Source.RULES}
+"""Of lessons by who judged the run: any other is a model."""
+
+
+async def draft_of(
+    context: Context,
+    scope: Scope,
+    sent: ReflectArguments,
+    run: dict[str, Any],
+    validation: Validation | None,
+    client: ClientCapabilities,
+) -> ReflectionDraft:
+    """Analyze a run, and put together all that is stored of it."""
+    trace: Trace = from_json(Trace, run)
+    context.log.info(
+        "reflection_generation_started",
+        tenant=scope.tenant,
+        project=scope.project,
+        outcome=trace.outcome.value,
+        event_count=len(trace.events),
+    )
+    diagnosis = await asyncio.to_thread(diagnose, trace)
+    review = review_of(run, diagnosis, await _earlier_metrics(context, scope, run))
+    analyzed = AnalyzedRun(
+        context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client
+    )
+    judgment = await analyzed.judge(sent)
+    analysis, thinker = judgment.value, judgment.thinker or RULES
+    source = _SOURCES.get(thinker, Source.MODEL)
+    about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
+    reflection, lessons = reflector.judge(
+        trace, diagnosis, analysis, source, thinker=thinker, **about
+    )
+    lessons = await _with_guards(context, scope, lessons)
+    if review is not None:
+        reflection = _with_review(reflection, judgment, review, run)
+    given = None if analysis is None else analysis.scores
+    reflection = _with_assessment(
+        reflection, await analyzed.score(sent.criteria, reflection.assessment, given)
+    )
+    if validation is not None:
+        validation = replace(validation, reflection_success=not judgment.failed)
+    reflection = replace(
+        reflection,
+        note=judgment.note,
+        validation=validation,
+        related=sent.related_ids,
+        triggered_by=sent.trigger,
+        cut=run.get("cut", {}),
+        tokens=analyzed.tokens,
+        ignored=(*sent.ignored, *(analysis.ignored if analysis else ())),
+    )
+    context.log.info(
+        "reflection_generated",
+        importance=reflection.importance,
+        confidence=reflection.confidence,
+        has_strategy=reflection.strategy is not None,
+    )
+    return ReflectionDraft(
+        run=run,
+        reflection=reflection,
+        body=_body_of(reflection, diagnosis),
+        digest=digest_of(run, analysis, sent.criteria),
+        run_digest=digest_of(run, None),
+        face=reflector.reflection_draft(trace, reflection, source),
+        strategy=reflector.strategy_draft(trace, reflection, source),
+        lessons=lessons,
+        failures=diagnosis.failures,
+        worked=diagnosis.worked,
+        links=(*reflector.links(diagnosis, reflection), *_links_of(sent)),
+    )
+
+
+async def _earlier_metrics(
+    context: Context, scope: Scope, run: Mapping[str, Any]
+) -> Mapping[str, Json]:
+    """Return the metrics that the last reflection on the same component has, empty without a decision."""
+    if run.get("decision") is None:
+        return {}
+    component = clean(checks.decision_of(run["decision"]).component)
+    return await context.bank.reflections.metrics_before(scope, component)
+
+
+async def _with_guards(
+    context: Context, scope: Scope, lessons: Sequence[LessonDraft]
+) -> tuple[LessonDraft, ...]:
+    kept: list[LessonDraft] = []
+    for lesson in lessons:
+        draft, _ = await guarded(context, scope, lesson)
+        kept.append(draft)
+    return tuple(kept)
+
+
+def _with_assessment(reflection: Reflection, assessment: Assessment | None) -> Reflection:
+    """Add an assessment. A scorer may set how important the reflection is, and how sure."""
+    reflection = replace(reflection, assessment=assessment)
+    if assessment is None:
+        return reflection
+    for name in ("importance", "confidence"):
+        if name in assessment.scores:
+            reflection = replace(reflection, **{name: assessment.scores[name].score})
+    return reflection
+
+
+def _body_of(reflection: Reflection, diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the JSON of a reflection with all facts of its run."""
+    body = asdict(reflection)
+    for name in _ADDED_LATER:
+        del body[name]
+    body["findings"] = [
+        {"events": list(fact.event_ids), "text": fact.text} for fact in diagnosis.facts
+    ]
+    return body
+
+
+def _links_of(sent: ReflectArguments) -> list[Link]:
+    """Return the links that the call names: to records of its own choice, and to the recall that it used."""
+    links = [Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids]
+    if sent.recall_id:
+        links.append(Link(relation="used", to_kind="recall", to_id=sent.recall_id))
+    return links
+
+
+def review_of(
+    run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
+) -> telling.Told | None:
+    """Put the figures of a run's decision beside the marks that it names. None if the run has no decision."""
+    decision, execution = run.get("decision"), run.get("execution")
+    if decision is None:
+        return None
+    metrics = telling.metrics_of(execution)
+    others = telling.others_of(decision, execution)
+    reason, result = telling.said_of(decision, execution)
+    return telling.tell(
+        checks.decision_of(decision),
+        reason=reason,
+        result=result,
+        metrics=figures.metrics_with_marks(metrics, others, earlier),
+        findings=[fact.text for fact in diagnosis.facts[:2]],
+    )
+
+
+def _with_review(
+    judged: Reflection,
+    judgment: ModelResult[Analysis],
+    told: telling.Told,
+    run: Mapping[str, Any],
+) -> Reflection:
+    """Add the facts of the decision where nobody judged it, else the verdict in the words of who did."""
+    decision = checks.decision_of(run["decision"])
+    tags = [*judged.tags, decision.action, decision.component]
+    if judgment.failed:
+        tags.append("fallback")
+    judged = replace(judged, tags=tuple(dict.fromkeys(tags)))
+    if judgment.value is not None:
+        return replace(judged, assessment=_verdict_of(judgment.value))
+    text = told.text
+    if judgment.failed:
+        metrics = telling.metrics_of(run.get("execution"))
+        text = telling.fallback(decision, metrics, judgment.note or "") or text
+    return replace(judged, reflection=text, insights=told.insights)
+
+
+def _verdict_of(analysis: Analysis) -> Assessment | None:
+    """Return the verdict of an analysis: its fields, and what its plain words say where a field says nothing."""
+    insights = analysis.insights or Insights()
+    sections = {**insights.raw_sections, **analysis.raw_sections}
+    said = verdicts.read_verdict(analysis.reflection, sections)
+    if said is None:
+        return analysis.assessment
+    given = analysis.assessment or Assessment()
+    values = {name: getattr(given, name) for name in VERDICTS}
+    known = {name: value for name, value in values.items() if value is not None}
+    return replace(said, **known, scores=given.scores)
+
+
+def digest_of(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:
+    """Identify a run with its analysis and criteria by 32 hex digits of SHA-256."""
+    judgment = asdict(analysis) if analysis else None
+    text = json.dumps([run, judgment, *criteria], sort_keys=True, ensure_ascii=False)
+    return digest(text, 32)

@@ -1,0 +1,261 @@
+"""The judgment of a run: the agent's analysis or a model's, and a score for each criterion."""
+
+import asyncio
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from mcp_reflect.decisions import telling
+from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.runs import read_runs
+from mcp_reflect.llm.prompts import Input
+from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
+from mcp_reflect.models.common import HOST, Json
+from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.models.reflection import Analysis, Assessment, Score
+from mcp_reflect.models.run import Diagnosis, Event, EventType, Outcome, Trace
+from mcp_reflect.schemas.analysis import read_analysis, read_evaluation
+from mcp_reflect.schemas.analysis_fields import ScoreArguments
+from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.run import ReflectArguments
+from mcp_reflect.security.gate import clean_inputs
+from mcp_reflect.security.redact import clean
+from mcp_reflect.services.context import Context
+from mcp_reflect.sessions import reflector
+from mcp_reflect.sessions.text import error_text, quote, trace_text
+
+VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
+"""The fields of an assessment that judge a decision."""
+
+_REFLECTOR_CHARS: Final = 24_000
+"""Of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut."""
+
+_EVALUATOR_CHARS: Final = 16_000
+_TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
+_TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
+_DECIDED: Final = ("decision", "execution")
+_JUDGED: Final = ("decision", "execution", "allowed_actions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzedRun:
+    """A run that is analyzed: its JSON, its events, its facts, and what was told of its decision."""
+
+    context: Context
+    run: Mapping[str, Any]
+    trace: Trace
+    diagnosis: Diagnosis
+    review: telling.Told | None
+    client: ClientCapabilities = NO_CLIENT
+    tokens: dict[str, int] = field(default_factory=dict[str, int])
+
+    async def judge(self, sent: ReflectArguments) -> ModelResult[Analysis]:
+        """Use the agent's analysis if it sent one, else ask a language model.
+
+        Without a value the judgment is left to rules; a note says then why a model gave none.
+        """
+        if sent.analysis is not None:
+            return await self._agent_analysis(sent.analysis)
+        settings, ids = self.context.settings, self._event_ids()
+
+        def read_reply(reply: Json) -> Analysis:
+            return read_analysis(clean(reply), ids, settings)
+
+        prompt, inputs = self.reflector_prompt()
+        result = await self.context.runner.generate(
+            Role.REFLECTOR, prompt, inputs, host=self.client, read=read_reply, reads_text=True
+        )
+        self._count(result)
+        # A note may quote an endpoint's message, which may quote the request.
+        result = replace(result, note=clean(result.note))
+        if result.failed:
+            self.context.log.warning("reflection_generation_failed", error=result.note)
+        return result
+
+    async def _agent_analysis(self, sent: Json) -> ModelResult[Analysis]:
+        """Read the agent's analysis in a thread: a long one takes a while, and other calls go on meanwhile."""
+        settings, ids = self.context.settings, self._event_ids()
+
+        def read_sent() -> Analysis:
+            return read_analysis(clean(sent), ids, settings, lenient=True)
+
+        return ModelResult(thinker=HOST, value=await asyncio.to_thread(read_sent))
+
+    def _event_ids(self) -> tuple[str, ...]:
+        return tuple(event.id for event in self.trace.events)
+
+    def _count(self, result: ModelResult[Any]) -> None:
+        for name, tokens in (("input", result.input_tokens), ("output", result.output_tokens)):
+            if tokens:
+                self.tokens[name] = self.tokens.get(name, 0) + tokens
+
+    def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
+        """Return the name and inputs of the reflector's prompt."""
+        if self.review is not None:
+            return "reflect_decision", clean_inputs(self._decision_inputs())
+        trace = self.trace
+        inputs: dict[str, Any] = {
+            "task": trace.task,
+            "goal": trace.goal,
+            "outcome": trace.outcome,
+            "findings": reflector.facts_text(self.diagnosis) or None,
+            "trace": trace_text(trace, _REFLECTOR_CHARS),
+        }
+        if trace.outcome is not Outcome.SUCCESS:
+            inputs["error"] = self._error()
+        return f"reflect_{trace.outcome.value}", clean_inputs(inputs)
+
+    def _decision_inputs(self) -> dict[str, Any]:
+        """Return the inputs for a run's decision, which is judged by its own words and figures alone.
+
+        Without events nobody said how the run ended, and there are no facts of it.
+        """
+        trace = self.trace
+        facts = reflector.facts_text(self.diagnosis) if trace.events else ""
+        return {
+            "task": trace.task,
+            "goal": trace.goal,
+            "outcome": trace.outcome if trace.events else None,
+            "findings": facts or None,
+            "trace": trace_text(trace, _REFLECTOR_CHARS),
+            "error": self._error(),
+            **{name: quote(self.run.get(name), _EVALUATOR_CHARS) for name in _DECIDED},
+        }
+
+    def _error(self) -> str | None:
+        if not self.trace.error:
+            return None
+        return error_text(self.trace.error, _EVALUATOR_CHARS)
+
+    async def score(
+        self,
+        criteria: Sequence[str],
+        assessment: Assessment | None,
+        given: Mapping[str, Score] | None,
+    ) -> Assessment | None:
+        """Return `assessment` with scores by criterion, `given` being those of the analysis.
+
+        Scores that rules compute from evidence take precedence over a model's, and the engine's scorer over both. An
+        evaluator is asked only where nobody has scored yet and either one is configured or the call names criteria.
+        """
+        scores = dict(given or {})
+        if not scores and self._has_evaluator(criteria):
+            evaluation = await self._ask_evaluator(criteria)
+            scores = dict(evaluation.scores)
+            if self.run.get("decision") is not None:
+                # The verdict of an analysis comes first, then the evaluator's, then that of rules.
+                judges = (assessment, evaluation) if given is None else (evaluation, assessment)
+                assessment = _merged_verdict(judges)
+        unknown = {
+            criterion_name(name): Score(score=None, reason="rules cannot know this")
+            for name in criteria
+        }
+        computed = reflector.score(self.diagnosis, _last_test_report(self.trace))
+        every = {**unknown, **scores, **computed, **await self._scorer_scores()}
+        wanted = {
+            name: score
+            for name, score in every.items()
+            if score.score is not None or name in unknown
+        }
+        if not wanted:
+            return assessment
+        return replace(assessment or Assessment(), scores=wanted)
+
+    def _has_evaluator(self, criteria: Sequence[str]) -> bool:
+        """Return whether an evaluator is wanted and there is one."""
+        is_configured = self.context.settings.llm_evaluator not in ("", "off")
+        if not criteria and not is_configured:
+            return False
+        return self.context.runner.llm(Role.EVALUATOR, self.client) is not None
+
+    async def _ask_evaluator(self, criteria: Sequence[str]) -> Assessment:
+        """Return the evaluator's assessment of the decision with its scores, empty if it gave none."""
+        inputs: dict[str, Any] = {
+            **{name: _shortened(self.run.get(name)) for name in _JUDGED},
+            "task": self.trace.task,
+            "outcome": self.trace.outcome,
+            "criteria": "\n".join((*reflector.CRITERIA, *criteria)),
+            "trace": trace_text(self.trace, _EVALUATOR_CHARS),
+        }
+        result = await self.context.runner.generate(
+            Role.EVALUATOR,
+            "evaluate",
+            clean_inputs(inputs),
+            host=self.client,
+            read=lambda value: read_evaluation(clean(value)),
+            same_call=bool(self.tokens),
+        )
+        self._count(result)
+        if result.value is None:
+            self.context.log.warning("evaluation_failed", error=clean(result.note))
+            return Assessment()
+        self.context.log.info(
+            "evaluation_generated", thinker=result.thinker, scores=len(result.value.scores)
+        )
+        return result.value
+
+    async def _scorer_scores(self) -> dict[str, Score]:
+        """Return the scores of the engine's scorer, empty if there is none or it fails."""
+        if self.context.scorer is None:
+            return {}
+        try:
+            result: Any = self.context.scorer.score(self.trace)
+            if inspect.isawaitable(result):
+                result = await result
+            return {
+                criterion_name(str(criterion)): _checked(value)
+                for criterion, value in result.items()
+            }
+        except Exception as error:  # noqa: BLE001 - the caller's code: its fault must not fail the call
+            self.context.log.warning("scorer_failed", error=type(error).__name__)
+            return {}
+
+
+def criterion_name(criterion: str) -> str:
+    """Return the name of a criterion, without the description after its colon."""
+    return criterion.partition(":")[0].strip()[:60]
+
+
+def _shortened(value: Json) -> Json:
+    """Return the text of a value for the evaluator; an empty value stays as it is."""
+    return value and str(value)[:_EVALUATOR_CHARS]
+
+
+def _merged_verdict(judges: Sequence[Assessment | None]) -> Assessment:
+    """Return the verdict on a decision, each field by the last of the judges who says something of it."""
+    verdict: dict[str, Any] = {}
+    for judge in judges:
+        for name in VERDICTS:
+            value = getattr(judge, name, None)
+            if value is not None:
+                verdict[name] = value
+    return Assessment(**verdict)
+
+
+def _last_test_report(trace: Trace) -> tuple[int, int] | None:
+    """Return the numbers of passed and failed tests in the last report that a tool printed, or None."""
+    printed = [event for event in trace.events if _is_printed(event)]
+    results = [
+        ToolResult(tool=event.tool, content=event.error or event.content, exit_code=None)
+        for event in printed[-_TEST_RESULTS:]
+    ]
+    for run in reversed(read_runs(results)):
+        if run.kind is not ProofKind.TESTS:
+            continue
+        passed, failed = run.first("passed"), run.first("failed")
+        if passed is not None or failed is not None:
+            return passed or 0, failed or 0
+    return None
+
+
+def _is_printed(event: Event) -> bool:
+    return event.type in _TOOL_OUTPUT and bool(event.content or event.error)
+
+
+def _checked(value: Score | float | None) -> Score:
+    """Read a score of the caller's scorer. InputError where it is none from 0 to 1."""
+    score = value if isinstance(value, Score) else Score(score=value, reason="")
+    sent = read(ScoreArguments, {"score": score.score, "reason": clean(score.reason)[:500]})
+    return Score(score=sent.score, reason=sent.reason)
