@@ -173,7 +173,7 @@ def run_install(options: Namespace) -> int:
 
 
 def _print_rules() -> None:
-    from mcp_reflect.services.promote import FILES  # noqa: PLC0415 - the entry of a host needs no bank
+    from mcp_reflect.services.instruction_files import FILES  # noqa: PLC0415 - the entry of a host needs no bank
 
     write_line(AGENT_RULES.rstrip())
     sys.stderr.write(f"Put them into the file that your host reads: {', '.join(FILES)}.\n")

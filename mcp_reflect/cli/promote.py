@@ -8,12 +8,13 @@ from mcp_reflect.cli.output import confirm, diff, write_json, write_line
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.instruction_files import FILES, files_there, root_of
 from mcp_reflect.speaker import refuse_agent, speaker_of_process
 
 
 def add_promote_arguments(parser: CliParser) -> None:
-    about = f"{', '.join(promote.FILES)} (default: those that are there, else CLAUDE.md)"
-    parser.add_argument("file", nargs="?", metavar="FILE", choices=promote.FILES, help=about)
+    about = f"{', '.join(FILES)} (default: those that are there, else CLAUDE.md)"
+    parser.add_argument("file", nargs="?", metavar="FILE", choices=FILES, help=about)
     about = "lessons of a task type or tag, three or more: .claude/skills/SUBJECT/SKILL.md"
     parser.add_argument("--skill", metavar="SUBJECT", help=about)
     parser.add_argument(
@@ -71,7 +72,7 @@ def _file_names(engine: Engine, options: Namespace) -> list[str]:
     """Return the instruction files to write: the one that was asked for, else those of the project."""
     if options.file or options.skill:
         return [options.file or ""]
-    return [*promote.files_there(promote.root_of(engine.context))] or ["CLAUDE.md"]
+    return [*files_there(root_of(engine.context))] or ["CLAUDE.md"]
 
 
 async def _apply(

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from mcp_reflect.services import ground as ground
     from mcp_reflect.services import guards as guards
     from mcp_reflect.services import hooks as hooks
+    from mcp_reflect.services import imports as imports
     from mcp_reflect.services import learn as learn
     from mcp_reflect.services import lessons as lessons
+    from mcp_reflect.services import outcomes as outcomes
     from mcp_reflect.services import promote as promote
     from mcp_reflect.services import proposals as proposals
     from mcp_reflect.services import reflect as reflect

@@ -345,7 +345,7 @@ async def imported(engine: Engine, sent: Sent, *, speaker: Speaker) -> tuple[Sto
             engine.scopes.refuse_shared(f"line {number}, visibility")
     if sent.get("own"):
         refuse_agent(speaker, "--own", "keep the trust that a file claims")
-        return tuple(await services.lessons.import_own(engine.context, lines))
+        return tuple(await services.imports.import_own(engine.context, lines))
     stored: list[Stored] = []
     async for batch in engine.import_lessons(lines):
         stored += batch

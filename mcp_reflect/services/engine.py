@@ -48,7 +48,7 @@ TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
     "should_reflect": lambda: services.triggers.should_reflect,
     "recall_lessons": lambda: services.lessons.recall,
     "store_lesson": lambda: services.lessons.store,
-    "record_outcome": lambda: services.lessons.record_outcome,
+    "record_outcome": lambda: services.outcomes.record_outcome,
     "forget_lesson": lambda: services.lessons.forget,
 }
 """The function of each tool. Naming a service imports it, so each is in a lambda."""
@@ -314,7 +314,7 @@ class Engine:
 
     async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Record whether lessons helped. Evidence decides how much the outcome counts: the program saw its results."""
-        return await services.lessons.record_outcome(self.context, arguments, seen=True)
+        return await services.outcomes.record_outcome(self.context, arguments, seen=True)
 
     async def record_lesson_outcome(
         self, lesson_id: str, success: bool | str, /, **arguments: Any
@@ -342,7 +342,7 @@ class Engine:
 
         InputError names the first bad line; nothing is stored then.
         """
-        return services.lessons.import_lessons(self.context, lines)
+        return services.imports.import_lessons(self.context, lines)
 
     # Calls of a session: warnings before them, and what came of them.
 

@@ -19,7 +19,7 @@ from mcp_reflect.roots.tree import NotMeasuredError, read_in
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import working_tree
-from mcp_reflect.services.lessons import import_lessons
+from mcp_reflect.services.imports import import_lessons
 from mcp_reflect.whole_files import replace_whole
 
 FOLDER: Final = ".mcp-reflect"

@@ -22,7 +22,7 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.promote import block_in
+from mcp_reflect.services.lesson_blocks import block_in
 from mcp_reflect.sessions.hosts.codex_scripts import calls_in
 from tests.fuzz.random_calls import GOOD
 

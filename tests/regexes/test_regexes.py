@@ -21,7 +21,6 @@ HOPELESS_SECONDS = 1.5
 # Patterns that never read a text from outside, or only short pieces of one, with what bounds them.
 BOUNDED = {
     "mcp_reflect.llm.prompts._PARTS": "templates of the person who runs the server",
-    "mcp_reflect.services.promote._BLOCK": "a file of the project that has two of our marks",
     "mcp_reflect.evidence.outcomes._READERS": "lines cut at 1,000 characters",
     "mcp_reflect.sessions.drafts._SHAPES": "values of arguments, matched at their beginning",
     "mcp_reflect.sessions.drafts._ASSIGNED": "words of a command",

@@ -66,7 +66,7 @@ async def test_an_export_is_judged_anew_where_it_is_restored(
     await stored(engine, mistake=MISTAKE, correction=ORDER)
     lines = [line async for line in engine.bank.transfer.export("local", None)]
     async with Engine(Settings(bank=tmp_path / "other.db", project="app")) as other:
-        [result] = await services.lessons.import_own(other.context, enumerate(lines, 1))
+        [result] = await services.imports.import_own(other.context, enumerate(lines, 1))
         assert (
             await other.bank.lessons.get(other.scopes.own, result.lesson_id)
         ).suspicion == REASON

@@ -205,7 +205,7 @@ async def test_tenants_may_have_lessons_with_the_same_ids(server_bank: ServerUrl
         lines = [(1, line) async for line in north.bank.transfer.export("north", "app")]
         from mcp_reflect import services  # noqa: PLC0415 - loads all services
 
-        results = await services.lessons.import_own(south.context, lines)
+        results = await services.imports.import_own(south.context, lines)
         assert [one.status for one in results] == ["restored"]
         assert await north.bank.lessons.get(north.scopes.own, own.lesson_id)
         recalled = await south.recall(task="deployctl push")

@@ -1,0 +1,99 @@
+"""Read the lines of an import, and store them as new lessons or as a person's own export has them."""
+
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.guards.call import Call
+from mcp_reflect.models.common import GLOBAL, Scope
+from mcp_reflect.models.lesson import LessonDraft, Source, Stored
+from mcp_reflect.projects import stored_name
+from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.lessons import (
+    ImportArguments,
+    OwnExportArguments,
+    PastOutcomeArguments,
+    VersionArguments,
+)
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.guards import guarded
+from mcp_reflect.services.lessons import scope_of
+from mcp_reflect.storage.transfer import Exported
+
+_Line = TypeVar("_Line", bound=ImportArguments)
+
+
+async def import_lessons(
+    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]
+) -> AsyncIterator[list[Stored]]:
+    """Store the lines of an import. InputError names the first bad line; nothing is stored.
+
+    A line with calls or a guard gets one; it never holds a call.
+    """
+    drafts: list[tuple[Scope, LessonDraft]] = []
+    noted: dict[Scope, list[Call]] = {}
+    for place, (named, sent) in enumerate(_read_lines(context, ImportArguments, lines)):
+        scope, draft = scope_of(named, sent.visibility), sent.draft(Source.IMPORT)
+        if draft.wrong_call or draft.guard:
+            if scope not in noted:
+                noted[scope] = await context.bank.lessons.noted_calls(scope)
+            with _naming_line(place + 1):
+                draft, _ = await guarded(context, scope, draft, noted[scope])
+        drafts.append((scope, draft))
+    async for stored in context.bank.transfer.import_lessons(drafts):
+        yield stored
+
+
+async def import_own(
+    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]
+) -> list[Stored]:
+    """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored."""
+    sent_lines = [*_read_lines(context, OwnExportArguments, lines)]
+    moved = _project_that_moves(context, {scope.project for scope, _ in sent_lines})
+    records: list[Exported] = []
+    for named, sent in sent_lines:
+        scope = context.scopes.own if named.project == moved else named
+        versions, outcomes = _dated(sent.versions), _dated(sent.outcomes)
+        records.append(Exported(scope, sent.record(scope.project), versions, outcomes))
+    return await context.bank.transfer.restore(records)
+
+
+def _project_that_moves(context: Context, names: set[str]) -> str | None:
+    """Return the one project of an export whose lessons come into the project that is worked in.
+
+    None where there are several, where that project is among them, or where none is worked in.
+    """
+    own = context.scopes.own.project
+    others = names - {GLOBAL}
+    if own == GLOBAL or own in others or len(others) != 1:
+        return None
+    return others.pop()
+
+
+def _dated(earlier: Sequence[VersionArguments | PastOutcomeArguments]) -> list[dict[str, Any]]:
+    """Return earlier versions or outcomes as they are stored: with their time in seconds, as `now`."""
+    return [
+        {**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()}
+        for past in earlier
+    ]
+
+
+def _read_lines(
+    context: Context, kind: type[_Line], lines: Iterable[tuple[int, Mapping[str, Any]]]
+) -> Iterator[tuple[Scope, _Line]]:
+    own = context.scopes.own
+    for number, line in lines:
+        with _naming_line(number):
+            sent = read(kind, line, context.settings)
+        name = own.project if sent.project is None else stored_name(sent.project)
+        yield Scope(own.tenant, context.scopes.names.get(name, name)), sent
+
+
+@contextmanager
+def _naming_line(number: int) -> Generator[None]:
+    """InputError of what is done within names the line of the import."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None

@@ -1,0 +1,120 @@
+"""The files that hosts give to their models: where they lie, which import each other, and what may be written."""
+
+import os
+import re
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.lesson_blocks import START
+from mcp_reflect.whole_files import replace_whole
+
+_PLACES: Final = {
+    "CLAUDE.md": "CLAUDE.md",
+    "AGENTS.md": "AGENTS.md",  # Codex, opencode, Copilot CLI, Cline, pi, Droid and others
+    "GEMINI.md": "GEMINI.md",
+    "QWEN.md": "QWEN.md",
+    "copilot-instructions.md": ".github/copilot-instructions.md",
+    ".clinerules": ".clinerules/mcp-reflect.md",
+    ".cursor/rules": ".cursor/rules/mcp-reflect.mdc",
+}
+FILES: Final = tuple(_PLACES)
+"""The names of files that hosts give to their models. Of a folder of rules one file is ours."""
+
+_MOST_FILE: Final = 2_000_000  # bytes of a file that is read
+_IMPORT: Final = re.compile(r"(?:^|(?<=\s))@([^\s`]{1,300})")
+
+
+def root_of(context: Context) -> Path:
+    """Return the folder of the project: the working tree of its repository, else the working folder."""
+    here = (context.settings.folder or Path.cwd()).resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def path_of(root: Path, name: str, subject: str | None = None) -> Path:
+    """Return the file of a name in FILES, or of a subject's skill."""
+    if subject:
+        slug = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-") or "lessons"
+        return root / ".claude" / "skills" / slug / "SKILL.md"
+    if name == ".clinerules" and (root / name).is_file():  # it may be one file
+        return root / name
+    return root / _PLACES[name]
+
+
+def files_there(root: Path) -> list[str]:
+    """Return the names in FILES of files that are there, each once, without those that import another one of them."""
+    there: dict[Path, str] = {}  # one may be a link to another
+    for name in FILES:
+        if (path := path_of(root, name)).exists():
+            there[path.resolve()] = name
+    return [name for path, name in there.items() if not _imported(path) & {*there} - {path}]
+
+
+def _imported(path: Path) -> set[Path]:
+    """Return the files that an instruction file imports: `@AGENTS.md` in its text, as Claude Code reads it."""
+    with suppress(InputError, OSError):
+        names = {found[1].rstrip(".,;:)") for found in _IMPORT.finditer(text_of(path))}
+        return {(path.parent / Path(name).expanduser()).resolve() for name in names}
+    return set()
+
+
+def refuse_second_block(root: Path, path: Path) -> None:
+    """InputError if a file that `path` imports, or that imports it, has our block: it would be loaded twice."""
+    for name in FILES:
+        other = path_of(root, name).resolve()
+        if other == path or not other.is_file() or not START.search(text_of(other)):
+            continue
+        if other in _imported(path):
+            fault = f"{path.name} imports {name}, which has the lessons already"
+            raise InputError("file", fault, f"Promote into {name} alone.")
+        if path in _imported(other):
+            fault = f"{name} imports {path.name}, and has the lessons already"
+            raise InputError(
+                "file", fault, f"Take them out first: mcp-reflect promote {name} --undo"
+            )
+
+
+def writable_path(root: Path, path: Path) -> Path:
+    """Return the file that is to be written. InputError if it is not ours to write."""
+    name, target = path.name, Path(os.path.realpath(path))
+    if not target.is_relative_to(root.resolve()):
+        fault = f"{name} is, or is reached by, a link out of the project, to {target}"
+        raise InputError("file", fault, "Put a file in its place, or promote into another one.")
+    if target.exists() and not target.is_file():
+        raise InputError("file", f"{name} is not a file", "Name another one.")
+    holder = next(folder for folder in (target, *target.parents) if folder.exists())
+    if not holder.stat().st_mode & stat.S_IWUSR or not os.access(holder, os.W_OK):
+        raise InputError(
+            "file", f"{holder} is read-only", "Make it writable, or promote into another file."
+        )
+    return target
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file with every byte of it; an empty one for no file."""
+    if not path.exists():
+        return ""
+    if path.stat().st_size > _MOST_FILE:
+        raise InputError(
+            "file", f"{path.name} has more than {_MOST_FILE} bytes", "Promote into another file."
+        )
+    content = path.read_bytes()
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content:
+        fix = "Save it as UTF-8, or promote into another file."
+        raise InputError("file", f"{path} is not UTF-8 (it looks like UTF-16)", fix)
+    return content.decode("utf-8", "surrogateescape")
+
+
+def write_file(path: Path, text: str | None) -> None:
+    """Replace a file as a whole; a reader sees the old text or the new one. None removes it."""
+    if text is None:
+        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.parent.rmdir()  # the folder of a skill, if nothing else is in it
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    replace_whole(str(path), text.encode("utf-8", "surrogateescape"), mode)

@@ -1,0 +1,92 @@
+"""The block of lessons in an instruction file: between our two markers, with a digest of its words in the first.
+
+Only what stands between the markers is ever written. By the digest a change by hand is seen, and left alone.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.sessions.text import clip
+from mcp_reflect.text.signature import digest
+
+_MOST_LESSON: Final = 300  # characters of a lesson in a block
+_END: Final = "<!-- mcp-reflect: end -->"
+START: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]{0,200}?-->")
+"""The first marker, with the digest of the block."""
+
+_LAST: Final = re.compile(rf"{_END}(?:\r?\n)?")
+_MOST_MARKERS: Final = 200  # in a file whose block is looked for
+_HEADING: Final = "## Lessons of this project"
+_ABOUT: Final = "change them with `mcp-reflect lessons`, not here"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where our block stands in a text, with its markers and the end of its last line."""
+
+    start: int
+    end: int
+
+
+def block_in(text: str, name: str) -> Block | None:
+    """Return our block in a text, None if there is none.
+
+    A lesson that was written by an earlier release may have a marker in its words: the block is what its digest says.
+    InputError if there are other markers than its own, or somebody changed it by hand.
+    """
+    starts, ends = [*START.finditer(text)], [*_LAST.finditer(text)]
+    if not starts and not ends:
+        return None
+    if starts and ends and len(starts) + len(ends) <= _MOST_MARKERS:
+        first, last = starts[0], ends[-1]
+        body = text[first.end() : last.start()]
+        is_whole = first.end() <= last.start() and _digest(body) == first[1]
+        if is_whole and starts[-1].end() <= last.start():
+            return Block(first.start(), last.end())
+    if (len(starts), len(ends)) == (1, 1) and starts[0].end() <= ends[0].start():
+        fix = "Move your lines out of it and remove the rest of the block, or undo your change; then try again."
+        raise InputError("file", f"somebody edited our block in {name} by hand", fix)
+    fault = f"{name} has {len(starts)} start markers of our block and {len(ends)} end markers"
+    raise InputError("file", fault, "Leave one pair, or remove them all and promote again.")
+
+
+def _digest(body: str) -> str:
+    return digest(body.replace("\r\n", "\n").strip(), 12)
+
+
+def block_of(lines: Iterable[str]) -> str:
+    """Return the block with these lines, one for each lesson."""
+    body = "\n".join([_HEADING, *lines])
+    return f"<!-- mcp-reflect: lessons {_digest(body)}, {_ABOUT} -->\n{body}\n{_END}\n"
+
+
+def line_of(lesson: Lesson) -> str:
+    """Return the line of a lesson in a block."""
+    return f"- {_without_markers(clip(lesson.text, _MOST_LESSON))}"
+
+
+def lines_in(text: str, block: Block) -> list[str]:
+    """Return the lines of the lessons in a block that is there."""
+    lines = text[block.start : block.end].replace("\r\n", "\n").strip().split("\n")
+    return lines[2:-1]
+
+
+def _without_markers(text: str) -> str:
+    """Return a text in which no comment begins or ends, so that it can hold none of our markers."""
+    return text.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
+
+
+def without_block(block: Block, text: str, lead: str) -> str:
+    """Return a text without our block, and without the line ends that were added before it, its `lead`."""
+    start = block.start
+    if lead and text[:start].endswith(lead):
+        start -= len(lead)
+    rest = text[block.end :]
+    # The file had no line end: what was added after the block begins a line of its own.
+    is_mid_line = bool(rest and start and text[start - 1] != "\n")
+    between = lead[: len(lead) // 2] if is_mid_line else ""
+    return text[:start] + between + rest
