@@ -6,7 +6,7 @@ status, JSON error), or if the whole answer is an error message. Text that only 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from mcp_reflect.models.common import Json, json_of
@@ -293,11 +293,18 @@ def headline(text: str, otherwise: int = 0) -> str:
 
     `otherwise` is the place of the line that stands for a text in which none does.
     """
-    lines = _telling_lines(text)
-    line = _PREFIX.sub("", _naming_line(lines) or lines[otherwise]).strip()
+    naming, lines = _lines_of(text)
+    line = _PREFIX.sub("", naming or lines[otherwise]).strip()
     if len(line) <= LINE_LIMIT:
         return line
     return f"{line[: LINE_LIMIT - len(' ...')].rstrip()} ..."
+
+
+@lru_cache(maxsize=256)  # a failure's text is asked for several times
+def _lines_of(text: str) -> tuple[str | None, list[str]]:
+    """The line that names the error, if one does, and the lines that may."""
+    lines = _telling_lines(text)
+    return _naming_line(lines), lines
 
 
 def _telling_lines(text: str) -> list[str]:

@@ -4,7 +4,7 @@ Facts are told as they were seen, with the ids of their events. What they mean i
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final
 
 from mcp_reflect.models.common import Json
@@ -122,8 +122,15 @@ def _problems(failed: Sequence[Call]) -> list[list[Call]]:
 
 
 def _loops(tried: Sequence[Call]) -> list[list[Call]]:
-    """The same call in a row with the same answer."""
-    groups = (group for _, group in _stretches(tried, _loop_key))
+    """The same call in a row with the same answer; answers are compared beside an equal call alone."""
+    equal = [(one, other) for one, other in pairwise(tried) if one.exact == other.exact]
+    beside_equal = {item.index for pair in equal for item in pair}
+    groups = (
+        group
+        for _, group in _stretches(
+            tried, lambda item: _loop_key(item) if item.index in beside_equal else None
+        )
+    )
     return [group for group in groups if len(group) > 1 and _tells_something(group[0])]
 
 
