@@ -17,7 +17,7 @@ from mcp_reflect.cli.output import (
     write_result,
 )
 from mcp_reflect.cli.place import Do
-from mcp_reflect.cli.replay import lines_of_replay
+from mcp_reflect.cli.replay_text import lines_of_replay
 from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain

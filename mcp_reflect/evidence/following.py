@@ -3,14 +3,19 @@
 That is the only proof of a lesson that code can see. Whatever is unsure is no proof.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import SHELL, Guard, parse_guard
 from mcp_reflect.guards.matching import matches
+from mcp_reflect.guards.program import Program
 from mcp_reflect.models.common import json_of
 from mcp_reflect.models.lesson import LessonDraft
+
+_SETTING: Final = frozenset(("", "export"))
+"""Programs whose assignments hold for later commands; "" only assigns."""
 
 
 def names_calls(lesson: LessonDraft) -> bool:
@@ -19,14 +24,41 @@ def names_calls(lesson: LessonDraft) -> bool:
     return bool(lesson.right_call) or (guard is not None and bool(guard.lacks))
 
 
+@dataclass(frozen=True, slots=True)
+class LessonCalls:
+    """The calls that a lesson names, read once: what its guard meets, the call that was wrong, the one that is right."""
+
+    guard: Guard | None
+    wrong: Call | None
+    right: Call | None
+
+    @classmethod
+    def of(cls, lesson: LessonDraft) -> "LessonCalls":
+        """Return the calls of a lesson; a guard that cannot be read, of another release, is none."""
+        wrong = call_of(lesson.wrong_call) if lesson.wrong_call else None
+        right = call_of(lesson.right_call) if lesson.right_call else None
+        return cls(_guard_of(lesson), wrong, right)
+
+    def is_followed_by(self, call: Call) -> bool:
+        """Return whether a call does as the lesson says, and does not go against it."""
+        if self.guard is not None and matches(self.guard, call):
+            return False
+        if self.right is not None and has_all_of(call, self.right):
+            return True
+        return self.guard is not None and _has_cure(self.guard, call)
+
+    def is_opposed_by(self, call: Call) -> bool:
+        """Return whether a call goes against the lesson: its guard meets it, or it has all of the wrong call."""
+        if self.guard is not None and matches(self.guard, call):
+            return True
+        if self.wrong is None or not has_all_of(call, self.wrong):
+            return False
+        return not self.is_followed_by(call)
+
+
 def follows(lesson: LessonDraft, call: Call) -> bool:
     """Return whether a call does as a lesson says, and does not go against it."""
-    guard = _guard_of(lesson)
-    if guard is not None and matches(guard, call):
-        return False
-    if lesson.right_call and has_all_of(call, call_of(lesson.right_call)):
-        return True
-    return guard is not None and _has_cure(guard, call)
+    return LessonCalls.of(lesson).is_followed_by(call)
 
 
 def call_of(text: str) -> Call:
@@ -49,20 +81,29 @@ def has_all_of(call: Call, right: Call) -> bool:
     if not right.shell:
         wanted = set(right.values)
         return bool(wanted) and _own_name(call) == _own_name(right) and wanted <= set(call.values)
-    wanted_programs = [(one.found.name, one.found.arguments) for one in right.programs]
-    run_programs = [(one.found.name, one.found.arguments) for one in call.programs]
-    return bool(wanted_programs) and all(
-        any(_does(own, wanted) for own in run_programs) for wanted in wanted_programs
+    return bool(right.programs) and all(
+        any(_does(own, wanted) for own in call.programs) for wanted in right.programs
     )
 
 
-def _does(made: tuple[str, tuple[str, ...]], wanted: tuple[str, tuple[str, ...]]) -> bool:
-    (name, arguments), (wanted_name, wanted_arguments) = made, wanted
-    if name != wanted_name:
+def _does(made: Program, wanted: Program) -> bool:
+    """Return whether a program is run as another one: with its arguments, and the variables that are set for it."""
+    if made.found.name != wanted.found.name or not _has_variables(made, wanted):
         return False
-    if not wanted_arguments:
-        return not arguments
-    return set(wanted_arguments) <= set(arguments)
+    if not wanted.found.arguments:
+        return not made.found.arguments
+    return set(wanted.found.arguments) <= set(made.found.arguments)
+
+
+def _has_variables(made: Program, wanted: Program) -> bool:
+    """Return whether what is set for a wanted program is set for one that was run: `LC_ALL=C sort`, `env LC_ALL=C sort`."""
+    if not wanted.command.assignments:
+        return True
+    known = {*made.command.assignments, *made.command.words}
+    for earlier in made.earlier:
+        if earlier.program in _SETTING:
+            known |= {*earlier.assignments, *earlier.words}
+    return set(wanted.command.assignments) <= known
 
 
 def _has_cure(guard: Guard, call: Call) -> bool:

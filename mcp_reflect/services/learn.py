@@ -32,6 +32,7 @@ from mcp_reflect.sessions.found import facts_of, is_said
 from mcp_reflect.sessions.past_sessions import read_session
 from mcp_reflect.sessions.session_lines import record_keys
 from mcp_reflect.sessions.session_places import SessionPlace, copies_in, sessions_of
+from mcp_reflect.sessions.session_times import last_worked
 from mcp_reflect.sessions.text import clip
 from mcp_reflect.sessions.tools import file_of
 from mcp_reflect.storage.retrieval.index import STOP_WORDS, terms_of
@@ -94,6 +95,15 @@ _Pairs = list[tuple[Finding, Seen]]
 _Done = Callable[[SessionPlace, Scope, _Pairs, list[str]], Awaitable[None]]
 
 
+def _is_chosen(
+    context: Context, place: SessionPlace, scope: Scope, *, every: bool, days: float | None
+) -> bool:
+    """Return whether a session is of a project that is asked for, and was worked in within the days that are."""
+    if not (every or scope == context.scopes.own):
+        return False
+    return days is None or last_worked(place) >= context.clock.now() - days * DAY
+
+
 async def learn(
     context: Context,
     hosts: Sequence[str],
@@ -113,15 +123,10 @@ async def learn(
     learned.faults += _without_folder(places) if every_project else []
     scope_of = scopes_of_folders(context, [place.folder for place in places])
     read = await findings.files_read(context.scopes.own.tenant)
-    oldest = context.clock.now() - days * DAY if days is not None else 0.0
     queue: _Queue = []
     for place in places:
         scope = scope_of(place.folder)
-        if (
-            scope is None
-            or not (every_project or scope == context.scopes.own)
-            or place.changed < oldest
-        ):
+        if scope is None or not _is_chosen(context, place, scope, every=every_project, days=days):
             learned.others += 1
         elif read.get(place.key) == (place.size, place.changed):
             learned.known += 1

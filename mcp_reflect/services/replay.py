@@ -13,11 +13,11 @@ from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
-from mcp_reflect.models.replay import Next, SpokenMoment, Trigger, Verdict
+from mcp_reflect.models.replay import Next, ReplayedLesson, SpokenMoment, Trigger, Verdict
 from mcp_reflect.moments.guarded import mode_in, refuses
 from mcp_reflect.security.redact import clean, clean_text, quoted
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.ground import marks_of
+from mcp_reflect.services.ground import Mark, marks_of
 from mcp_reflect.services.learn import scopes_of_folders
 from mcp_reflect.services.reminders import MOST_LESSONS
 from mcp_reflect.sessions.replaying import (
@@ -31,9 +31,10 @@ from mcp_reflect.sessions.replaying import (
 )
 from mcp_reflect.sessions.session_lines import record_keys
 from mcp_reflect.sessions.session_places import HOSTS, SessionPlace, copies_in, sessions_of
+from mcp_reflect.sessions.session_times import last_worked
+from mcp_reflect.sessions.tallies import Tallies
 from mcp_reflect.sessions.text import clip
 from mcp_reflect.sessions.tools import call_line
-from mcp_reflect.storage.lessons import guard_of
 
 _MOST_LESSONS: Final = 10_000
 _MOST_SAID: Final = 300  # characters of a prompt or a call that are shown
@@ -46,13 +47,18 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(slots=True)
 class Replayed:
-    """What was replayed: sessions, bytes, prompts and calls, where a lesson would have spoken, and faults of files."""
+    """What was replayed: sessions, bytes, prompts and calls, where a lesson would have spoken, and faults of files.
+
+    `lessons` are all that were replayed, also those that would not have spoken: first what helped most, then what cost
+    most, then the rest by how often their failure came.
+    """
 
     sessions: int = 0
     bytes: int = 0
     prompts: int = 0
     calls: int = 0
     moments: list[SpokenMoment] = field(default_factory=list[SpokenMoment])
+    lessons: list[ReplayedLesson] = field(default_factory=list[ReplayedLesson])
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     @property
@@ -75,14 +81,16 @@ def places_of(
         return [SessionPlace(file, host or "file", facts.st_size, facts.st_mtime, None)]
     found = [place for host in HOSTS for place in sessions_of(host, faults)]
     scope_of = scopes_of_folders(context, [place.folder for place in found])
-    oldest = context.clock.now() - days * DAY if days is not None else 0.0
-    return [
+    chosen = [
         place
         for place in found
         if scope_of(place.folder) == context.scopes.own
-        and place.changed >= oldest
         and (session is None or place.path.name.startswith(session))
     ]
+    if days is None:
+        return chosen
+    oldest = context.clock.now() - days * DAY
+    return [place for place in chosen if last_worked(place) >= oldest]
 
 
 async def replay(
@@ -113,27 +121,68 @@ async def replay(
         else:
             replayed.faults += [(str(place.path), fault) for fault in past.faults]
             await _replay_session(context, place, past, advice, replayed, prompts=only is None)
+            advice.tallies.add_session(past, clean_text(past.name))
             replayed.sessions += 1
         replayed.bytes += place.size
         if progress:
             progress(replayed.bytes, size, len(places) - number)
+    replayed.lessons = _lessons_of(advice, replayed.moments)
     return replayed
+
+
+def _lessons_of(advice: "_AllAdvice", moments: Sequence[SpokenMoment]) -> list[ReplayedLesson]:
+    """Return what came of each lesson, sorted by what it did."""
+    by_lesson: dict[str, list[SpokenMoment]] = defaultdict(list)
+    for moment in moments:
+        by_lesson[moment.lesson_id].append(moment)
+    found: list[ReplayedLesson] = []
+    for name in advice.by_id:
+        mark = advice.marks.get(name)
+        changed = mark.told if mark else ""
+        latest_first = sorted(by_lesson[name], key=_latest_first)
+        found.append(advice.tallies.lesson(name, latest_first, changed=changed))
+    return sorted(found, key=_what_it_did)
+
+
+def _latest_first(moment: SpokenMoment) -> tuple[float, int]:
+    return -(moment.at or 0.0), -moment.line
+
+
+def _what_it_did(one: ReplayedLesson) -> tuple[int, ...]:
+    """Return the order of a lesson: what helped most first, then what cost most, then by how often its failure came."""
+    return (
+        -one.count(Verdict.HELPED),
+        -one.count(Verdict.REFUSED),
+        -len(one.moments),
+        -len(one.failures),
+        -one.against,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _AllAdvice:
-    """The lessons of a project: by id, and those with a guard by its keys; `mode` is what guards do there."""
+    """The lessons of a project: by id, and those with a guard by its keys; `mode` is what guards do there.
+
+    `marks` say what changed of what they are true of, and `tallies` count what came of them.
+    """
 
     by_id: Mapping[str, Advice]
     by_key: Mapping[str, Sequence[Advice]]
     mode: GuardMode
-    hidden: frozenset[str]
+    marks: Mapping[str, Mark]
+    tallies: Tallies
+
+    def is_hidden(self, name: str) -> bool:
+        """Return whether no prompt shows a lesson, since what it is true of is gone or it did harm."""
+        return name in self.marks and self.marks[name].hides
 
     def at(self, step: MadeStep) -> list[Advice]:
         """Return the lessons that a call goes against."""
         found = {one.lesson.id: one for key in step.call.keys for one in self.by_key.get(key, ())}
         return [
-            one for one in found.values() if one.guard is not None and matches(one.guard, step.call)
+            one
+            for one in found.values()
+            if one.calls.guard is not None and matches(one.calls.guard, step.call)
         ]
 
     def is_armed(self, lesson: Lesson) -> bool:
@@ -151,16 +200,16 @@ async def _advice(context: Context, only: str | None) -> _AllAdvice:
     lessons = await context.bank.lessons.latest(own, kind=None, limit=_MOST_LESSONS)
     kinds = (RecordKind.LESSON, RecordKind.STRATEGY)
     used = [one for one in lessons if one.kind in kinds and only in (None, one.id)]
-    every = [Advice.of(lesson, guard_of(lesson)) for lesson in used]
+    every = [Advice.of(lesson) for lesson in used]
     by_key: dict[str, list[Advice]] = defaultdict(list)
     for one in every:
-        for key in one.guard.keys if one.guard else ():
+        for key in one.calls.guard.keys if one.calls.guard else ():
             by_key[key].append(one)
     chosen = await context.bank.lessons.guard_mode(own)
     marks = await marks_of(context, own, [one.id for one in used])
-    hidden = frozenset(name for name, mark in marks.items() if mark.hides)
     mode = mode_in(context.settings.guards, chosen)
-    return _AllAdvice({one.lesson.id: one for one in every}, by_key, mode, hidden)
+    by_id = {one.lesson.id: one for one in every}
+    return _AllAdvice(by_id, by_key, mode, marks, Tallies(every))
 
 
 async def _replay_session(
@@ -208,7 +257,7 @@ async def _at_prompt(
     if not query.task.strip():
         return []
     hits = await context.bank.recalls.would_show(context.scopes.own, query)
-    new = [hit.id for hit in hits if hit.id not in shown and hit.id not in advice.hidden]
+    new = [hit.id for hit in hits if hit.id not in shown and not advice.is_hidden(hit.id)]
     return [advice.by_id[name] for name in new[:MOST_LESSONS] if name in advice.by_id]
 
 
@@ -266,4 +315,6 @@ def _verdict(came: Next, *, holds: bool) -> Verdict:
         return Verdict.HELPED
     if came is Next.WORKED and holds:
         return Verdict.REFUSED
+    if came is Next.UNKNOWN:
+        return Verdict.UNKNOWN
     return Verdict.NOISE

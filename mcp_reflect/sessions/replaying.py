@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.evidence.following import call_of, follows, has_all_of
+from mcp_reflect.evidence.following import LessonCalls
 from mcp_reflect.guards.call import Call
-from mcp_reflect.guards.guard import Guard
-from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.models.lesson import Lesson
@@ -20,13 +17,14 @@ from mcp_reflect.sessions.past_sessions import AWAY, is_word_of_host
 from mcp_reflect.sessions.records import Record, Speaker
 from mcp_reflect.sessions.session_calls import session_call
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
+from mcp_reflect.sessions.session_times import seconds_of
 from mcp_reflect.sessions.text import ends, telling_words
 from mcp_reflect.sessions.tools import is_own_refusal, is_own_tool, without_labels
 from mcp_reflect.sessions.transcripts import CallReader
 
 _MOST_ANSWER: Final = 4_000  # characters of an answer that are looked at, half from each end
 _MOST_AHEAD: Final = 400  # calls after a moment in which the failure or the cure is looked for
-_SHARED: Final = 3  # telling words that a failure shares with a lesson which names no call
+SHARED: Final = 3  # telling words that a failure shares with a lesson which names no call
 _MOST_PROMPT: Final = 4_000
 
 
@@ -95,11 +93,7 @@ class StepReader(CallReader):
     def begin(self, place: int, record: Record) -> None:
         """Note where the next record stands, and when it was written."""
         self.line = place
-        moment = record.get("timestamp")
-        try:
-            at = datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else None
-        except ValueError:
-            at = None
+        at = seconds_of(record.get("timestamp"))
         if at is not None:
             self.worked += min(max(at - (self.at or at), 0.0), AWAY)
             self.at = at
@@ -145,34 +139,40 @@ def read_steps(path: Path, known: frozenset[str] = frozenset()) -> PastSession:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A lesson with what is compared with calls: its guard, its wrong call, and the words that tell its failure."""
+    """A lesson with what is compared with calls: the calls that it names, and the words that tell its failure."""
 
     lesson: Lesson
-    guard: Guard | None
-    wrong: Call | None
+    calls: LessonCalls
     words: frozenset[str]
+    every_word: frozenset[str]
 
     @classmethod
-    def of(cls, lesson: Lesson, guard: Guard | None) -> "Advice":
+    def of(cls, lesson: Lesson) -> "Advice":
         """Return a lesson as it is replayed."""
-        wrong = call_of(lesson.wrong_call) if lesson.wrong_call else None
         told = " ".join((lesson.mistake or lesson.text, *lesson.symptoms))
-        return cls(lesson, guard, wrong, telling_words(told))
+        words = telling_words(told)
+        whole = words | telling_words(f"{lesson.text} {lesson.correction}")
+        return cls(lesson, LessonCalls.of(lesson), words, whole)
+
+    @property
+    def names_calls(self) -> bool:
+        """Whether it names a call: only of such a lesson it can be seen that nothing of it came."""
+        calls = self.calls
+        return not (calls.guard is None and calls.wrong is None and calls.right is None)
 
     def is_repeated_by(self, step: MadeStep) -> bool:
-        """Return whether a call is the failure that the lesson is about: its wrong call, or an error in its words."""
+        """Return whether a call may be the failure that the lesson is about: its wrong call, or an error in its words."""
         if not step.failed:
             return False
-        if self.guard is not None and matches(self.guard, step.call):
-            return True
-        if self.wrong is not None and has_all_of(step.call, self.wrong):
-            return not follows(self.lesson, step.call)
-        return len(telling_words(step.seen.line) & self.words) >= _SHARED
+        return self.calls.is_opposed_by(step.call) or self.has_error_of(step.seen.line)
+
+    def has_error_of(self, line: str) -> bool:
+        """Return whether an error is told in the words of the lesson's mistake or symptoms."""
+        return len(telling_words(line) & self.words) >= SHARED
 
     def is_told_by(self, line: str) -> bool:
         """Return whether the error of a call against the lesson, or a person's refusal, speaks of what the lesson does."""
-        whole = self.words | telling_words(f"{self.lesson.text} {self.lesson.correction}")
-        return not telling_words(line).isdisjoint(whole)
+        return not telling_words(line).isdisjoint(self.every_word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +185,35 @@ class Sequel:
 
 
 def after(steps: Sequence[Step], place: int, advice: Advice) -> Sequel:
-    """Return what came after a moment for a lesson: the same failure, else the cure, else neither."""
+    """Return what came after a moment for a lesson: the same failure, else the cure, else neither.
+
+    A call against it that failed is its failure only where the error speaks of it, or the cure came later: it may have
+    failed for another reason.
+    """
     began = steps[place].worked
     failure: MadeStep | None = None
+    useless: MadeStep | None = None
     for step in _calls_after(steps, place):
         if failure is None and advice.is_repeated_by(step):
             failure = step
-        elif follows(advice.lesson, step.call) and not step.failed:
-            minutes = round((step.worked - began) / 60, 1)
-            if failure is not None:
-                return Sequel(Next.FAILURE, failure.seen.line, minutes)
-            return Sequel(Next.CURE, "", minutes)
-    if failure is not None:
+        elif advice.calls.is_followed_by(step.call):
+            if not step.failed:
+                return _cured(failure, round((step.worked - began) / 60, 1))
+            useless = useless or step
+    if failure is not None and advice.is_told_by(failure.seen.line):
         return Sequel(Next.FAILURE, failure.seen.line, None)
-    return Sequel(Next.NEITHER, "", None)
+    if useless is not None:
+        return Sequel(Next.USELESS_CURE, useless.seen.line, None)
+    if advice.names_calls:
+        return Sequel(Next.NEITHER, "", None)
+    return Sequel(Next.UNKNOWN, "", None)
+
+
+def _cured(failure: MadeStep | None, minutes: float) -> Sequel:
+    """Return what came before the cure: the failure that it put right, or nothing."""
+    if failure is None:
+        return Sequel(Next.CURE, "", minutes)
+    return Sequel(Next.FAILURE, failure.seen.line, minutes)
 
 
 def _calls_after(steps: Sequence[Step], place: int) -> Iterator[MadeStep]:

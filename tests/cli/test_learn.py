@@ -31,6 +31,7 @@ from tests.sessions.past_home import (
     codex,
     gemini,
     refused,
+    worked_days_ago,
 )
 
 GITHUB_TOKEN = SECRETS["github_token"]
@@ -223,15 +224,12 @@ def test_another_project_is_left_out_until_it_is_asked_for(home: Home) -> None:
 
 
 def test_hosts_and_days_choose_the_sessions(home: Home) -> None:
-    claude(home.folder, home.project, "a", [PNPM])
-    old = codex(
-        home.folder,
-        home.project,
-        "b",
-        [refused("git push", "Never push to main without asking me")],
-    )
-    os.utime(old, (0, 0))
-    gemini(home.folder, home.project, "c", [refused("write de.md", "Always answer in English")])
+    new = claude(home.folder, home.project, "a", [PNPM])
+    os.utime(worked_days_ago(new, 2), (0, 0))
+    push = refused("git push", "Never push to main without asking me")
+    worked_days_ago(codex(home.folder, home.project, "b", [push]), 30)
+    english = refused("write de.md", "Always answer in English")
+    worked_days_ago(gemini(home.folder, home.project, "c", [english]), 2)
     assert len(home.learn("--host", "codex", "--days", "7")) == 0
     assert len(home.learn("--days", "7")) == 2
     assert len(home.learn()) == 3

@@ -1,7 +1,9 @@
 """A home with past sessions of three hosts, as these write them: tests and tries of hosts learn from it."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,13 @@ HARD_WON: tuple[Step, ...] = (FAILS, *WORKS)
 def stamp(minute: int) -> str:
     """A time of that minute."""
     return f"2026-10-{1 + minute // 600:02}T10:{minute // 10 % 60:02}:{minute % 10 * 6:02}.000Z"
+
+
+def worked_days_ago(file: Path, days: int) -> Path:
+    """Let a session say that it was worked in that many days ago; return its file."""
+    day = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+    file.write_text(re.sub(r"2026-10-\d\d(?=T10:)", day, file.read_text()))
+    return file
 
 
 def claude(home: Path, project: Path, name: str, steps: Iterable[Step], **facts: Any) -> Path:
