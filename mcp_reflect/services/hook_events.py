@@ -73,23 +73,11 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         return None
     fields = cast("dict[str, Any]", payload)
     name = event_name or _text(fields, "hook_event_name") or ""
-    event = EVENTS.get(name)
-    session = session_of(fields)
-    # Cursor counts its follow-ups, and says how a turn ended: only a completed one has a last message.
-    again = fields.get("stop_hook_active") in (True, "true") or fields.get("loop_count", 0) not in (
-        0,
-        "0",
-    )
-    ended = fields.get("is_interrupt") is True or fields.get("status", "completed") != "completed"
-    ended = ended or (
-        event is not None and event.moment is Moment.AFTER and was_only_started(fields)
-    )
-    # Qwen Code asks again with an empty prompt when it sends the results of calls.
-    ended = ended or (name == "UserPromptSubmit" and fields.get("prompt") == "")
-    if event is None or session is None or ended or (again and event.moment is not Moment.STOP):
+    event, session = EVENTS.get(name), session_of(fields)
+    if event is None or session is None or _is_no_moment(name, event, fields):
         return None
     of_agent = name == "SubagentStop"
-    roots: Any = fields.get("workspace_roots")
+    transcripts = ("agent_transcript_path", "transcript_path") if of_agent else ("transcript_path",)
     return HookInput(
         event=name,
         moment=event.moment,
@@ -98,25 +86,50 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         session=session,
         parent=_text(fields, "session_id") if _text(fields, "agent_id") else None,
         child_prompt=child_prompt(name, fields),
-        folder=_text(fields, "cwd")
-        or (str(cast("list[Any]", roots)[0]) if isinstance(roots, list) and roots else None),
+        folder=_text(fields, "cwd") or _first_root(fields),
         tool=_text(fields, "tool_name"),
         call_id=_text(fields, "tool_use_id"),
-        arguments=unpacked(
-            fields.get("tool_input")
-        ),  # Cursor and some tools send text that holds JSON
+        # Cursor and some tools send text that holds JSON.
+        arguments=unpacked(fields.get("tool_input")),
         result=result_of(fields),
         error=error_of(name, fields),
         prompt=_text(fields, "prompt"),
-        transcript=_text(
-            fields, *(("agent_transcript_path",) if of_agent else ()), "transcript_path"
-        ),
+        transcript=_text(fields, *transcripts),
         anew=fields.get("source") in ("clear", "compact"),
         resumed=fields.get("source") == "resume",
         message=_text(fields, "last_assistant_message", "prompt_response"),
-        again=again,
+        again=_is_again(fields),
         of_agent=of_agent,
     )
+
+
+def _is_no_moment(name: str, event: Event, fields: dict[str, Any]) -> bool:
+    """Return whether a host's event is nothing to look at: an interruption, a call that only began, a turn again."""
+    if fields.get("is_interrupt") is True:
+        return True
+    # Cursor says how a turn ended: only a completed one has a last message.
+    if fields.get("status", "completed") != "completed":
+        return True
+    if event.moment is Moment.AFTER and was_only_started(fields):
+        return True
+    # Qwen Code asks again with an empty prompt when it sends the results of calls.
+    if name == "UserPromptSubmit" and fields.get("prompt") == "":
+        return True
+    return _is_again(fields) and event.moment is not Moment.STOP
+
+
+def _is_again(fields: Mapping[str, Any]) -> bool:
+    """Return whether the agent goes on since a hook held it. Cursor counts that in `loop_count`."""
+    if fields.get("stop_hook_active") in (True, "true"):
+        return True
+    return fields.get("loop_count", 0) not in (0, "0")
+
+
+def _first_root(fields: Mapping[str, Any]) -> str | None:
+    roots: Any = fields.get("workspace_roots")
+    if not isinstance(roots, list) or not roots:
+        return None
+    return str(cast("list[Any]", roots)[0])
 
 
 def kept_call(hook: HookInput, project: str) -> dict[str, Any]:

@@ -21,38 +21,41 @@ from mcp_reflect.sessions.transcripts import (
 from mcp_reflect.whole_files import open_regular
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
-_FOREIGN_NAMES: Final = (
-    "role",
-    "sessionId",
-    "payload",
-)  # of a model's message or a line of a host's session
+_FOREIGN_NAMES: Final = ("role", "sessionId", "payload")
+"""Fields of a model's message, or of a line of a host's session."""
 
 
 def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """Return arguments of reflect with messages of OpenAI or Anthropic and lines of a session read as events."""
     name = next((name for name in _EVENT_NAMES if arguments.get(name)), "")
-    events = arguments.get(name)
-    if isinstance(events, list | tuple):
-        items = cast("list[Any]", events)
-        if not any(map(_is_foreign, items)):
-            return arguments
-        check_values({name: items}, limits)  # what is too deep or too large has no JSON text
-        events = "\n".join(
-            item.strip() if isinstance(item, str) else json.dumps(item, default=str)
-            for item in items
-        )
-    if not isinstance(events, str):
+    text = _session_text(name, arguments.get(name), limits)
+    if text is None:
         return arguments
     try:
-        runs = [run for _, run in read_transcript(events).runs]
+        runs = [run for _, run in read_transcript(text).runs]
     except InputError:
         return arguments
-    own = [event for run in runs for event in run.get("events", ()) if run.get("run_id")]
-    return (
-        {**{key: value for key, value in arguments.items() if key != name}, "events": own}
-        if own
-        else arguments
-    )
+    events = [event for run in runs if run.get("run_id") for event in run.get("events", ())]
+    if not events:
+        return arguments
+    rest = {key: value for key, value in arguments.items() if key != name}
+    return {**rest, "events": events}
+
+
+def _session_text(name: str, events: object, limits: Limits) -> str | None:
+    """Return what may be a session, one record a line; None for our own events and for anything else."""
+    if isinstance(events, str):
+        return events
+    if not isinstance(events, list | tuple):
+        return None
+    items = cast("list[Any]", events)
+    if not any(_is_foreign(item) for item in items):
+        return None
+    check_values({name: items}, limits)  # what is too deep or too large has no JSON text
+    lines = [
+        item.strip() if isinstance(item, str) else json.dumps(item, default=str) for item in items
+    ]
+    return "\n".join(lines)
 
 
 def _is_foreign(item: Any) -> bool:
@@ -63,35 +66,48 @@ def _is_foreign(item: Any) -> bool:
 
 _MOST_BYTES: Final = 2_000_000  # from the end of a transcript
 _MOST_RESULTS: Final = 50
+_MOST_NAME: Final = 200  # characters
 
 
 def read_outputs(path: Path) -> tuple[ToolResult, ...]:
     """Return the latest outputs in a transcript, the last one last; none where it cannot be read."""
     try:
-        with open_regular(path) as file:
-            start = max(0, file.seek(0, 2) - _MOST_BYTES)
-            file.seek(start)
-            data = file.read(_MOST_BYTES)
+        data = _tail_of(path)
     except OSError:
         return ()
-    run, names = RunBuilder(), dict[object, str]()
-    read_records(run, records_in(data[data.find(b"\n") + 1 :] if start else data))
+    run = RunBuilder()
+    read_records(run, records_in(data))
+    names: dict[object, str] = {}
     found = deque[ToolResult](maxlen=_MOST_RESULTS)
     for event in run.events:
         facts = event.get("metadata", {})
         call_id = facts.get("tool_call_id")
         if event["type"] == "tool_call":
-            tool, arguments = event["tool"], event["arguments"]
-            named = command_of(arguments) or file_of(arguments) or tool
-            names[call_id] = "" if is_own_tool(tool, arguments) else named[:200]
-        elif (
-            event["type"] == "tool_response"
-            and names.get(call_id)
-            and event["content"].strip() not in ("", NO_ANSWER)
-        ):
-            found.append(
-                ToolResult(
-                    tool=names[call_id], content=event["content"], exit_code=facts.get("exit_code")
-                )
+            names[call_id] = _name_of(event["tool"], event["arguments"])
+            continue
+        if event["type"] != "tool_response" or not names.get(call_id):
+            continue
+        if event["content"].strip() in ("", NO_ANSWER):
+            continue
+        found.append(
+            ToolResult(
+                tool=names[call_id], content=event["content"], exit_code=facts.get("exit_code")
             )
+        )
     return tuple(found)
+
+
+def _tail_of(path: Path) -> bytes:
+    """Return the end of a file, from the first line that is whole."""
+    with open_regular(path) as file:
+        start = max(0, file.seek(0, 2) - _MOST_BYTES)
+        file.seek(start)
+        data = file.read(_MOST_BYTES)
+    return data[data.find(b"\n") + 1 :] if start else data
+
+
+def _name_of(tool: str, arguments: Any) -> str:
+    """Return what a call is called beside its output: its command, its file, else its tool; nothing for our own."""
+    if is_own_tool(tool, arguments):
+        return ""
+    return (command_of(arguments) or file_of(arguments) or tool)[:_MOST_NAME]

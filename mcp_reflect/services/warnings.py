@@ -3,26 +3,27 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.run import WorkedCall
+from mcp_reflect.models.run import Failure, WorkedCall
 from mcp_reflect.models.warning import (
     AfterCall,
     CallWarning,
     KnownCalls,
+    KnownFailure,
     Match,
     SessionNotes,
     SessionState,
 )
 from mcp_reflect.moments.guarded import guarded, mode_in
-from mcp_reflect.moments.known import WatchedCall, after_failure, before, corrected, recurs
+from mcp_reflect.moments.known import Warned, WatchedCall, after_failure, before, corrected, recurs
 from mcp_reflect.moments.payload import KEPT_CHARS, text_of
 from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
@@ -32,6 +33,9 @@ from mcp_reflect.sessions.known_failures import forms_of
 from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.storage.spool import Spool
 from mcp_reflect.text.signature import drawn
+
+if TYPE_CHECKING:
+    from mcp_reflect.sessions.calls import Call as AnsweredCall
 
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
 
@@ -89,36 +93,46 @@ async def before_call(
     if is_own_tool(tool, arguments):
         return None
     scope, call = await _look_up(context, tool, arguments, session, project)
-    hold, least = holds and context.settings.hold, context.settings.warn_certainty
+    settings = context.settings
     guard = await _at_guard(context, scope, call, holds=holds)
-    warned = before(call, certainty=least, holds=hold, only_advice=only_advice)
+    warned = before(
+        call,
+        certainty=settings.warn_certainty,
+        holds=holds and settings.hold,
+        only_advice=only_advice,
+    )
     if warned is None or (guard is not None and guard.hold):
         return guard
-    due, silent = warned.due, call.session.held_out
-    record = {
+    if call.session.held_out:
+        await _noted(context, scope, call, None, None, _record(call, warned, call_id, shown=0))
+        return None
+    change = None
+    if warned.hold:
+        change = partial(SessionNotes.after_hold, exact=call.forms.exact_key)
+    record = _record(call, warned, call_id, shown=len(warned.text))
+    noted = await _noted(context, scope, call, change, warned.shown, record)
+    return CallWarning(
+        text=warned.text,
+        hold=warned.hold and noted,
+        match=warned.due.match,
+        certainty=warned.due.certainty,
+        lesson_id=warned.lesson_id,
+    )
+
+
+def _record(
+    call: WatchedCall, warned: Warned, call_id: str | None, *, shown: int
+) -> Mapping[str, Any]:
+    """Return what is kept of a warning; `shown` counts the characters that the agent reads."""
+    return {
         "exact": call.forms.exact_key,
         "call_id": call_id,
         "lesson_id": warned.lesson_id,
-        "failure": due.known.row,
-        "match": due.match,
-        "certainty": due.certainty,
-        "characters": 0 if silent else len(warned.text),
+        "failure": warned.due.known.row,
+        "match": warned.due.match,
+        "certainty": warned.due.certainty,
+        "characters": shown,
     }
-
-    change = (
-        partial(SessionNotes.after_hold, exact=call.forms.exact_key)
-        if warned.hold and not silent
-        else None
-    )
-    noted = await _noted(context, scope, call, change, None if silent else warned.shown, record)
-    if silent:
-        return None
-    about: dict[str, Any] = {
-        "match": due.match,
-        "certainty": due.certainty,
-        "lesson_id": warned.lesson_id,
-    }
-    return CallWarning(text=warned.text, hold=warned.hold and noted, **about)
 
 
 async def _noted(
@@ -144,17 +158,28 @@ async def _at_guard(
     context: Context, scope: Scope, call: WatchedCall, *, holds: bool
 ) -> CallWarning | None:
     """Return what is said about a call that goes against a lesson, and record it; None if nothing is said."""
-    mode, exact = mode_in(context.settings.guards, call.known.guard_mode), call.forms.exact_key
-    about = call.known
-    found = guarded(about.guards, call.session, exact, mode=mode, holds=holds, unread=about.unread)
+    found = guarded(
+        call.known.guards,
+        call.session,
+        call.forms.exact_key,
+        mode=mode_in(context.settings.guards, call.known.guard_mode),
+        holds=holds,
+        unread=call.known.unread,
+    )
     if found is None:
         return None
-    noted = await _noted(
-        context, scope, call, lambda notes: notes.after_guard(found.watched), found.shown
+
+    def after_guard(notes: SessionNotes) -> SessionNotes:
+        return notes.after_guard(found.watched)
+
+    noted = await _noted(context, scope, call, after_guard, found.shown)
+    return CallWarning(
+        text=await _with_change(context, scope, found.text, found.lesson_id),
+        hold=found.hold and (noted or found.enforced),
+        match=Match.GUARD,
+        certainty=1.0,
+        lesson_id=found.lesson_id,
     )
-    rest: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "lesson_id": found.lesson_id}
-    text = await _with_change(context, scope, found.text, found.lesson_id)
-    return CallWarning(text=text, hold=found.hold and (noted or found.enforced), **rest)
 
 
 async def _with_change(context: Context, scope: Scope, text: str, lesson_id: str) -> str:
@@ -174,21 +199,23 @@ async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
     spool.take(_MOST_SPOOLED)
     with suppress(BankError):
         while spool.pending and time.monotonic() < ends:
-            record = dict(spool.pending[0])
-            project, folder = record.pop("project", None), record.pop("folder", None)
-            if project is None and folder:
-                project = stored_name(project_of(Path(folder), context.settings.subprojects))
-            own = replace(
-                context.scopes.own,
-                project=context.scopes.own.project if project is None else project,
-            )
-            session = record.pop("session", None) or context.clock.new_id("ses")
-            with suppress(InputError, TypeError):  # a line of another release
-                await after_call(
-                    replace(context, scopes=Scopes(own)), session=session, answers=False, **record
-                )
+            await _note_one_spooled(context, dict(spool.pending[0]))
             spool.pending.pop(0)
     spool.keep()
+
+
+async def _note_one_spooled(context: Context, record: dict[str, Any]) -> None:
+    """Note one call, for the project that its line names, else for that of the folder that it names."""
+    project, folder = record.pop("project", None), record.pop("folder", None)
+    if project is None and folder:
+        project = stored_name(project_of(Path(folder), context.settings.subprojects))
+    own = context.scopes.own
+    if project is not None:
+        own = replace(own, project=project)
+    session = record.pop("session", None) or context.clock.new_id("ses")
+    with suppress(InputError, TypeError):  # a line of another release
+        of_project = replace(context, scopes=Scopes(own))
+        await after_call(of_project, session=session, answers=False, **record)
 
 
 async def after_call(
@@ -211,78 +238,128 @@ async def after_call(
     `answers` nobody reads what is said, and nothing counts as said. A call that was not `witnessed`, since a tool alone
     reported it, may bring an ask for a lesson; it is no known failure, and proves nothing.
     """
-    from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
-
     if is_own_tool(tool, arguments):
         own = (context.scopes.named(project), clean(session), tool, arguments, str(result))
         await services.findings.after_own_call(context, *own)
         return AfterCall(failed=False)
     scope, call = await _look_up(context, tool, arguments, session, project)
-    forms, state, warnings = call.forms, call.session, context.bank.warnings
-    shown = cast("Json", clean_output(result, KEPT_CHARS))
-    told_error = None if error is None else clean_ends(error, KEPT_CHARS)
-    answered = _answered(call.tool, call.arguments, shown, told_error)
-    if not witnessed:
-        await warnings.note(scope, state)
-        asked = await services.findings.after_call(context, scope, state, answered, answers=answers)
-        return AfterCall(failed=answered.fault is not None, text=asked)
-    fault = answered.fault
-    again = recurs(call) if fault is not None else None
-    failure = (
-        None if fault is None else failure_of(call.tool, call.arguments, fault, "", forms=forms)
+    answered = _answered(
+        call.tool,
+        call.arguments,
+        cast("Json", clean_output(result, KEPT_CHARS)),
+        None if error is None else clean_ends(error, KEPT_CHARS),
     )
-    was_warned = await warnings.note_call(
+    if not witnessed:
+        await context.bank.warnings.note(scope, call.session)
+        asked = await _asked(context, scope, call, answered, answers=answers)
+        return AfterCall(failed=answered.fault is not None, text=asked)
+    ended = await _note_ending(context, scope, call, answered)
+    await _note_followed(context, scope, call, Call(tool, arguments), ended, call_id)
+    asked = await _asked(context, scope, call, answered, answers=answers)
+    if ended.failure is not None:
+        return await _told_after_failure(context, scope, call, ended, ended.failure)
+    await _record_correction(context, scope, call, answered)
+    told = await _at_guard(context, scope, call, holds=False) if shows_late else None
+    if told is None:
+        return AfterCall(failed=False, text=asked)
+    return AfterCall(failed=False, text=told.text, lesson_id=told.lesson_id)
+
+
+async def _asked(
+    context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall", *, answers: bool
+) -> str | None:
+    return await services.findings.after_call(
+        context, scope, call.session, answered, answers=answers
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a call ended: its failure, the known one that it repeats, and whether the agent was warned of it."""
+
+    failure: Failure | None
+    again: KnownFailure | None
+    was_warned: bool
+
+
+async def _note_ending(
+    context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall"
+) -> _Ending:
+    """Record how a call ended."""
+    from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
+
+    forms, fault = call.forms, answered.fault
+    failure = again = None
+    if fault is not None:
+        again = recurs(call)
+        failure = failure_of(call.tool, call.arguments, fault, "", forms=forms)
+    was_warned = await context.bank.warnings.note_call(
         scope,
-        state,
+        call.session,
         WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
         head=forms.head,
         failure=failure,
-        judged=failure is not None
-        and any(known.error == failure.error for known in call.known.same_call),
+        judged=failure is not None and _has_failed_so(call, failure),
         recurrence=again is not None,
         changed=fault is None and may_change(call.tool, call.arguments),
     )
+    return _Ending(failure, again, was_warned)
+
+
+def _has_failed_so(call: WatchedCall, failure: Failure) -> bool:
+    """Return whether the same call failed with the same error before."""
+    return any(known.error == failure.error for known in call.known.same_call)
+
+
+async def _note_followed(
+    context: Context,
+    scope: Scope,
+    call: WatchedCall,
+    whole: Call,
+    ended: _Ending,
+    call_id: str | None,
+) -> None:
+    """Record what the call means for guards that spoke before, and for lessons that the session was shown."""
+    state, worked = call.session, ended.failure is None
     if state.notes.guarded:
-        await warnings.settle_guards(
-            scope, state, Call(tool, arguments), forms.exact_key, worked=failure is None
-        )
+        exact = call.forms.exact_key
+        await context.bank.warnings.settle_guards(scope, state, whole, exact, worked=worked)
     shown = [name for name in state.shown if ":" not in name]
     await context.bank.outcomes.note_followed(
-        scope, state.id, Call(tool, arguments), shown=shown, worked=failure is None, call_id=call_id
+        scope, state.id, whole, shown=shown, worked=worked, call_id=call_id
     )
-    asked = await services.findings.after_call(context, scope, state, answered, answers=answers)
-    if failure is None:
-        await _record_correction(context, scope, call, answered)
-        told = await _at_guard(context, scope, call, holds=False) if shows_late else None
-        return AfterCall(
-            failed=False, text=told.text if told else asked, lesson_id=told and told.lesson_id
-        )
-    if was_warned or state.held_out:
+
+
+async def _told_after_failure(
+    context: Context, scope: Scope, call: WatchedCall, ended: _Ending, failure: Failure
+) -> AfterCall:
+    """Return the lesson about a failure, if the agent was not warned of it before the call."""
+    if ended.was_warned or call.session.held_out:
         return AfterCall(failed=True)
-    same = (
-        KnownCalls() if again else await warnings.same_error(scope, call.tool, failure.fingerprint)
-    )
+    same = KnownCalls()
+    if not ended.again:
+        same = await context.bank.warnings.same_error(scope, call.tool, failure.fingerprint)
     known = replace(call.known, lessons={**call.known.lessons, **same.lessons})
-    told = after_failure(replace(call, known=known), failure, again, same.same_call)
+    told = after_failure(replace(call, known=known), failure, ended.again, same.same_call)
     if told is None:
         return AfterCall(failed=True)
-    await _note_shown(context, scope, state, told.shown)
+    await _note_shown(context, scope, call.session, told.shown)
     return AfterCall(failed=True, text=told.text, lesson_id=told.lesson_id)
 
 
-def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
+def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> "AnsweredCall":
     """Return a call with its answer, as the analysis reads it."""
-    from mcp_reflect.sessions.calls import Call  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.sessions.calls import Call as Answered  # noqa: PLC0415 - not needed before a call
 
-    shared: dict[str, Any] = {"event_id": "", "answer_id": "", "answered": True}
-    marked = error is not None
-    return Call(
+    return Answered(
         tool=tool,
         arguments=arguments,
         answer=text_of(result),
         error=error or "",
-        marked=marked,
-        **shared,
+        marked=error is not None,
+        event_id="",
+        answer_id="",
+        answered=True,
     )
 
 
@@ -294,7 +371,7 @@ async def _note_shown(
 
 
 async def _record_correction(
-    context: Context, scope: Scope, call: WatchedCall, answered: Any
+    context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall"
 ) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
     recent = [*corrected(call)]
