@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -57,21 +58,73 @@ _WORDS: Final = {
 }
 
 
+# Of each kind texts in small letters, one of which stands in every output that the patterns above can match.
+_SIGNS_OF_SUMMARIES: Final = {
+    ProofKind.TESTS: ("pass", "fail", "test", "ok "),
+    ProofKind.COMMIT: ("\n[",),
+    ProofKind.PUSH: (
+        "\nto ",
+        " -> ",
+        "* [new ",
+        "everything up-to-date",
+        "/pull/",
+        "/merge_requests/",
+    ),
+    ProofKind.TYPES: ("no issues found", "found ", "error ts"),
+    ProofKind.LINT: ("all checks passed", "problem", "offense"),
+    ProofKind.FORMAT: ("file",),
+    ProofKind.BUILD: ("build", "compiled successfully", "finished `"),
+    ProofKind.IMAGE: ("successfully tagged", "naming to ", "writing image "),
+    ProofKind.MIGRATION: ("running upgrade", "no migrations to apply"),
+    ProofKind.DEPLOYMENT: ("successfully ", "apply complete!"),
+    ProofKind.HEALTH: ("http/", "status", "state", "health"),
+}
+_SIGNS_OF_WORDS: Final = {
+    ProofKind.TESTS: ("test", "all ", "every "),
+    ProofKind.COMMIT: ("commit",),
+    ProofKind.PUSH: ("push",),
+    ProofKind.TYPES: ("type",),
+    ProofKind.LINT: ("lint", "issues", "problems", "warnings"),
+    ProofKind.FORMAT: ("format", "prettier"),
+    ProofKind.BUILD: ("buil", "compil", "bundl"),
+    ProofKind.IMAGE: ("image",),
+    ProofKind.MIGRATION: ("migrat", "appl", "schema", "database"),
+    ProofKind.DEPLOYMENT: ("deploy rolled publish releas activat rollout live".split()),
+    ProofKind.HEALTH: (
+        "health listening serving running started 200 204 up reachable available ready alive responding".split()
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a run of a kind prints. Where no sign is, which is quick to find, the pattern is not searched for."""
+
+    signs: Sequence[str]
+    pattern: re.Pattern[str]
+
+    def is_in(self, output: str, lowered: str) -> bool:
+        """True where an output has the pattern. `lowered` is the output in small letters, after a line end."""
+        has_sign = any(sign in lowered for sign in self.signs)
+        return has_sign and self.pattern.search(output) is not None
+
+
 @cache
-def _patterns(*, summaries: bool) -> dict[ProofKind, re.Pattern[str]]:
-    table = _WORDS
-    flags = re.IGNORECASE
+def printed_by_kind(*, summaries: bool) -> dict[ProofKind, Printed]:
+    table, signs, flags = _WORDS, _SIGNS_OF_WORDS, re.IGNORECASE
     if summaries:
-        table = _SUMMARIES
-        flags = re.MULTILINE
-    return {kind: re.compile(pattern, flags) for kind, pattern in table.items()}
+        table, signs, flags = _SUMMARIES, _SIGNS_OF_SUMMARIES, re.MULTILINE
+    return {
+        kind: Printed(signs[kind], re.compile(pattern, flags)) for kind, pattern in table.items()
+    }
 
 
 def _found_in(output: str, *, summaries: bool) -> frozenset[ProofKind]:
     if len(output) > 2 * _MOST_OUTPUT:
         output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
-    patterns = _patterns(summaries=summaries).items()
-    return frozenset(kind for kind, pattern in patterns if pattern.search(output))
+    lowered = f"\n{output.lower()}"
+    printed = printed_by_kind(summaries=summaries).items()
+    return frozenset(kind for kind, one in printed if one.is_in(output, lowered))
 
 
 def is_script(words: Sequence[str]) -> bool:
@@ -87,9 +140,9 @@ def kinds_that_end(output: str) -> frozenset[ProofKind]:
     return _found_in(output, summaries=True)
 
 
-def kinds_in_output(output: str) -> frozenset[ProofKind]:
-    """Return the kinds of proof that an output names."""
-    return kinds_that_end(output) | _found_in(output, summaries=False)
+def kinds_in_words(output: str) -> frozenset[ProofKind]:
+    """Return the kinds of proof of which an output has a word; a summary of one counts by `kinds_that_end`."""
+    return _found_in(output, summaries=False)
 
 
 @cache
@@ -182,12 +235,12 @@ class RecordedTexts:
     def kinds_of_run(
         self, words: Sequence[str], answer: str, extra: tuple[str, ...] = ()
     ) -> frozenset[ProofKind]:
-        """Return what a run of a command shows whose program is not known."""
+        """Return what a run of a command shows whose program is not known, beside what its output sums up."""
         files = {*map(_file_name, words[:_MOST_NAMED]), *_TARGETS.get(words[0], ())}
         texts = [self._by_name[name] for name in files if name in self._by_name]
         if "-c" in words or "\n" in "".join(words):  # the script stands in the command itself
             texts.append(" ".join(words[1:]))
-        return kinds_in_output(answer) | kinds_in_text("\n".join(texts), extra)
+        return kinds_in_words(answer) | kinds_in_text("\n".join(texts), extra)
 
 
 def _file_name(path: str) -> str:

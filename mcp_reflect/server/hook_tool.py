@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -69,6 +70,8 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
         hook = replace(hook, witnessed=await _is_witnessed(context, hook))
         if hook.witnessed:  # the transcript has the call: critique may read its outputs
             context.transcripts[context.scopes.own] = hook.transcript or ""
+            files = context.session_files
+            files.follow(hook.transcript or "", partial(services.hooks.new_file, context, hook))
     else:
         hook = replace(hook, witnessed=False)
     if hook.moment is Moment.STOP:

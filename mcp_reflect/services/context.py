@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.projects import Scopes
+from mcp_reflect.sessions.session_files import SessionFiles
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.llm.runner import ModelRunner
     from mcp_reflect.sessions.reflector import Scorer
-    from mcp_reflect.sessions.session_file import SessionFile
     from mcp_reflect.speaker import Confirm
 
 
@@ -56,7 +56,7 @@ class Context:
     `session` is the id of the engine's own session.
     `latest_step` has the step at which should_reflect was asked last without a run, by project. `latest_task` has the
     task that each tool was last called for, by project; `begun_tasks` has the projects whose counts of steps a new task
-    resets. `session_files` has the transcripts that were read last, by path, each with the place to go on from.
+    resets. `session_files` has the transcripts that were read last.
     `transcripts` has the transcript of the session that a hook told of last, by project. `reported` has the calls that
     no transcript showed. `confirm` asks the person of the calling host, None where it shows no questions.
     """
@@ -72,7 +72,7 @@ class Context:
     latest_step: dict[Scope, int] = field(default_factory=dict[Scope, int])
     latest_task: dict[tuple[Scope, str], str] = field(default_factory=dict[tuple[Scope, str], str])
     begun_tasks: set[Scope] = field(default_factory=set[Scope])
-    session_files: "dict[str, SessionFile]" = field(default_factory=dict[str, Any])
+    session_files: SessionFiles = field(default_factory=SessionFiles)
     transcripts: dict[Scope, str] = field(default_factory=dict[Scope, str])
     reported: ReportedCalls = field(default_factory=ReportedCalls)
     confirm: "Confirm | None" = None

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,12 +11,13 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.evidence.endings import ended_well
 from mcp_reflect.evidence.ledger import Ledger
-from mcp_reflect.models.warning import HookInput, LastWord, Moment
+from mcp_reflect.models.warning import HookInput, LastWord, Moment, SessionState
 from mcp_reflect.moments.last_word import at_stop, decides
 from mcp_reflect.moments.texts import MOST_TOLD, within
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
-from mcp_reflect.sessions.session_file import SessionFile
+from mcp_reflect.sessions.session_file import MOST_BYTES, SessionFile
+from mcp_reflect.sessions.session_files import OpenSession
 
 # The files of rules that a host reads, by a part of the path of its transcripts.
 _READ_BY: Final = (
@@ -23,14 +25,12 @@ _READ_BY: Final = (
     ("/.qwen/", ("QWEN.md", "AGENTS.md")),
     ("/.pi/", ("AGENTS.md", "CLAUDE.md")),
 )
-_MOST_FILES: Final = 4  # transcripts whose place is kept
 _WAITS: Final = 10  # times that a transcript is read again where hooks saw more calls than it has
 _FEW_WAITS: Final = 3  # the same where that is not known, and the file ends without a message
 _FRESH: Final = 2.0  # seconds after a change of the file in which its host may still be writing
 _PAUSE: Final = 0.05  # seconds
-_TAIL: Final = (
-    4_000_000  # bytes of a transcript that are read first; mostly they hold the runs that decide
-)
+_TAIL: Final = 2_000_000
+"""Bytes of a transcript that are read first; mostly they hold the runs that decide."""
 
 
 async def answer(
@@ -138,11 +138,24 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
 
     `transcript` is the session where its file is on another machine. Why a session cannot be read is logged.
     """
-    way = _way(context, hook)
-    if way == "off" or not (hook.transcript or transcript):
+    if _way(context, hook) == "off" or not (hook.transcript or transcript):
         return None
     state = await services.warnings.session_state(context, context.scopes.own, hook.session)
-    file, lacks_calls = await _read_settled(context, hook, state.step, transcript)
+    files = context.session_files
+    async with files.reading(hook.transcript or "", partial(new_file, context, hook)) as session:
+        return await _check_session(context, hook, state, session, transcript)
+
+
+async def _check_session(
+    context: Context,
+    hook: HookInput,
+    state: SessionState,
+    session: OpenSession,
+    transcript: str,
+) -> str | None:
+    """Read a session, note how its work ended, and return the reason for which its last message is held, or None."""
+    lacks_calls = await _read_settled(context, hook, state.step, session, transcript)
+    file = session.file
     if not (hook.of_agent or file.fault):
         ending = None if lacks_calls else ended_well(file.ledger)
         with suppress(BankError):
@@ -162,7 +175,9 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
     if lacks_calls or (hook.of_agent and not ledger.changes):
         ledger = replace(ledger, partial=True)
     notes = state.notes.last_word
-    stopped = at_stop(message, ledger, notes, way=way, again=_stops_again(hook, notes))
+    stopped = at_stop(
+        message, ledger, notes, way=_way(context, hook), again=_stops_again(hook, notes)
+    )
     noted = replace(stopped.notes, due=clean_text(stopped.notes.due))
     if stopped.notes == notes:
         return None
@@ -183,9 +198,9 @@ def _stops_again(hook: HookInput, notes: LastWord) -> bool:
 
 
 async def _read_settled(
-    context: Context, hook: HookInput, seen_calls: int, transcript: str
-) -> tuple[SessionFile, bool]:
-    """Return the session when the host has written it, and whether it lacks calls that hooks saw all the same.
+    context: Context, hook: HookInput, seen_calls: int, session: OpenSession, transcript: str
+) -> bool:
+    """Read the session until the host has written it; return whether it lacks calls that hooks saw all the same.
 
     A host writes its transcript a moment after it calls the hook. `seen_calls` counts the calls that hooks noted. Where
     a host does not name its subagents, their calls are among them, and never in this file: it is whole when it has the
@@ -193,49 +208,49 @@ async def _read_settled(
     """
     reported = context.reported.of(hook.session)
 
-    def lacks_calls(file: SessionFile) -> bool:
+    def lacks_calls() -> bool:
+        file = session.file
         counts = not (hook.of_agent or file.ledger.partial)  # the file has all calls of the session
         return (counts and file.hooked < seen_calls) or not reported <= file.answered
 
-    def is_behind(file: SessionFile) -> bool:
+    def is_behind() -> bool:
+        file = session.file
         at_work = context.clock.now() - file.changed < _FRESH and not file.last_message
-        unsure = lacks_calls(file) or file.ledger.partial or at_work
+        unsure = lacks_calls() or file.ledger.partial or at_work
         return unsure and not file.ends_with(hook.message)
 
-    file = await _read(context, hook, transcript)
-    waits = _WAITS if lacks_calls(file) else _FEW_WAITS
+    await _read(context, hook, session, transcript)
+    waits = _WAITS if lacks_calls() else _FEW_WAITS
     for _ in range(waits if hook.transcript else 0):
-        if not is_behind(file):
+        if not is_behind():
             break
         await asyncio.sleep(_PAUSE)
-        file = await _read(context, hook, transcript)
-    return file, lacks_calls(file)
+        await _read(context, hook, session, transcript)
+    return lacks_calls()
 
 
-async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFile:
-    """Return the session as far as it is written; continue where an earlier call stopped.
+async def _read(context: Context, hook: HookInput, session: OpenSession, transcript: str) -> None:
+    """Read the session as far as it is written; continue where an earlier call stopped.
 
-    For a long new session read the end first, and the whole file only if the end does not decide.
+    Of a long new session the end is read first, and the whole file only if the end does not decide.
     """
-    path = hook.transcript or ""
-
-    def new() -> SessionFile:
-        return SessionFile(Path(path), Ledger(hook.folder or "", context.settings.proofs))
-
-    file = context.session_files.pop(path, None) or new()
-    if not path:
-        await asyncio.to_thread(file.read_text, transcript)
-        return file
-    await asyncio.to_thread(file.read, _TAIL)
+    if not hook.transcript:
+        await asyncio.to_thread(session.file.read_text, transcript)
+        return
+    is_new = session.file.place == 0
+    await asyncio.to_thread(session.file.read, _TAIL if is_new else MOST_BYTES)
+    file = session.file
     if file.ledger.partial and (
         file.fault or not decides(hook.message or file.last_message, file.ledger)
     ):
-        file = new()
-        await asyncio.to_thread(file.read)
-    context.session_files[path] = file
-    while len(context.session_files) > _MOST_FILES:
-        context.session_files.pop(next(iter(context.session_files)))
-    return file
+        session.file = new_file(context, hook)
+        await asyncio.to_thread(session.file.read)
+
+
+def new_file(context: Context, hook: HookInput) -> SessionFile:
+    """Return the transcript of a hook's session, of which nothing was read yet."""
+    ledger = Ledger(hook.folder or "", context.settings.proofs)
+    return SessionFile(Path(hook.transcript or ""), ledger)
 
 
 async def _due(context: Context, session: str) -> str | None:

@@ -1,11 +1,13 @@
 """A session's file, read into its ledger while the host still writes it: only what is new, within a bound of bytes."""
 
+import gc
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from mcp_reflect.evidence.answered_call import AnsweredCall
 from mcp_reflect.evidence.ledger import Ledger
@@ -18,6 +20,8 @@ from mcp_reflect.whole_files import open_regular
 
 MOST_BYTES: Final = 24_000_000
 """The most that is read at once; of a longer file the end."""
+
+_STEP: Final = 1_000_000  # bytes that are read along at a time
 
 _SEAM: Final = 64  # bytes before the place, by which a file is known that was written anew
 _MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
@@ -85,6 +89,26 @@ class _Calls(CallReader):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Bytes of a file, and the place where they begin."""
+
+    start: int
+    data: bytes
+
+
+@contextmanager
+def _collector_paused() -> Generator[None]:
+    """Pause the search for cycles: a session has none, and looking for them takes a fifth of its reading."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 @dataclass(slots=True)
 class SessionFile:
     """What was read of a session's file, and the place to go on from.
@@ -129,38 +153,80 @@ class SessionFile:
         return bool(end) and "".join(self.last_message.split()).endswith(end)
 
     def read(self, most_bytes: int = MOST_BYTES) -> None:
-        """Read what is new. A line that the host has not finished is left for the next time."""
+        """Read what is new; of more than `most_bytes` the end. A line that is not finished waits for the next time."""
+        self._read_new(lambda file: self._end_of(file, most_bytes))
+
+    def read_on(self) -> bool:
+        """Read the next stretch of what is new; return False where there is none, or the file is read as a whole."""
+        before = self.place
+        self._read_new(self._next_of, only_lines=True)
+        return self.place > before
+
+    def _read_new(
+        self, take: Callable[[BinaryIO], "_Stretch"], *, only_lines: bool = False
+    ) -> None:
         self._calls.ledger, self._calls.at_prompt = self.ledger, self.at_prompt
         self.fault = ""
         try:
             with open_regular(self.path) as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(self.place - len(self._seam))
-                if file.read(len(self._seam)) != self._seam:  # it was written anew
+                if self._was_written_anew(file):
                     self._begin()
-                start = max(self.place, size - most_bytes)
-                file.seek(start)
-                data = file.read(most_bytes)
+                new = take(file)
         except OSError as error:
             self.fault = f"the transcript cannot be read: {type(error).__name__}"
             return
-        if start > self.place:
-            self.ledger.partial = True
-            data = data[data.find(b"\n") + 1 :]
-        if self.place == 0 and start == 0 and (is_one_value(data) or is_rewritten(data)):
-            self._begin()  # what was read before may say something else now
-            for record in records_in(data):
-                self._calls.add(record)
-            self._calls.finish()
-        else:
-            end = data.rfind(b"\n") + 1
-            if end < len(data) and parsed(data[end:]):
-                end = len(data)  # the last line is whole, only its end is not written
-            self._calls.read_lines(data[:end].split(b"\n"))
-            self.place = size - (len(data) - end)
-            self._seam = (self._seam + data[max(0, end - _SEAM) : end])[-_SEAM:]
-        if not self._calls.known:
+        with _collector_paused():
+            if not self._is_read_whole(new):
+                self._read_lines(new)
+            elif not only_lines:
+                self._read_whole(new.data)
+        if not (self._calls.known or only_lines):
             self.fault = "the transcript is of no host that is known"
+
+    def _was_written_anew(self, file: BinaryIO) -> bool:
+        """True where the bytes before the place are not those that were read there."""
+        file.seek(self.place - len(self._seam))
+        return file.read(len(self._seam)) != self._seam
+
+    def _end_of(self, file: BinaryIO, most_bytes: int) -> "_Stretch":
+        """Return all that is new, or from the beginning of a line the end of it."""
+        size = file.seek(0, os.SEEK_END)
+        start = max(self.place, size - most_bytes)
+        file.seek(start)
+        data = file.read(most_bytes)
+        if start == self.place:
+            return _Stretch(start, data)
+        self.ledger.partial = True
+        line = data.find(b"\n") + 1
+        return _Stretch(start + line, data[line:])
+
+    def _next_of(self, file: BinaryIO) -> "_Stretch":
+        """Return what is new, or the first lines of it; nothing of so much that only its end will be read."""
+        size = file.seek(0, os.SEEK_END)
+        if size - self.place > MOST_BYTES:
+            return _Stretch(self.place, b"")
+        file.seek(self.place)
+        return _Stretch(self.place, file.read(_STEP) + file.readline(MOST_BYTES))
+
+    def _is_read_whole(self, new: "_Stretch") -> bool:
+        """True for a session that is one value, or whose later records change earlier ones."""
+        is_begun = self.place > 0 or new.start > 0
+        return not is_begun and (is_one_value(new.data) or is_rewritten(new.data))
+
+    def _read_whole(self, data: bytes) -> None:
+        self._begin()  # what was read before may say something else now
+        for record in records_in(data):
+            self._calls.add(record)
+        self._calls.finish()
+
+    def _read_lines(self, new: "_Stretch") -> None:
+        data = new.data
+        end = data.rfind(b"\n") + 1
+        if end < len(data) and parsed(data[end:]):
+            end = len(data)  # the last line is whole, only its end is not written
+        self._calls.read_lines(data[:end].split(b"\n"))
+        self.place = new.start + end
+        self._seam = (self._seam + data[max(0, end - _SEAM) : end])[-_SEAM:]
 
     def _begin(self) -> None:
         self.ledger = Ledger(self.ledger.folder, self.ledger.programs)
