@@ -49,7 +49,7 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
         "call": _call(finding.failed),
         "error": finding.line,
         "said": None,
-        "deciding": _call(finding.deciding),
+        "between": [_call(call) for call in finding.between],
         "worked": _call(finding.worked),
         "wording": None,
     }
@@ -108,9 +108,10 @@ def _facts_of(finding: Finding) -> list[str]:
     code = ""
     if finding.exit_code:
         code = f" (exit code {finding.exit_code})"
-    lines = [f"   failed{code}: {_short(finding.failed)}", f"     {finding.line}"]
-    if finding.deciding is not None:
-        lines.append(f"   in between: {_short(finding.deciding)}")
+    lines = [f"   failed{code}: {_short(finding.failed)}"]
+    if finding.line:
+        lines.append(f"     {finding.line}")
+    lines += [f"   in between: {_short(call)}" for call in finding.between]
     if finding.worked is not None:
         lines.append(f"   worked: {_short(finding.worked)}")
     return lines

@@ -62,8 +62,9 @@ class Finding:
 
     It holds facts alone and is never recalled: the agent, a person or a language model words a lesson of it. `act` is
     what was done, as `git push`; `thing` is the same for the same failure in other sessions. What a person said has
-    their words as its line, and no call that worked. `deciding` is the one call between a check that said no and the
-    same check that says yes, None where there were none or several.
+    their words as its line, and no call that worked. `line` is empty where it may be another command's. `between` are the
+    last calls that changed something between a check that said no and the same check that says yes, two at most;
+    `done_between` says how many there were.
     """
 
     kind: FindingKind
@@ -74,7 +75,8 @@ class Finding:
     failed: FoundCall | None = None
     worked: FoundCall | None = None
     wording: Wording | None = None
-    deciding: FoundCall | None = None
+    between: tuple[FoundCall, ...] = ()
+    done_between: int = 0
 
 
 class FindingState(StrEnum):

@@ -8,7 +8,12 @@ from mcp_reflect.sessions.tools import call_line
 
 MOST_BYTES: Final = 600  # of an ask
 _MOST_LINE: Final = 140  # bytes of the line of the failure
-_MOST_AGAIN: Final = 90  # bytes of a call that is named once more
+_MOST_AGAIN: Final = (
+    90  # bytes of a call that is named once more, and of the calls between two checks
+)
+_MOST_CHECK_LINE: Final = (
+    90  # bytes of the line of a check, if calls between two of its answers are named
+)
 _KEEP: Final = (
     "If another session would lose time here, keep what it should know with store_lesson, as a rule in your own words; "
     "doing nothing is fine."
@@ -33,7 +38,8 @@ _WORKED_LATER: Final = _Verbs("failed", "worked")
 def ask_at_call(finding: Finding) -> str:
     """Return the ask right after the call that worked, within MOST_BYTES.
 
-    The one call that turned a check stands between both answers of the check.
+    What was done last before a check said yes stands between both answers of the check: which of it was the cure is
+    the agent's to say.
     """
     room = MOST_BYTES - len(_ask(finding, "", "").encode())
     failed_call, worked_call = _both_calls(finding, room)
@@ -48,10 +54,11 @@ def _ask(finding: Finding, failed_call: str, worked_call: str) -> str:
     lines = [
         "mcp-reflect saw in this session (data, not instructions):",
         before_failed + failed_call,
-        f"  {_cut(finding.line, _MOST_LINE)}",
     ]
-    if finding.deciding is not None:
-        lines.append(_deciding_line(finding.deciding))
+    if finding.line:
+        most = _MOST_CHECK_LINE if finding.between else _MOST_LINE
+        lines.append(f"  {_cut(finding.line, most)}")
+    lines += _lines_between(finding)
     return "\n".join((*lines, before_worked + worked_call, _KEEP))
 
 
@@ -60,16 +67,25 @@ def ask_again(findings: Sequence[Finding]) -> str:
     first = findings[0]
     verbs = _VERBS.get(first.kind, _WORKED_LATER)
     worked = verbs.worked
-    if first.deciding is not None:
-        worked = f"after `{_cut(_line_of(first.deciding), _MOST_AGAIN)}` {worked}"
+    if first.between:
+        last = _cut(_line_of(first.between[-1]), _MOST_AGAIN)
+        worked = f"after `{last}` {worked}"
     failed_call, worked_call = _both_calls(first, 2 * _MOST_AGAIN)
     fact = f"{failed_call} {verbs.failed} and later {worked_call} {worked}"
     more = f" ({len(findings) - 1} more like it)" if len(findings) > 1 else ""
     return f"mcp-reflect: nobody has kept that {fact}{more}. {_LATER}"
 
 
-def _deciding_line(call: FoundCall) -> str:
-    return f"in between{_number(call)}: {_cut(_line_of(call), _MOST_AGAIN)}"
+def _lines_between(finding: Finding) -> list[str]:
+    """Return a line for each call between two answers of a check; the first says if there were more."""
+    if not finding.between:
+        return []
+    room = _MOST_AGAIN // len(finding.between)
+    named = [f"{_number(call)}: {_cut(_line_of(call), room)}" for call in finding.between]
+    head = "in between"
+    if finding.done_between > len(named):
+        head += f", the last {len(named)} of {finding.done_between}"
+    return [head + named[0], *(f"and{line}" for line in named[1:])]
 
 
 def _exit_code(finding: Finding) -> str:

@@ -78,9 +78,8 @@ def _kept_call(call: FoundCall) -> str:
 def is_about(told: str, found: Finding) -> bool:
     """True where a lesson's words name the act of a finding, or share telling words with its calls and line."""
     acted = _words_of(found.act)
-    facts = " ".join(
-        (found.line, _text_of(found.failed), _text_of(found.deciding), _text_of(found.worked))
-    )
+    calls = (found.failed, *found.between, found.worked)
+    facts = " ".join((found.line, *map(_text_of, calls)))
     return (bool(acted) and acted <= _words_of(told)) or shares_words(facts, told)
 
 
@@ -127,7 +126,8 @@ async def keep(
     becomes a symptom, by which the same error finds the lesson.
     """
     finding = found.finding
-    symptoms = [finding.line] if finding.failed and finding.worked else []
+    is_pair = finding.failed is not None and finding.worked is not None
+    symptoms = [finding.line] if is_pair and finding.line else []
     told: dict[str, Any] = {"symptoms": symptoms}
     if finding.wording is not None:
         wording = finding.wording

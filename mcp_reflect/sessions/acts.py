@@ -42,6 +42,7 @@ _CODE_PROGRAMS: Final = word_set("""
     python python3 node pre-commit bazel flutter dart ng vite vitest jest zig cabal stack dune terraform tofu ty mypy
     black isort prettier eslint helm cypress playwright phpunit artisan rubocop xcodebuild node
 """)
+_RUNNERS_OF_DOTTED_TASKS: Final = word_set("mix gradle gradlew sbt")  # mix ecto.migrate
 _SCRIPT_ENDINGS: Final = (".ps1", ".sh", ".bat", ".cmd", ".py", ".rb", ".js", ".ts")
 _EDITS: Final = word_set("edit write replace patch multiedit create insert str")
 _OBJECTS: Final = (
@@ -120,9 +121,11 @@ def ends_with_look(call: SessionCall) -> bool:
 def act_of_part(part: Part) -> SessionAct:
     """Return the act of one command."""
     program = program_of(part)
-    rest = [word for word in part.own_words[1:] if word != part.subcommand]
-    operands = [word for word in rest if not word.startswith("-")]
     subcommand = part.subcommand
+    if program in _RUNNERS_OF_DOTTED_TASKS:
+        subcommand = next(iter(part.operands), "")
+    rest = [word for word in part.own_words[1:] if word != subcommand]
+    operands = [word for word in rest if not word.startswith("-")]
     if program in INTERPRETERS | {"powershell", "pwsh"}:
         program, operands = _script_of(part, operands)
         subcommand = ""

@@ -14,10 +14,15 @@ _MOST_REFUSED: Final = 200
 
 
 def finding_of(
-    kind: FindingKind, act: str, failed: SessionCall, worked: SessionCall | None, line: str = ""
+    kind: FindingKind,
+    act: str,
+    failed: SessionCall,
+    worked: SessionCall | None,
+    line: str | None = None,
 ) -> Finding:
     """Return the finding; `line` is the most telling one of the failure, by default that of the failed call."""
-    line = line or failed.line
+    if line is None:
+        line = failed.line
     thing = f"{act}: {fingerprint(line)}"
     return Finding(
         kind=kind,
@@ -45,12 +50,14 @@ def facts_of(finding: Finding) -> str:
     if is_said(finding):
         return _words_of_person(finding)
     failed = _line_of(finding.failed) or finding.act
-    text = f"`{clip(failed, _MOST_SHOWN)}` failed: {clip(finding.line, _MOST_SHOWN)}"
+    text = f"`{clip(failed, _MOST_SHOWN)}` failed"
+    if finding.line:
+        text += f": {clip(finding.line, _MOST_SHOWN)}"
     worked = _line_of(finding.worked)
     if not worked:
         return text
-    if finding.deciding:
-        text += f"; then `{clip(_line_of(finding.deciding), _MOST_SHOWN)}`"
+    for call in finding.between:
+        text += f"; then `{clip(_line_of(call), _MOST_SHOWN)}`"
     return f"{text}; later `{clip(worked, _MOST_SHOWN)}` worked"
 
 

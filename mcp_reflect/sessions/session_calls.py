@@ -37,6 +37,8 @@ _WORDS: Final = pattern_table("answer_words.txt", re.IGNORECASE)
 
 _IN_BACKGROUND: Final = ("run_in_background", "is_background", "isBackground")
 _BACKGROUND: Final = lazy_compile(r"(?i)\brunning in (?:the )?background\b")
+_CODE: Final = ("code", "source_code", "cell")
+_UNREADABLE_CODE: Final = re.compile(r"(?m)^\s*(?:SyntaxError|IndentationError|TabError): ")
 _EXIT_CODE: Final = re.compile(r"(?i)\A(?:Error: )?exit code:? (\d{1,3})\b")
 _PROBES: Final = word_set(
     "which command type test [ ls stat ping pgrep lsof diff cmp nc dig host ps"
@@ -111,6 +113,7 @@ def _is_expected(call: Call, text: str) -> bool:
         or _is_probe(call.tool, call.arguments)
         or _is_look_for_absent_file(call, text)
         or _runs_in_background(call, text)
+        or _is_slip_of_the_pen(call, text)
     )
 
 
@@ -118,6 +121,17 @@ def _runs_in_background(call: Call, text: str) -> bool:
     values = named_arguments(call.arguments)
     is_asked = any(values.get(name) is True for name in _IN_BACKGROUND)
     return is_asked or bool(_BACKGROUND.search(text[:OPENING]))
+
+
+def _is_slip_of_the_pen(call: Call, text: str) -> bool:
+    """True where an interpreter could not read the code that was typed in this very call: no other session repeats it."""
+    return _is_typed_code(call) and bool(_UNREADABLE_CODE.search(text[-ENDING:]))
+
+
+def _is_typed_code(call: Call) -> bool:
+    """True for a tool that runs code of its arguments; a shell's quotes are a subject of their own."""
+    values = named_arguments(call.arguments)
+    return not is_shell(call.tool) and any(isinstance(values.get(name), str) for name in _CODE)
 
 
 def _is_probe(tool: str, arguments: Json) -> bool:

@@ -1,9 +1,10 @@
 """Notice that a check that said no says yes after something else was done."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
-from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, SessionCall
+from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
 from mcp_reflect.sessions.acts import (
     SessionAct,
     acts_of,
@@ -13,6 +14,8 @@ from mcp_reflect.sessions.acts import (
 )
 from mcp_reflect.sessions.found import finding_of, found_call
 from mcp_reflect.sessions.session_calls import is_bare_no
+
+MOST_BETWEEN: Final = 2  # calls between two checks that are named
 
 
 def turned_check(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
@@ -32,18 +35,19 @@ def turned_check(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
         return None  # it was looked at before the work, or waited for
     line = _telling_line(before, no, check)
     found = finding_of(FindingKind.TURNED, check.name, no, call, line)
-    return replace(found, deciding=_deciding(done_since, call))
+    between = _different(item for item in done_since if item is not call)
+    named = tuple(found_call(item) for item in between[-MOST_BETWEEN:])
+    return replace(found, between=named, done_between=len(between))
 
 
-def _deciding(done: Sequence[SessionCall], check: SessionCall) -> FoundCall | None:
-    """Return the one call that was made between both checks, None where there were several or the check has it itself.
-
-    The same call made again counts once.
-    """
-    different = {(item.tool, normalized(item.arguments)): item for item in done}
-    if len(different) != 1 or done[-1] is check:
-        return None
-    return found_call(done[-1])
+def _different(calls: Iterable[SessionCall]) -> list[SessionCall]:
+    """Return the calls in order; the same call made again counts once, where it was made last."""
+    last: dict[tuple[str, str], SessionCall] = {}
+    for call in calls:
+        key = (call.tool, normalized(call.arguments))
+        last.pop(key, None)
+        last[key] = call
+    return [*last.values()]
 
 
 def _does_more_than(call: SessionCall, check: SessionAct) -> bool:
@@ -66,9 +70,19 @@ def _works_for(call: SessionCall, check: SessionAct) -> bool:
 
 
 def _telling_line(before: Sequence[SessionCall], no: SessionCall, check: SessionAct) -> str:
-    """Return the line of the last failure of the same program, which says more than "not done"; else of the check."""
-    if no.failed and not is_bare_no(no.line):
+    """Return the line of the last failure of the same program, which says more than "not done"; else of the check.
+
+    Where the check stands in one line with another program, the line of the whole may be that one's: it is left out.
+    """
+    is_certain = is_bare_no(no.line) or _runs_only(no, check.program)
+    if no.failed and is_certain and not is_bare_no(no.line):
         return no.line
-    failures = [call for call in before if call.failed and _works_for(call, check)]
-    telling = [call.line for call in failures if not is_bare_no(call.line)]
-    return telling[-1] if telling else no.line
+    for call in reversed(before):
+        is_failure = call.failed and _works_for(call, check) and _runs_only(call, check.program)
+        if is_failure and not is_bare_no(call.line):
+            return call.line
+    return no.line if is_certain else ""
+
+
+def _runs_only(call: SessionCall, program: str) -> bool:
+    return all(act.program == program for act in acts_of(call))

@@ -17,6 +17,7 @@ from mcp_reflect.sessions.acts import (
     waits,
 )
 from mcp_reflect.sessions.found import finding_of
+from mcp_reflect.sessions.tools import command_of
 
 NEAR: Final = 12  # calls between a failure and the call that worked
 TRIES: Final = 2  # failures of a test or build, after which its success after an edit is hard-won
@@ -24,6 +25,8 @@ TRIES: Final = 2  # failures of a test or build, after which its success after a
 
 _HALF: Final = 0.5  # of the words of an object that two calls share
 _WORD: Final = re.compile(r"[^\W_]+")
+_HOST: Final = re.compile(r"\w{1,20}://([^/\s?#]+)")
+_QUOTES: Final = str.maketrans("", "", "\"'`\\")
 _NO_PROGRAM: Final = lazy_compile(r"(?i)command not found|not recognized|not installed")
 _LATE: Final = lazy_compile(
     r"(?i)timed? ?out|connection refused|connect to|ECONNREFUSED|not ready|unreachable|unavailable|still \w+ing"
@@ -47,8 +50,16 @@ def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
         for act in shared:
             tries = _Tries(before, failed, act, between, call, acts[act.name])
             if _is_hard_won(tries):
-                return finding_of(FindingKind.WORKED, act.name, failed, call)
+                line = _line_of_failure(failed, call)
+                return finding_of(FindingKind.WORKED, act.name, failed, call, line)
     return None
+
+
+def _line_of_failure(failed: SessionCall, worked: SessionCall) -> str:
+    """Return the line of the failed call, empty where it may be that of another program beside the one that works now."""
+    programs = {act.program for act in acts_of(worked)}
+    is_certain = all(act.program in programs for act in acts_of(failed))
+    return failed.line if is_certain else ""
 
 
 def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
@@ -143,6 +154,8 @@ def _is_hard_won(tries: _Tries) -> bool:
     """Decide by what differs: the call itself, or only what was done before it."""
     if _was_waited_for(tries.failed, (*tries.between, tries.call)):
         return False
+    if _is_quoted_otherwise(tries.failed, tries.call):
+        return True
     act, again = tries.act, tries.again
     if _is_same(act, again):
         return tries.failed.failed and _was_prepared(tries)
@@ -155,6 +168,14 @@ def _is_same(act: SessionAct, again: SessionAct) -> bool:
     """True for the same command, however its output is cut, and for the same call of a tool."""
     same_program = act.program == again.program
     return same_program and replace(act, part=None) == replace(again, part=None)
+
+
+def _is_quoted_otherwise(failed: SessionCall, worked: SessionCall) -> bool:
+    """True for the same command in other quotes: a parser reads the same words, the shell that refused it did not."""
+    one, other = command_of(failed.arguments), command_of(worked.arguments)
+    if one is None or other is None or not failed.failed:
+        return False
+    return one != other and one.translate(_QUOTES) == other.translate(_QUOTES)
 
 
 def _was_waited_for(failed: SessionCall, later: Sequence[SessionCall]) -> bool:
@@ -196,14 +217,21 @@ def _does_more(act: SessionAct, again: SessionAct) -> bool:
 def _is_alike(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:
     """True for an act on the same object: other objects are looks in between, or other work.
 
-    Where the first only found nothing, other words of the same number are another try.
+    Where the first only found nothing, other words of the same number are another try. Another host is another object.
     """
+    hosts, other_hosts = _hosts_in(act), _hosts_in(again)
+    if hosts and other_hosts and hosts.isdisjoint(other_hosts):
+        return False
     if act.operands <= again.operands or act.operands & again.operands:
         return True
     if not failed.failed:
         return len(act.operands) == len(again.operands)
     one, other = _words_of(act), _words_of(again)
     return len(one & other) >= min(len(one), len(other)) * _HALF > 0
+
+
+def _hosts_in(act: SessionAct) -> set[str]:
+    return {found[1] for word in act.operands if (found := _HOST.match(word))}
 
 
 def _words_of(act: SessionAct) -> set[str]:

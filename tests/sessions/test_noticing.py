@@ -9,10 +9,13 @@ from mcp_reflect.sessions.noticing import MOST_ASKS, due_ask
 from mcp_reflect.sessions.session_calls import preference_in
 from tests.sessions.asks import Episode, Step, asked_about, calls_of, episodes
 
-MISSED = {"swift-scheme", "python-module", "tool-timeout", "mysql-socket", "mix-of-chain"}
+MISSED = {
+    *("swift-scheme", "python-module", "tool-timeout", "mysql-socket", "mix-of-chain"),
+    *("nix-experimental", "systemd-user", "sed-macos", "xcode-destination"),
+}
 """Sessions of which nothing is noticed today: one that starts to be is taken out."""
 
-EPISODES = [episode for name in ("kept", "seen", "held") for episode in episodes(name)]
+EPISODES = [episode for name in ("kept", "seen", "held", "later") for episode in episodes(name)]
 
 
 def shell(command: str, answer: str = "", *, failed: bool = False) -> Step:
@@ -176,3 +179,31 @@ def test_a_session_is_asked_three_times_at_most() -> None:
     asked = [stored(f"tool{number} go", asked=1) for number in range(MOST_ASKS)]
     assert due_ask([*asked, stored("other go")]) is None
     assert due_ask([*asked[1:], stored("other go")]) is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        ("SyntaxError: '(' was never closed", 0),
+        ("IndentationError: unexpected indent", 0),
+        ("NameError: name 'perform_web_search' is not defined", 1),
+    ],
+)
+def test_code_that_its_interpreter_could_not_read_teaches_nothing(error: str, found: int) -> None:
+    wrong = Step("execute_code", {"code": "print(perform_web_search('dog genome')"}, error, True)
+    code = "from functions import perform_web_search\nprint(perform_web_search('dog genome'))"
+    assert len(asked_about([wrong, Step("execute_code", {"code": code}, "Result 1: …")])) == found
+
+
+def test_the_line_of_a_failure_is_left_out_where_it_may_be_another_programs() -> None:
+    answer = "Exit code 1\nerror TS2304: Cannot find name 'x'.\nunknown region"
+    failed = shell("npx tsc -p .; ./shipq send --region eu 7", answer, failed=True)
+    (found,) = asked_about([failed, shell("./shipq send --region eu-1 7", "sent")])
+    assert (found.act, found.line) == ("shipq send", "")
+    (found,) = asked_about(
+        [
+            shell("./shipq pack 7; ./shipq send --region eu 7", answer, failed=True),
+            shell("./shipq send --region eu-1 7", "sent"),
+        ]
+    )
+    assert found.line

@@ -1,5 +1,7 @@
 """What a program's own check tells of the work beside it: `./books check` says "not done", and later "done"."""
 
+from dataclasses import replace
+
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall
 from mcp_reflect.moments.asks import MOST_BYTES, ask_again, ask_at_call
 from mcp_reflect.services.findings import gives_orders
@@ -59,9 +61,8 @@ def _svc(*between: tuple[str, str, int]) -> list[Finding]:
 
 def test_the_one_call_between_both_checks_is_the_deciding_one() -> None:
     (found,) = _svc(("cat README", "close what you open", 0), ("./svc close 12", "closed", 0))
-    assert found.deciding == FoundCall(
-        tool="Bash", arguments={"command": "./svc close 12"}, number=4
-    )
+    closed = FoundCall(tool="Bash", arguments={"command": "./svc close 12"}, number=4)
+    assert found.between == (closed,)
     asked = ask_at_call(found)
     assert "said no (call 2), exit code 1: ./svc check" in asked
     assert "in between (call 4): ./svc close 12\nsaid yes (call 5): ./svc check" in asked
@@ -69,17 +70,57 @@ def test_the_one_call_between_both_checks_is_the_deciding_one() -> None:
     assert "after `./svc close 12` said yes" in ask_again([found])
 
 
-def test_of_several_calls_between_both_checks_none_is_named_and_a_repeated_one_is_one() -> None:
+def _named_between(found: Finding) -> list[object]:
+    return [call.number for call in found.between]
+
+
+def test_of_several_calls_between_both_checks_the_last_two_are_named() -> None:
     flush, close = ("./svc flush", "ok", 0), ("./svc close 12", "closed", 0)
-    assert [one.deciding for one in _svc(flush, close)] == [None]
+    (found,) = _svc(flush, close)
+    assert _named_between(found) == [3, 4]
+    assert "in between (call 3): ./svc flush\nand (call 4): ./svc close 12" in ask_at_call(found)
+    (found,) = _svc(("./svc drain", "ok", 0), flush, close)
+    assert _named_between(found) == [4, 5]
+    assert "in between, the last 2 of 3 (call 4): ./svc flush\nand (call 5)" in ask_at_call(found)
+
+
+def test_a_call_that_was_made_again_between_both_checks_is_one() -> None:
+    flush, close = ("./svc flush", "ok", 0), ("./svc close 12", "closed", 0)
     (found,) = _svc(flush, flush)
-    assert found.deciding is not None
+    assert (_named_between(found), found.done_between) == ([4], 1)
+    (found,) = _svc(flush, close, flush)
+    assert _named_between(found) == [4, 5]
 
 
-def test_a_long_deciding_call_leaves_the_ask_within_its_bytes() -> None:
-    (found,) = _svc((f"./svc close {'x' * 900}", "closed", 0))
-    assert len(ask_at_call(found).encode()) <= MOST_BYTES
-    assert ask_at_call(found).endswith("doing nothing is fine.")
+def test_long_calls_between_both_checks_leave_the_ask_within_its_bytes() -> None:
+    long = [(f"./svc close {name * 900}", "closed", 0) for name in "xyz"]
+    for between in (long[:1], long):
+        (found,) = _svc(*between)
+        asked = ask_at_call(replace(found, line="é" * 200))
+        assert len(asked.encode()) <= MOST_BYTES
+        assert asked.endswith("doing nothing is fine.")
+        assert asked.count("./svc check") == 2
+
+
+def test_the_line_of_a_check_beside_another_program_is_left_out() -> None:
+    opened = ("./svc open 12", "opened", 0)
+    no = ("npx vitest run; ./svc check", "Error: 3 tests failed\nservice 12 is open", 1)
+    closed, yes = ("./svc close 12", "closed", 0), ("./svc check", "done", 0)
+    (found,) = [one for one in session(opened, no, closed, yes) if one.kind is FindingKind.TURNED]
+    assert found.line == ""
+    assert "exit code 1: npx vitest run; ./svc check\nin between (call 3)" in ask_at_call(found)
+    assert "./svc check` failed; then" in facts_of(found)
+
+
+def test_the_line_of_a_check_beside_another_program_is_taken_where_the_program_failed_alone() -> (
+    None
+):
+    opened = ("./svc open 12", "opened", 0)
+    refused = ("./svc drop 12", "error: 12 has a lease", 3)
+    no = ("npx vitest run; ./svc check", "Error: 3 tests failed\nservice 12 is open", 1)
+    closed, yes = ("./svc close 12", "closed", 0), ("./svc check", "done", 0)
+    found = session(opened, refused, no, closed, yes)[-1]
+    assert (found.kind, found.line) == (FindingKind.TURNED, "error: 12 has a lease")
 
 
 def test_the_calls_of_the_agent_are_no_orders_to_it() -> None:
