@@ -190,7 +190,9 @@ def test_a_session_is_asked_three_times_at_most() -> None:
     ],
 )
 def test_code_that_its_interpreter_could_not_read_teaches_nothing(error: str, found: int) -> None:
-    wrong = Step("execute_code", {"code": "print(perform_web_search('dog genome')"}, error, failed=True)
+    wrong = Step(
+        "execute_code", {"code": "print(perform_web_search('dog genome')"}, error, failed=True
+    )
     code = "from functions import perform_web_search\nprint(perform_web_search('dog genome'))"
     assert len(asked_about([wrong, Step("execute_code", {"code": code}, "Result 1: …")])) == found
 
