@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio
 from mcp import types
 from mcp.server import CacheHint, MCPServer
+from mcp.server.apps import client_supports_apps
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, Icon
 from mcp.server.stdio import stdio_server
@@ -18,6 +20,7 @@ from mcp.shared.message import SessionMessage
 
 from mcp_reflect import __version__
 from mcp_reflect.config import Settings
+from mcp_reflect.server import board_app
 from mcp_reflect.server.service import Service, tools
 from mcp_reflect.server.stdio import Lines, messages
 
@@ -54,9 +57,6 @@ ICON: Final = (
 """An arrow that comes back, which hosts show beside the server's name; no address is asked for it."""
 
 JSON: Final = "application/json"
-APP: Final = "text/html;profile=mcp-app"
-"""A page that a host may show in a conversation (the MCP extension io.modelcontextprotocol/ui, 2026-01-26)."""
-BOARD: Final = "ui://mcp-reflect/board"
 _ABOUT: Final = "The template as it serves now, and whether it is overridden"
 _LISTS: Final = json.loads(Path(__file__).with_name("lists.json").read_text(encoding="utf-8"))
 PROMPTS: Final = {
@@ -103,6 +103,7 @@ class ReflectServer(MCPServer[None]):
             log_level="WARNING",
             lifespan=_closing,  # pyright: ignore[reportArgumentType] - typed for any MCPServer
             cache_hints=dict.fromkeys(lists, static),
+            extensions=[board_app.BoardApp()],
             **options,
         )
         self.completion()(self._complete)
@@ -125,6 +126,15 @@ class ReflectServer(MCPServer[None]):
             for tool in tools()
         ]
 
+    async def _handle_list_tools(
+        self, ctx: ServerRequestContext[None], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        """Offer the board besides to a client that shows pages, in an answer that no other client may be given."""
+        listed = await super()._handle_list_tools(ctx, params)
+        if not client_supports_apps(ctx):
+            return listed
+        return types.ListToolsResult(tools=[*listed.tools, board_app.TOOL], cache_scope="private")
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> types.CallToolResult | types.InputRequiredResult:
@@ -144,13 +154,18 @@ class ReflectServer(MCPServer[None]):
     ) -> Iterable[ReadResourceContents]:
         """Return a resource as JSON, or the board as a page."""
         del context
+        if str(uri) == board_app.URI:
+            page = await anyio.to_thread.run_sync(board_app.page)
+            return [
+                ReadResourceContents(
+                    content=page, mime_type=board_app.MIME_TYPE, meta=board_app.PAGE_META
+                )
+            ]
         from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
 
-        is_board = str(uri) == BOARD
         service = await self.service_of_caller()
         text = await content.read(await service.engine().open(), str(uri))
-        meta = {"ui": {"prefersBorder": True}} if is_board else None
-        return [ReadResourceContents(content=text, mime_type=APP if is_board else JSON, meta=meta)]
+        return [ReadResourceContents(content=text, mime_type=JSON)]
 
     async def list_prompts(self) -> list[types.Prompt]:
         """Return the prompts, which hosts show as commands."""

@@ -23,7 +23,7 @@ from mcp.types import (
 from mcp_reflect import services
 from mcp_reflect.clock import dated
 from mcp_reflect.config import Limits
-from mcp_reflect.dashboard.page import MAX_APP_RECORDS, collect, render_page
+from mcp_reflect.dashboard.page import MAX_APP_RECORDS, collect
 from mcp_reflect.errors import InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.llm.prompts import described
 from mcp_reflect.models.common import compact, plain
@@ -51,7 +51,7 @@ _SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "gen
 
 
 async def read(engine: Engine, uri: str) -> str:
-    """Return the text of a resource: JSON, or the board's page. Raises MCPError, with the address cleaned.
+    """Return a resource as JSON. Raises MCPError, with the address cleaned.
 
     The SDK repeats the address of a ResourceError as it was sent, in its answer and in its log.
     """
@@ -61,20 +61,17 @@ async def read(engine: Engine, uri: str) -> str:
         raise MCPError(INVALID_PARAMS, str(error), {"uri": clean_text(uri)}) from None
     except McpReflectError as error:
         raise MCPError(INTERNAL_ERROR, str(error), {"uri": clean_text(uri)}) from None
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
-async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for each address
+async def _value(engine: Engine, uri: str) -> Any:
     bank, scope, limit = engine.bank, engine.scopes.own, engine.settings.max_listed
     scheme, _, rest = uri.partition("://")
     name = unquote(rest).strip("/")
     match scheme, name:
-        case ("ui", "mcp-reflect/board") | ("bank", "board"):
+        case "bank", "board":
             # Without the words in quarantine: a model may read it too.
-            data = await collect(engine, most=MAX_APP_RECORDS, whole=False)
-            if scheme == "bank":
-                return data
-            return render_page("app", data).html
+            return await collect(engine, most=MAX_APP_RECORDS, whole=False)
         case "bank", "stats":
             return dict(await engine.get_stats())
         case "bank", "lessons":

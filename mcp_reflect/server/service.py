@@ -6,7 +6,7 @@ import math
 import re
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -19,15 +19,13 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.log import Log, logged_with
-from mcp_reflect.models.common import HOST, RULES, Scope, compact, plain
+from mcp_reflect.models.common import Scope
+from mcp_reflect.server import board_app
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
     from mcp_reflect.llm.runner import ClientCapabilities
-    from mcp_reflect.models.critique import Critique
-    from mcp_reflect.models.lesson import Hit
-    from mcp_reflect.models.reflection import Reflection
     from mcp_reflect.services.engine import Engine
 
 
@@ -40,6 +38,11 @@ _ASKS_HOOKS: Final = (
     "critique",
     "store_lesson",
 )  # they use outputs that hooks saw, which may be in the spool
+_KEEPS_WORDS: Final = (
+    "store_lesson",
+    "reflect",
+    "record_outcome",
+)  # they say which words they did not keep
 _DREAM_SECONDS: Final = 300  # from the start, and between two looks whether a dream is due
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
@@ -155,39 +158,25 @@ class Service:
     async def _answered(
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None", agent: str
     ) -> CallToolResult | InputRequiredResult:
-        from mcp_reflect.security.redact import clean_text, cuts, quoted  # noqa: PLC0415 - see the class
-
-        names = [tool["name"] for tool in tools()]
         if name == _HOOK and not self.is_of_team:
             return await self._answer_hook(arguments)
+        names = _names(context)
         if name not in names:
-            fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
-            return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
+            return _unknown(name, names)
         try:
             name_agent(agent or _client_name(context))
-            engine = self.engine()
-            if name in _ASKS_HOOKS:
-                self._take_in_spool()
-                if self._taking is not None:
-                    await asyncio.shield(self._taking)
-            with logged_with(session=engine.context.session, project=engine.scopes.own.project):
-                result = await engine.call(name, arguments, _client(context))
-            self._take_in_spool()
-            self._dream_sometimes()
-            value = answer(result, detail=wants_detail(arguments))
-            if name in _KEEPS_WORDS and (cut := await asyncio.to_thread(cuts, arguments)):
-                value["redacted"] = cut
-            return CallToolResult(content=[_json(value)], structured_content=value)
+            if name == board_app.TOOL.name:
+                return await board_app.show(await self.engine().open())
+            return await self._answer_tool(name, arguments, context)
         except InputNeeded as needed:
             return needed.result
+        except BankError as error:
+            return self._bank_failed(error)
         except McpReflectError as error:
-            if self.is_of_team and isinstance(error, BankError):  # it may name the bank's address
-                self.log.error("bank_failed", error=str(error))
-                return failure(
-                    "The bank of this service cannot be used now; nothing was stored. Try again later."
-                )
             return failure(f"{error}{_example(name, arguments, error)}")
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
+            from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see the class
+
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log.error("tool_failed", error=type(error).__name__, trace=trace)
             return failure(
@@ -195,6 +184,36 @@ class Service:
             )
         finally:
             name_agent("")
+
+    async def _answer_tool(
+        self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None"
+    ) -> CallToolResult:
+        """Call a tool of the eight; say besides which of the sent words were not kept."""
+        from mcp_reflect.security.redact import cuts  # noqa: PLC0415 - see the class
+        from mcp_reflect.server.short_results import answer, wants_detail  # noqa: PLC0415 - same
+
+        engine = self.engine()
+        if name in _ASKS_HOOKS:
+            self._take_in_spool()
+            if self._taking is not None:
+                await asyncio.shield(self._taking)
+        with logged_with(session=engine.context.session, project=engine.scopes.own.project):
+            result = await engine.call(name, arguments, _client(context))
+        self._take_in_spool()
+        self._dream_sometimes()
+        value = answer(result, detail=wants_detail(arguments))
+        if name in _KEEPS_WORDS and (cut := await asyncio.to_thread(cuts, arguments)):
+            value["redacted"] = cut
+        return CallToolResult(content=[_json(value)], structured_content=value)
+
+    def _bank_failed(self, error: BankError) -> CallToolResult:
+        """Say what is wrong with the bank; to a team's callers not where it lies."""
+        if not self.is_of_team:
+            return failure(str(error))
+        self.log.error("bank_failed", error=str(error))
+        return failure(
+            "The bank of this service cannot be used now; nothing was stored. Try again later."
+        )
 
     async def _answer_hook(self, arguments: dict[str, Any]) -> CallToolResult:
         """Answer a hook of the host. Our failure must not become the host's: then nothing is said."""
@@ -240,6 +259,21 @@ class InputNeeded(BaseException):
 
     def __init__(self, result: InputRequiredResult) -> None:
         self.result = result
+
+
+def _names(context: "Context[Any, Any] | None") -> list[str]:
+    """Return the tools that a caller may call: the listed ones, and the board where pages are shown."""
+    names = [tool["name"] for tool in tools()]
+    if board_app.is_offered(context):
+        names.append(board_app.TOOL.name)
+    return names
+
+
+def _unknown(name: str, names: Collection[str]) -> CallToolResult:
+    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
+
+    fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
+    return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
 
 
 def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
@@ -300,165 +334,3 @@ def _json(value: dict[str, Any]) -> TextContent:
 
 def failure(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
-
-
-# The short results of tools: what an agent acts on, without an echo of what it sent.
-
-_KEEPS_WORDS: Final = (
-    "store_lesson",
-    "reflect",
-    "record_outcome",
-)  # they say which words they did not keep
-_WHY_CHARS: Final = (
-    80  # of a hit: a sentence on another correction of the same mistake is the longest
-)
-_REFLECTION_CHARS: Final = 900  # of the facts of a run
-_MOST_COUNTED: Final = 3
-_STRATEGY_CHARS: Final = 200
-_NOTE_CHARS: Final = 280
-_NO_LESSON: Final = "no lesson in it: send reflection_id with analysis {mistake, correction}"
-_CRITIQUE_DETAILS: Final = set(
-    "iterations stopped tokens triggered_by reflection_time_ms other_outputs".split()
-)
-_PLAN_DETAILS: Final = {"reasoning", "original_queries", "retry_count"}
-
-
-def wants_detail(arguments: Mapping[str, Any]) -> bool:
-    """True if a call asked for the whole result."""
-    return str(arguments.get("detail", "")).strip().lower() in ("true", "1", "yes", "on")
-
-
-def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
-    """Return what a tool answers for a service's result."""
-    from mcp_reflect.models.critique import Critique  # noqa: PLC0415 - what hosts start is not to wait for the models
-    from mcp_reflect.models.lesson import (  # noqa: PLC0415 - same
-        Forgotten,
-        OutcomeResult,
-        Recall,
-        Stored,
-        short_id,
-        with_id,
-    )
-    from mcp_reflect.models.reflection import Reflection  # noqa: PLC0415 - same
-    from mcp_reflect.models.search import SearchPlan  # noqa: PLC0415 - same
-
-    if detail:
-        return plain(result)
-    match result:
-        case Recall():
-            hits = [_hit(hit) for hit in result.lessons]
-            values = {"recall_id": result.recall_id, "lessons": hits}
-        case Reflection():
-            values = _reflection(result)
-        case Stored():
-            values = {
-                "lesson_id": short_id(result.lesson_id),
-                "status": result.status,
-                "evidence": result.evidence,
-                "reason": result.reason,
-            }
-            values["kept"] = result.text and with_id(result.lesson_id, result.text)
-        case OutcomeResult():
-            values = {
-                "lessons": len(result.updated),
-                "evidence": result.evidence,
-                "reason": result.reason,
-            }
-            shown = [
-                f"{short_id(one.id)}: {one.effectiveness:.2f}"
-                for one in result.updated[:_MOST_COUNTED]
-                if result.counts and one.effectiveness is not None
-            ]
-            values["counted"] = (
-                f"as {result.evidence}; effectiveness now {', '.join(shown)}" if shown else None
-            )
-        case Forgotten():
-            values = {
-                "lesson_id": short_id(result.lesson_id),
-                "state": result.state,
-                "reason": result.reason,
-            }
-        case Critique():
-            values = _critique(result)
-        case SearchPlan():
-            values = {
-                name: item for name, item in plain(result).items() if name not in _PLAN_DETAILS
-            }
-        case _:
-            return plain(result)
-    values = compact({**values, "ignored": getattr(result, "ignored", ())})
-    return (
-        {"recall_id": result.recall_id, "lessons": [], **values}
-        if isinstance(result, Recall)
-        else values
-    )
-
-
-def _critique(critique: "Critique") -> dict[str, Any]:
-    from mcp_reflect.evidence.answers import (  # noqa: PLC0415 - same as in `answer`
-        short_claims,
-        short_outputs,
-    )
-
-    values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
-    return {
-        **values,
-        "claims": short_claims(critique),
-        "outputs": short_outputs(critique),
-        "suggested_fix": None if critique.issues else critique.suggested_fix,
-        "should_retry": None,
-    }
-
-
-def _hit(hit: "Hit") -> dict[str, Any]:
-    from mcp_reflect.models.lesson import ORIGINS, short_id  # noqa: PLC0415 - same as in `answer`
-
-    strongest, *more = hit.why.split("; ")
-    origins = [clause for clause in more if clause in ORIGINS.values()]
-    why = "; ".join((_clipped(strongest, _WHY_CHARS), *origins))
-    return {"id": short_id(hit.id), "text": hit.text, "fit": hit.fit, "why": why}
-
-
-def _reflection(reflection: "Reflection") -> dict[str, Any]:
-    from mcp_reflect.models.lesson import short_id  # noqa: PLC0415 - same as in `answer`
-
-    values: dict[str, Any] = {
-        "reflection_id": reflection.reflection_id,
-        "strategy_id": reflection.strategy_id,
-        "lessons": [
-            {"id": short_id(lesson.id), "status": lesson.status} for lesson in reflection.lessons
-        ],
-        "cut": reflection.cut,
-    }
-    if reflection.thinker == HOST:
-        return {**values, "note": None if reflection.lessons else _NO_LESSON}
-    if validation := reflection.validation:
-        failed = [check.detail for check in validation.checks if not check.passed]
-        values["validation"] = {
-            "valid": validation.valid,
-            "failed_check": validation.failed_check,
-            "detail": failed,
-        }
-    if assessment := reflection.assessment:
-        values["assessment"] = plain(assessment)
-    note, text = _clipped(reflection.note or "", _NOTE_CHARS), reflection.reflection
-    return {
-        **values,
-        "thinker": reflection.thinker,
-        "note": note,
-        "reflection": _clipped(text, _REFLECTION_CHARS - len(note))
-        if reflection.thinker == RULES
-        else text,
-        "strategy": _clipped(reflection.strategy or "", _STRATEGY_CHARS),
-        "error_category": reflection.error_category,
-        "first_failing_event": reflection.first_failing_event,
-        "next": reflection.next,
-    }
-
-
-def _clipped(text: str, limit: int) -> str:
-    """Return the text, or its first whole sentences within `limit` characters; a long sentence ends at a word."""
-    if len(text) <= limit:
-        return text
-    sentences = text[: text.rfind(". ", 0, limit) + 1]
-    return sentences if len(sentences) > limit // 3 else f"{text[: limit - 2].rsplit(' ', 1)[0]} …"

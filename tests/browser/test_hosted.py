@@ -1,4 +1,7 @@
-"""The board inside a host's conversation: a frame of another origin, and JSON-RPC with the window around it."""
+"""The board inside a host's conversation: a frame of another origin, and JSON-RPC with the window around it.
+
+`python -m tools.hosts.mcp_app` shows it in the official host.
+"""
 
 import json
 from collections.abc import Callable, Generator
@@ -7,6 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.client import advertise
 from playwright.sync_api import expect
 
 from mcp_reflect.config import Settings
@@ -15,10 +19,13 @@ from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.browser.conftest import PROJECT, ran
 
+APPS, PAGE = "io.modelcontextprotocol/ui", "text/html;profile=mcp-app"
+INPUT, RESULT = "ui/notifications/tool-input", "ui/notifications/tool-result"
+
 pytestmark = pytest.mark.browser
 
 # A host as small as it may be: it frames the page and passes on what the page asks for.
-HOST = """async ([html, capabilities]) => {
+HOST = """async ([html, capabilities, given]) => {
   window.heard = [];
   const frame = document.createElement('iframe');
   frame.setAttribute('sandbox', 'allow-scripts');
@@ -27,6 +34,7 @@ HOST = """async ([html, capabilities]) => {
   addEventListener('message', async ({ data, source }) => {
     if (source !== frame.contentWindow) return;
     window.heard.push(data.method);
+    if (data.method === 'ui/notifications/initialized') for (const message of given) window.tell(message);
     if (data.id === undefined || data.method === undefined) return; // what it answers to a ping is no request
     const reply = (more) => source.postMessage({ jsonrpc: '2.0', id: data.id, ...more }, '*');
     if (data.method === 'ui/initialize') {
@@ -48,7 +56,9 @@ def called(bank: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
     async def work() -> dict[str, Any]:
         async with (
             Engine(Settings(bank=bank, project=PROJECT)) as engine,
-            Client(build(engine=engine)) as client,
+            Client(
+                build(engine=engine), extensions=[advertise(APPS, {"mimeTypes": [PAGE]})]
+            ) as client,
         ):
             if method == "resources/read":
                 found: Any = await client.read_resource(params["uri"])
@@ -59,13 +69,22 @@ def called(bank: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
     return ran(work)
 
 
+def opening(bank: Path, **arguments: Any) -> list[dict[str, Any]]:
+    """What a host tells the page of the call that it was opened for."""
+    result = called(bank, "tools/call", {"name": "show_board", "arguments": arguments})
+    return [
+        {"method": INPUT, "params": {"arguments": arguments}},
+        {"method": RESULT, "params": result},
+    ]
+
+
 @pytest.fixture
-def hosted(browser: Any, bank: Path) -> Generator[Callable[[dict[str, Any]], Any]]:
-    """Opens the board in a host with these capabilities; gives the host's page."""
+def hosted(browser: Any, bank: Path) -> Generator[Callable[..., Any]]:
+    """Opens the board in a host with these capabilities, which tells it these messages; gives the host's page."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     faults: list[str] = []
 
-    def opened(capabilities: dict[str, Any]) -> Any:
+    def opened(capabilities: dict[str, Any], told: list[dict[str, Any]] | None = None) -> Any:
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on(
@@ -76,7 +95,8 @@ def hosted(browser: Any, bank: Path) -> Generator[Callable[[dict[str, Any]], Any
             "ask", lambda method, params: json.dumps(called(bank, method, json.loads(params)))
         )
         (content,) = called(bank, "resources/read", {"uri": "ui://mcp-reflect/board"})["contents"]
-        page.evaluate(HOST, [content["text"], capabilities])
+        told = opening(bank) if told is None else told
+        page.evaluate(HOST, [content["text"], capabilities, told])
         return page
 
     yield opened
@@ -134,19 +154,65 @@ def test_where_the_host_passes_calls_on_a_lesson_is_forgotten_and_its_history_re
     assert ran(state) is State.RETIRED
 
 
-def test_what_the_agent_recalled_is_shown_alone_until_all_is_asked_for(
-    hosted: Callable[..., Any],
+def test_the_words_that_a_person_asked_for_are_searched(
+    hosted: Callable[..., Any], bank: Path
 ) -> None:
-    page = hosted({})
-    board = page.frame_locator("iframe")
-    ids = board.locator(".row").evaluate_all("all => all.length")
-    assert ids > 2
-    board.locator(".row").first.click()
-    name = board.locator(".detail dd code").first.inner_text()
-    page.evaluate(
-        "name => tell({method: 'ui/notifications/tool-result', params: {structuredContent: {lessons: [{id: name}]}}})",
-        name,
-    )
+    board = hosted({}, opening(bank, search="Friday")).frame_locator("iframe")
+    expect(board.locator("#search")).to_have_value("Friday")
     expect(board.locator(".row")).to_have_count(1)
-    board.locator("#all").click()
-    assert board.locator(".row").count() > 2
+
+
+@pytest.mark.parametrize("can", ["serverTools", "serverResources"])
+def test_a_host_that_hands_on_no_meta_is_asked(
+    hosted: Callable[..., Any], bank: Path, can: str
+) -> None:
+    sent, result = opening(bank)
+    del result["params"]["_meta"]
+    board = hosted({can: {}}, [sent, result]).frame_locator("iframe")
+    expect(board.locator(".row").first).to_be_visible()
+
+
+def test_without_lessons_the_page_says_where_they_are(hosted: Callable[..., Any]) -> None:
+    board = hosted({}, [{"method": RESULT, "params": {"content": []}}]).frame_locator("iframe")
+    expect(board.locator("#main")).to_contain_text("mcp-reflect board")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"method": "ui/notifications/tool-cancelled", "params": {}}, "cancelled"),
+        (
+            {
+                "method": RESULT,
+                "params": {"isError": True, "content": [{"type": "text", "text": "The bank <b>"}]},
+            },
+            "The bank <b>",
+        ),
+    ],
+)
+def test_a_call_that_failed_is_told_on_the_page(
+    hosted: Callable[..., Any], message: dict[str, Any], said: str
+) -> None:
+    board = hosted({}, [message]).frame_locator("iframe")
+    expect(board.locator("#main")).to_contain_text(said)
+
+
+def test_a_message_of_another_window_is_no_result(hosted: Callable[..., Any], bank: Path) -> None:
+    page = hosted({}, [])
+    board = page.frame_locator("iframe")
+    expect(board.locator("h1")).to_be_visible()
+    page.evaluate(
+        """async (result) => {
+          const other = document.createElement('iframe');
+          document.body.append(other);
+          const target = document.querySelector('iframe').contentWindow;
+          const script = other.contentDocument.createElement('script');
+          other.contentWindow.target = target;
+          other.contentWindow.result = result;
+          script.textContent = "target.postMessage({jsonrpc: '2.0', ...result}, '*')";
+          other.contentDocument.body.append(script);
+        }""",
+        opening(bank)[1],
+    )
+    page.wait_for_timeout(300)
+    expect(board.locator(".row")).to_have_count(0)

@@ -8,7 +8,7 @@ from mcp_reflect.cli.lesson_text import lesson_page
 from mcp_reflect.dashboard.page import collect
 from mcp_reflect.models.lesson import TOLD_SO, GuardMode, Trust
 from mcp_reflect.models.warning import HookInput, Moment
-from mcp_reflect.server.service import answer
+from mcp_reflect.server.short_results import answer
 from mcp_reflect.services import hooks
 from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine

@@ -7,7 +7,7 @@ import pytest
 from mcp_reflect import services
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Source, State, Trust
-from mcp_reflect.server.service import answer
+from mcp_reflect.server.short_results import answer
 from mcp_reflect.services.engine import Engine
 from tests.server.calls import FAILED_RUN
 

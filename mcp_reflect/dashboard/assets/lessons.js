@@ -6,7 +6,7 @@ const SORTS = [
 ];
 
 function lessonsView(context) {
-  const filter = { text: "", kind: "lesson", state: "active", trust: "", type: "", source: "", order: "worth", only: null };
+  const filter = { text: "", kind: "lesson", state: "active", trust: "", type: "", source: "", order: "worth" };
   const found = el("p", { class: "found quiet", role: "status" });
   const detail = detailPanel(context);
   const list = lessonList((lesson) => detail.show(lesson, { open: clicked }));
@@ -70,9 +70,6 @@ function lessonsView(context) {
       select("type", "Task type", [any, ...counted("task_type")]),
       select("source", "From", [any, ...counted("source")]),
       select("order", "Order", SORTS))),
-      filter.only && el("button", {
-        type: "button", id: "all", on: { click: () => { filter.only = null; drawFilters(); apply(); search.focus(); } },
-      }, "Recalled just now: show all"),
       found);
   }
 
@@ -91,18 +88,16 @@ function lessonsView(context) {
       detail.again();
     },
     open(lesson) {
-      Object.assign(filter, { text: "", kind: "", state: "", trust: "", type: "", source: "", only: null });
+      Object.assign(filter, { text: "", kind: "", state: "", trust: "", type: "", source: "" });
       search.value = "";
       drawFilters();
       clicked = true;
       list.choose(lesson);
       apply();
     },
-    // These alone, until a person wants all again: what a host's agent has just recalled.
-    only(ids) {
-      Object.assign(filter, { text: "", kind: "", state: "", trust: "", type: "", source: "", only: new Set(ids) });
-      search.value = "";
-      drawFilters();
+    // The lessons with these words, as if a person had typed them.
+    seek(words) {
+      search.value = filter.text = words;
       apply();
     },
     escape() {

@@ -159,10 +159,8 @@ function draw(data) {
   for (const view of VIEWS) view.stale = true;
   viewOf("lessons").made?.refresh();
   choose(current);
-  backend.drawn?.((ids) => {
-    choose("lessons");
-    viewOf("lessons").made.only(ids);
-  });
+  const words = backend.asked?.();
+  if (words) viewOf("lessons").made.seek(words);
   if (focused?.isConnected) focused.focus({ preventScroll: true });
 }
 

@@ -68,7 +68,6 @@ class Store {
       && (!filter.trust || lesson.trust === filter.trust)
       && (!filter.type || lesson.task_type === filter.type)
       && (!filter.source || lesson.source === filter.source)
-      && (!filter.only || filter.only.has(lesson.id))
       && words.every((word) => haystack(lesson).includes(word)));
     const order = ORDERS[filter.order];
     return order ? found.sort(order) : found;
