@@ -94,7 +94,10 @@ async def play(home: Home, script: str) -> None:
         command=sys.executable, args=["-m", "mcp_reflect"], env=home.env, cwd=home.project
     )
     extensions = [advertise(APPS, {"mimeTypes": [PAGE]})]
-    async with _playwright.async_playwright() as playwright, Client(server, extensions=extensions) as client:
+    async with (
+        _playwright.async_playwright() as playwright,
+        Client(server, extensions=extensions) as client,
+    ):
         browser = await playwright.chromium.launch(
             executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
             args=["--no-sandbox", "--disable-gpu"],
