@@ -33,13 +33,17 @@ async def tools_of(client: Client) -> dict[str, Tool]:
     return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 
+def pages_of(tools: dict[str, Tool]) -> dict[str, dict[str, Any]]:
+    """What each tool that opens a page says of it."""
+    metas: dict[str, dict[str, Any]] = {name: dict(tool.meta or {}) for name, tool in tools.items()}
+    return {name: meta["ui"] for name, meta in metas.items() if "ui" in meta}
+
+
 async def test_a_client_that_shows_pages_is_offered_the_board(engine: Engine, era: Era) -> None:
     async with showing(engine, era) as client:
         tools = await tools_of(client)
         assert len(tools) == 9
-        linked = {
-            name: tool.meta["ui"] for name, tool in tools.items() if "ui" in (tool.meta or {})
-        }
+        linked = pages_of(tools)
         uri = linked["show_board"]["resourceUri"]
         assert [*linked] == ["show_board"], "no other tool opens a page"
         assert "model" in linked["show_board"]["visibility"], "a host opens no page for a page"

@@ -65,8 +65,15 @@ async def try_board(client: Client, page: Any, script: str) -> None:
         return answer.model_dump_json(by_alias=True, exclude_none=True)
 
     faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: faults.append(request.url))
+
+    def note_request(request: Any) -> None:
+        faults.append(request.url)
+
+    def note_error(error: Any) -> None:
+        faults.append(str(error))
+
+    page.on("pageerror", note_error)
+    page.on("request", note_request)
     await page.expose_function("ask", ask)
     await page.evaluate(script)
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
