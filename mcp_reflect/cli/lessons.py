@@ -32,7 +32,7 @@ from mcp_reflect.models.lesson import (
     State,
     Stored,
 )
-from mcp_reflect.services.curation import Listed, Shown
+from mcp_reflect.services.curation import Listed, Shown, Waiting
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
 
@@ -193,7 +193,18 @@ async def _list(do: Do, options: Namespace) -> None:
     elif listed.lessons:
         write_line(table([list_row(lesson) for lesson in listed.lessons], HEADS, TEXT_COLUMN))
     else:
-        write_line(f"No such lessons in {listed.scope}. {_NEXT}")
+        waiting = await _waiting(do)
+        write_line(f"No such lessons in {listed.scope}. {waiting or _NEXT}")
+
+
+async def _waiting(do: Do) -> str:
+    """Return how many lessons and findings wait for a person, empty for none."""
+    found: Waiting = await do("review", {})
+    items = (*found.lessons, *found.findings, *found.proposals, *found.doubted)
+    count = len(items) + found.withheld
+    if not count:
+        return ""
+    return f"{count} wait for you to decide: mcp-reflect lessons review."
 
 
 async def _show(do: Do, options: Namespace) -> None:

@@ -37,6 +37,8 @@ _QUESTIONS: Final = {
 }
 _ARM_QUESTION: Final = "[h]old, [t]ell, [o]ff, [r]eplay past sessions, Enter to skip, [q]uit: "
 _KEEP, _EDIT, _DROP, _ALL, _UNDO, _QUIT, _REPLAY = "k", "e", "d", "a", "u", "q", "r"
+_KEYS: Final = "kedauq"
+_ARM_KEYS: Final = "htorq"
 _ARMS: Final = {"h": GuardMode.HOLD, "t": GuardMode.TELL, "o": GuardMode.OFF}
 Item = Lesson | StoredFinding | Proposed | Doubted
 
@@ -157,10 +159,10 @@ async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bo
         write_line(f"{lesson.id}: {visible(lesson.text)}")
         write_line(f"  guard {visible(lesson.guard or '')}: {visible(lesson.unarmed or '')}")
         question = f"{number} of {len(unarmed)}. {_ARM_QUESTION}"
-        choice = _choice_of(question)
+        choice = _choice_of(question, _ARM_KEYS)
         while choice == _REPLAY:
             write_line("\n".join(lines_of_replay(await do("try", {"id": lesson.id}))))
-            choice = _choice_of(question)
+            choice = _choice_of(question, _ARM_KEYS)
         if choice == _QUIT:
             return False
         mode = _ARMS.get(choice)
@@ -171,12 +173,19 @@ async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bo
     return True
 
 
-def _choice_of(question: str) -> str:
-    """Return the letter that the person gives; one who ends the input quits."""
-    answer = ask(question)
-    if answer is None:
-        return _QUIT
-    return answer.lower()
+def _choice_of(question: str, keys: str) -> str:
+    """Return the key that the person gives, empty for Enter; one who ends the input quits.
+
+    Any other answer decides nothing: the person is told the keys, and asked again.
+    """
+    while True:
+        answer = ask(question)
+        if answer is None:
+            return _QUIT
+        choice = answer.strip().lower()
+        if len(choice) <= 1 and choice in keys:
+            return choice
+        write_line(f"'{visible(choice[:20])}' is none of these keys; nothing was decided.")
 
 
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
@@ -186,7 +195,7 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
     while place < len(items):
         item = items[place]
         show(item)
-        choice = _choice_of(f"{place + 1} of {len(items)}. {_QUESTION}")
+        choice = _choice_of(f"{place + 1} of {len(items)}. {_QUESTION}", _KEYS)
         if choice == _QUIT:
             return
         if choice == _ALL:

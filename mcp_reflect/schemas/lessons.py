@@ -194,7 +194,6 @@ class LessonArguments(Arguments):
         "visibility": "scope",
     }
     FEWEST_LETTERS: ClassVar[int] = 3  # of a lesson's words
-    REFUSES_VAGUE: ClassVar[bool] = True
 
     lesson: fields.Passage | None = None
     mistake: fields.Passage | None = None
@@ -233,17 +232,17 @@ class LessonArguments(Arguments):
         if not has_content(*texts, letters=self.FEWEST_LETTERS):
             fix = "Say what failed, with the exact error, and what works."
             raise InputError("lesson" if self.lesson else "mistake", "it has no content", fix)
-        told = self.correction or self.lesson
-        if (
-            told
-            and self.REFUSES_VAGUE
-            and not (self.wrong_call or self.right_call)
-            and is_vague(told)
-        ):
+        told = self._advice
+        if told and not (self.wrong_call or self.right_call) and is_vague(told):
             fault = f"'{quoted(told, 60)}' does not say what to do differently"
             fix = "Name the command, input, order or place to use the next time."
             raise InputError("correction" if self.correction else "lesson", fault, fix)
         return self
+
+    @property
+    def _advice(self) -> str | None:
+        """The words that have to say what to do; None where none have to."""
+        return self.correction or self.lesson
 
     def draft(self, source: Source) -> LessonDraft:
         """Return the lesson that the bank stores."""
@@ -291,7 +290,6 @@ class ImportArguments(LessonArguments):
 
     STRICT: ClassVar[frozenset[str]] = frozenset({"state", "trust", "source"})
     FEWEST_LETTERS: ClassVar[int] = 2
-    REFUSES_VAGUE: ClassVar[bool] = False  # older banks have such lessons
 
     mistake: Annotated[str, fields.most("max_lesson_chars")] | None = None
     correction: Annotated[str, fields.most("max_lesson_chars")] | None = None
@@ -300,6 +298,11 @@ class ImportArguments(LessonArguments):
     project: str | None = None
     state: State = State.ACTIVE
     trust: Trust = Trust.OBSERVED
+
+    @property
+    def _advice(self) -> str | None:
+        """None: older banks have such lessons, and a lesson may be edited step by step."""
+        return None
 
     def draft(self, source: Source) -> LessonDraft:
         """Return the lesson that the bank stores, with its state and trust."""
@@ -310,6 +313,16 @@ class ImportArguments(LessonArguments):
             state=self.state,
             trust=Trust.QUARANTINED if self.trust is Trust.QUARANTINED else Trust.OBSERVED,
         )
+
+
+class PersonsArguments(ImportArguments):
+    """A lesson that a person writes: it is refused where none of its words says what to do ("be careful")."""
+
+    @property
+    def _advice(self) -> str | None:
+        if self.guard:
+            return None
+        return " ".join(filter(None, (self.lesson, self.mistake, self.correction)))
 
 
 class VersionArguments(Arguments):

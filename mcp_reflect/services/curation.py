@@ -142,7 +142,15 @@ async def edited(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     if speaker is not Speaker.PERSON and found.is_kept_by_person:
         changes = await services.lessons.checked_changes(engine.context, found, sent["changes"])
         await _refuse_kept(engine, found, ProposalKind.EDIT, "an edit", changes)
-    return await engine.edit_lesson(found.id, sent["changes"], by=speaker)
+    after = await engine.edit_lesson(found.id, sent["changes"], by=speaker)
+    return await _settle_fulfilled(engine, after, speaker)
+
+
+async def _settle_fulfilled(engine: Engine, after: Lesson, speaker: Speaker) -> Lesson:
+    """Close what agents proposed of a lesson where its person has just done so by themselves; return the lesson."""
+    if speaker is Speaker.PERSON:
+        await engine.bank.proposals.settle_fulfilled(engine.scopes.own, after.id)
+    return after
 
 
 async def _refuse_kept(
@@ -168,9 +176,10 @@ async def moved(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
         refuse_agent(speaker, "state", "bring a lesson back")
     elif speaker is not Speaker.PERSON and found.is_kept_by_person:
         await _refuse_kept(engine, found, ProposalKind.RETIRE, reason)
-    return await engine.bank.lessons.set_state(
+    after = await engine.bank.lessons.set_state(
         engine.scopes.own, found.id, state, reason, by=speaker
     )
+    return await _settle_fulfilled(engine, after, speaker)
 
 
 async def _own(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
@@ -295,7 +304,8 @@ async def guarded(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     """Set what the guard of a lesson does at a call."""
     refuse_agent(speaker, "mode", "say what a guard does")
     found = await _own(engine, sent, speaker=speaker)
-    return await services.guards.set_mode(engine.context, found.id, GuardMode(sent["mode"]))
+    after = await services.guards.set_mode(engine.context, found.id, GuardMode(sent["mode"]))
+    return await _settle_fulfilled(engine, after, speaker)
 
 
 async def tried(engine: Engine, sent: Sent, *, speaker: Speaker) -> Replayed:

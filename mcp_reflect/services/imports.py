@@ -25,10 +25,11 @@ _Line = TypeVar("_Line", bound=ImportArguments)
 
 
 async def import_lessons(
-    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]
+    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]], *, waits_since: str = ""
 ) -> AsyncIterator[list[Stored]]:
     """Store the lines of an import. InputError names the first bad line; nothing is stored.
 
+    `waits_since` is the reason for which lines in quarantine wait, where it is not that they waited before.
     A line with calls or a guard gets one; it never holds a call.
     """
     drafts: list[tuple[Scope, LessonDraft]] = []
@@ -41,7 +42,7 @@ async def import_lessons(
             with _naming_line(place + 1):
                 draft, _ = await guarded(context, scope, draft, noted[scope])
         drafts.append((scope, draft))
-    async for stored in context.bank.transfer.import_lessons(drafts):
+    async for stored in context.bank.transfer.import_lessons(drafts, waits_since):
         yield stored
 
 

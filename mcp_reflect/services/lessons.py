@@ -30,6 +30,7 @@ from mcp_reflect.schemas.lessons import (
     ForgetArguments,
     ImportArguments,
     LessonArguments,
+    PersonsArguments,
     RecallArguments,
 )
 from mcp_reflect.security.redact import clean
@@ -151,7 +152,7 @@ async def _proposed(
 
 async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson that a person wrote: it is trusted, and never quarantined."""
-    sent = read(ImportArguments, arguments, context.settings)
+    sent = read(PersonsArguments, arguments, context.settings)
     scope = scope_of(context.scopes.own, sent.visibility)
     draft, guard = await guarded(
         context, scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)

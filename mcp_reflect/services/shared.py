@@ -32,6 +32,7 @@ _MOST_LESSONS: Final = 10_000
 _TEXTS: Final = ("mistake", "correction", "why", "task_type", "wrong_call", "right_call", "guard")
 _LISTS: Final = ("symptoms", "keywords", "tags")
 _READABLE: Final = 0o644
+_NOT_READ: Final = "it came with the repository, and nobody has read it here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ async def import_here(context: Context) -> tuple[list[Stored], SharedFile]:
     for number, fields in found.new:
         line = fields if is_trusted else {**fields, "trust": Trust.QUARANTINED.value}
         try:
-            async for batch in import_lessons(context, [(number, line)]):
+            async for batch in import_lessons(context, [(number, line)], waits_since=_NOT_READ):
                 stored += batch
         except InputError as error:
             faults.append(f"line {number}: {error.field}: {error.fault}")

@@ -52,6 +52,17 @@ class ProposalRepository(Repository):
         rows = await self.db.rows("proposals_waiting", scoped(scope, limit=_MOST_WAITING))
         return readable(rows, _proposal, self.context.log)
 
+    @transaction
+    def settle_fulfilled(self, tx: Writing, scope: Scope, lesson_id: str) -> None:
+        """Close the proposals whose wish a lesson has already: a person made the same change by themselves."""
+        lesson = lessons.lesson_by_id(tx, scope, lesson_id)
+        own = Scope(scope.tenant, lesson.project)
+        for row in tx.rows("proposals_of_lesson", scoped(own, lesson_id=lesson.id)):
+            proposal = _proposal(row)
+            if _is_fulfilled(proposal, lesson):
+                closed = {"id": proposal.id, "state": "approved", "now": self.clock.now()}
+                tx.run("proposal_decide", scoped(own, **closed))
+
     async def get(self, scope: Scope, proposal_id: str) -> Proposal:
         """Return an open proposal. NotFoundError if there is none with that id."""
         return await self.db.look(
@@ -94,6 +105,25 @@ class ProposalRepository(Repository):
         reason = f"proposed: {proposal.reason}"
         lessons.revise(tx, scope, lesson, after, reason, by=Speaker.PERSON)
         return after
+
+
+def _is_fulfilled(proposal: Proposal, lesson: Lesson) -> bool:
+    """Return whether a lesson is as a proposal wants it."""
+    match proposal.kind:
+        case ProposalKind.RETIRE:
+            return lesson.state is State.RETIRED
+        case ProposalKind.DISARM:
+            return lesson.guard_mode is GuardMode.OFF
+        case ProposalKind.EDIT:
+            return _has_values(lesson, proposal.body)
+        case ProposalKind.REPLACE:
+            words = {name: proposal.body.get(name) for name in ("text", "mistake", "correction")}
+            return _has_values(lesson, words)
+
+
+def _has_values(lesson: Lesson, values: dict[str, Any]) -> bool:
+    present = {name: getattr(lesson, name, None) for name in values}
+    return json.loads(json.dumps(present)) == values
 
 
 def add_proposal(

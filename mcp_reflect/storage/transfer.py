@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored, Trust
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
@@ -77,9 +77,11 @@ class Transfer(Repository):
             after = ids[-1]
 
     async def import_lessons(
-        self, drafts: Sequence[tuple[Scope, LessonDraft]]
+        self, drafts: Sequence[tuple[Scope, LessonDraft]], waits_since: str = ""
     ) -> AsyncIterator[list[Stored]]:
         """Store checked drafts, each with its scope, and yield the results of each batch, in order.
+
+        `waits_since` is the reason for which those in quarantine wait, where it is not that they waited before.
 
         A lesson that is there word for word is a `duplicate` and stays as it is, in any state. Records are redacted,
         screened and split for the index before the bank is locked, by a thread: that takes longer than writing them.
@@ -88,11 +90,14 @@ class Transfer(Repository):
             batch = drafts[start : start + _BATCH]
 
             def prepare(batch: Sequence[tuple[Scope, LessonDraft]] = batch) -> list[_Record]:
-                records = [
-                    (scope, screening.record_of(draft, scope, self.clock)) for scope, draft in batch
-                ]
-                screened = [(scope, screening.screened(record)) for scope, record in records]
-                return [(scope, lesson, lesson_rows(scope, lesson)) for scope, lesson in screened]
+                prepared: list[_Record] = []
+                for scope, draft in batch:
+                    record = screening.record_of(draft, scope, self.clock)
+                    if draft.trust is Trust.QUARANTINED and waits_since:
+                        record = replace(record, held=waits_since)
+                    lesson = screening.screened(record)
+                    prepared.append((scope, lesson, lesson_rows(scope, lesson)))
+                return prepared
 
             def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
                 results = _add(tx, records)

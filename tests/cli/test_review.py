@@ -107,6 +107,46 @@ def test_a_person_at_a_terminal_is_asked_about_each(command: Command, waiting: l
     assert command.json("lessons", "show", waiting[0])["state"] == "retired"
 
 
+def test_another_key_decides_nothing_and_the_person_is_told_so(
+    command: Command, waiting: list[str]
+) -> None:
+    screen = command.at_terminal("lessons", "review", typed="y\nkeep\nd\nq\n")
+    assert "'y' is none of these keys; nothing was decided." in screen
+    assert "'keep' is none of these keys" in screen
+    assert screen.count("1 of 3.") == 3
+    assert [one["id"] for one in command.json("lessons", "review")] == waiting[1:]
+
+
+def test_a_list_without_lessons_says_how_many_wait(command: Command, waiting: list[str]) -> None:
+    told = command("lessons", "list", "--tag", "none")
+    assert f"{len(waiting)} wait for you to decide: mcp-reflect lessons review." in told
+
+
+def test_a_proposal_waits_no_longer_once_the_person_did_the_same(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = ("--mistake", "Fed the emu at noon", "--correction", "Feed it at dusk")
+    emu = command.json("lessons", "add", *told)["lesson_id"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    for words in ("Feed it at dawn", "Feed it at six"):
+        command("lessons", "edit", emu, "--correction", words, code=2)
+    monkeypatch.delenv("CLAUDECODE")
+    assert len(command.json("lessons", "review")) == 2
+    command.by_person("lessons", "edit", emu, "--correction", "Feed it at dawn")
+    (left,) = command.json("lessons", "review")
+    assert left["body"]["correction"] == "Feed it at six"
+
+
+@pytest.mark.parametrize("words", ["be careful", "Test more next time"])
+def test_a_person_too_is_told_that_such_a_lesson_says_nothing_to_do(
+    command: Command, words: str
+) -> None:
+    assert "does not say what to do differently" in command.by_person(
+        "lessons", "add", words, code=2
+    )
+    assert command.json("lessons", "list") == []
+
+
 def test_what_waits_in_another_project_is_not_shown_here(
     command: Command, waiting: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

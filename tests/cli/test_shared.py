@@ -81,6 +81,7 @@ def test_another_persons_bank_notices_the_file_and_holds_what_is_new_until_it_is
     assert "Nothing on this" in shop.command("recall", "make test setup")
     [waiting] = shop.review()
     assert waiting["trust"] == "quarantined"
+    assert waiting["held"] == "it came with the repository, and nobody has read it here"
     assert not any("not in this bank" in note for note in shop.doctor())
     shop.command.by_person("lessons", "approve", waiting["id"])
     assert "make setup" in shop.command("recall", "make test setup")
