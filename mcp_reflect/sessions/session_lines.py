@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, parsed
+from mcp_reflect.sessions.session_database import is_in_database, open_stored
 from mcp_reflect.sessions.transcripts import CallReader, is_one_value, record_of
 from mcp_reflect.whole_files import open_regular
 
@@ -22,6 +23,10 @@ _MOST_NAMED: Final = 3  # bad lines that are named by number
 @contextmanager
 def open_session(path: Path) -> Generator[BinaryIO]:
     """Open a session's file to be read; a compressed one is unpacked while it is read."""
+    if is_in_database(path):
+        with open_stored(path) as lines:
+            yield lines
+        return
     if path.suffix != COMPRESSED:
         with open_regular(path) as file:
             yield file

@@ -11,6 +11,7 @@ from typing import BinaryIO, Final
 
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, as_record, as_text, parsed
+from mcp_reflect.sessions.session_database import DATABASE, sessions_in
 from mcp_reflect.sessions.session_lines import COMPRESSED, MOST_LINE, is_value, open_session
 from mcp_reflect.text.signature import digest
 from mcp_reflect.whole_files import open_regular
@@ -28,7 +29,8 @@ class HostFolder:
     """The folder of a host: the variable that moves it, its name in the home, and the parts with sessions.
 
     `is_home`: the variable names the folder in which the host's folder lies. `within` is a folder in which sessions
-    alone lie, `file` how the name of each of them ends, where the host has other files beside them.
+    alone lie, `file` how the name of each of them ends, where the host has other files beside them. `is_database`: the
+    sessions lie in a database in each part.
     """
 
     variable: str
@@ -37,6 +39,7 @@ class HostFolder:
     is_home: bool = False
     within: str = ""
     file: str = ""
+    is_database: bool = False
 
     def holds(self, path: Path) -> bool:
         """Return whether a file that was found may be a session, by its name and the folders above it."""
@@ -59,6 +62,7 @@ HOSTS: Final[Mapping[str, HostFolder]] = {
     "copilot": HostFolder("COPILOT_HOME", ".copilot", ("session-state",), file="events.jsonl"),
     "cline": HostFolder("CLINE_DATA_DIR", ".cline/data", ("sessions",), file=".messages.json"),
     "qwen": HostFolder("QWEN_HOME", ".qwen", ("projects",), within="chats"),
+    "opencode": HostFolder("XDG_DATA_HOME", ".local/share", ("opencode",), is_database=True),
     "pi": HostFolder("PI_CODING_AGENT_DIR", ".pi/agent", ("sessions",)),
 }
 """The folder of each host whose sessions are read."""
@@ -104,22 +108,45 @@ class SessionPlace:
 def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPlace]:
     """Yield the files of a host's sessions, the latest first. What may not be read, or leads elsewhere, is a fault."""
     own = HOSTS[host]
-    if os.environ.get(own.variable) and not own.path().is_dir():
+    is_named = (
+        bool(os.environ.get(own.variable)) and not own.is_database
+    )  # XDG_DATA_HOME is for all
+    if is_named and not own.path().is_dir():
         faults.append((str(own.path()), f"there is no such folder, which {own.variable} names"))
-    found: list[SessionPlace] = []
+    find = _stored_sessions if own.is_database else _session_files
+    yield from sorted(find(host, own, faults), key=lambda place: -place.changed)
+
+
+def _session_files(
+    host: str, own: HostFolder, faults: list[tuple[str, str]]
+) -> Iterator[SessionPlace]:
     for part in own.parts:
         for path in _files(own.path() / part, faults):
             if not own.holds(path):
                 continue
             try:
-                found.append(_place(path, host))
+                yield _place(path, host)
             except OSError as error:
                 faults.append((str(path), error.strerror or "it cannot be read"))
             except ModuleNotFoundError:
                 faults.append(
                     (str(path), "it is compressed, and the library backports.zstd is not here")
                 )
-    yield from sorted(found, key=lambda place: -place.changed)
+
+
+def _stored_sessions(
+    host: str, own: HostFolder, faults: list[tuple[str, str]]
+) -> Iterator[SessionPlace]:
+    for part in own.parts:
+        database = own.path() / part / DATABASE
+        if not database.exists():
+            continue
+        try:
+            for stored in sessions_in(database):
+                folder = _absolute(stored.folder)
+                yield SessionPlace(stored.path, host, stored.size, stored.changed, folder)
+        except OSError as error:
+            faults.append((str(database), error.strerror or "it cannot be read"))
 
 
 def _files(root: Path, faults: list[tuple[str, str]]) -> Iterator[Path]:

@@ -9,6 +9,7 @@ import pytest
 from mcp_reflect.sessions.session_lines import unpacker
 from mcp_reflect.sessions.session_places import HOSTS, local_path
 from tests.cli.test_learn import Home, home
+from tests.sessions import opencode_database as opencode
 from tests.sessions.past_home import HARD_WON, PNPM, claude, codex, gemini
 
 __all__ = ["home"]  # the fixture
@@ -54,6 +55,21 @@ def test_a_fork_of_codex_counts_only_what_is_new_in_it(home: Home) -> None:
         forked = {**meta, "payload": {**meta["payload"], "id": name, "forked_from_id": origin}}
         write(first.with_name(f"rollout-{name}.jsonl"), [forked, meta, *items])
     assert counted(home) == [1]
+
+
+def test_learn_reads_the_sessions_in_the_database_of_opencode(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(home.folder / "share"))
+    parts = [
+        opencode.ran("c1", "./deploy.sh", "error: --confirm is missing\n", 2),
+        opencode.ran("c2", "./deploy.sh --confirm", "deployed\n", 0),
+    ]
+    session = [("user", [opencode.said("Deploy.")]), ("assistant", parts)]
+    opencode.keep(home.folder / "share" / "opencode" / "opencode.db", home.project, session)
+    (found,) = home.learn("--host", "opencode")
+    assert "--confirm is missing" in json.dumps(found)
+    assert [one["session"] for one in found["sessions"]] == ["ses_1"]
 
 
 def test_a_copy_is_known_in_a_later_reading_too(home: Home) -> None:

@@ -17,6 +17,7 @@ from mcp_reflect.sessions.hosts.codex import CodexReader, is_of_codex, record_ke
 from mcp_reflect.sessions.hosts.copilot import CopilotReader, event_id, is_of_copilot
 from mcp_reflect.sessions.hosts.gemini import GeminiReader, is_of_gemini, message_id
 from mcp_reflect.sessions.hosts.messages import MessagesReader, is_record
+from mcp_reflect.sessions.hosts.opencode import OpencodeReader, is_of_opencode, part_id
 from mcp_reflect.sessions.hosts.qwen import QwenReader, is_of_qwen, line_id
 from mcp_reflect.sessions.records import Listener, Record, RecordReader
 
@@ -41,6 +42,7 @@ def _is_of_messages(record: Record) -> bool:
 
 
 FORMS: Final = (
+    Form("opencode", is_of_opencode, OpencodeReader, part_id),
     Form("qwen", is_of_qwen, QwenReader, line_id),
     Form("cline", is_of_cline, ClineReader, lambda _: ""),
     Form("copilot", is_of_copilot, CopilotReader, event_id),
