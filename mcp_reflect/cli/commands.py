@@ -114,8 +114,8 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("add ada --tenant acme --projects shop,billing --role writer", "list", "revoke ada"), default="list",
     ),
     "install": CommandInfo(
-        "install", "HOST", "register it in a host: claude-code, cursor, codex, ... (--print shows the entry)",
-        ("cursor", "claude-code --hooks", "codex --print", "codex --uninstall"),
+        "install", "HOST...", "register it in hosts: claude-code, cursor, codex, ... (--print shows the entry)",
+        ("cursor", "claude-code copilot --hooks", "codex --print", "codex --uninstall"),
     ),
     "recall": CommandInfo(
         "reports", "TASK", "the lessons that fit a task",

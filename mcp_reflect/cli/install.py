@@ -3,99 +3,29 @@
 The change of the host's file is shown, a person agrees, and the file as it was is kept beside it.
 """
 
-import re
 import shutil
 import sys
 from argparse import Namespace
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mcp_reflect import children
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.files import replace_file
+from mcp_reflect.cli.file_changes import Change, Edit, apply_all, backup_of, change_of
 from mcp_reflect.cli.host_hooks import HookSettings, set_hooks
 from mcp_reflect.cli.host_state import hooks_switched_off, is_registered, running
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS, find_hooks, find_program
 from mcp_reflect.cli.hosts import AGENT_RULES, Command, HostConfig, Remote, person_file
-from mcp_reflect.cli.output import confirm, diff, write_line, write_result
+from mcp_reflect.cli.output import confirm, diff, write_json, write_line, write_result
 from mcp_reflect.cli.place import ask, checked_address, checked_variable
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A file's text before and after a change; None means that there is no file.
-
-    `drops_backup`: the file again has everything that the copy from before the first change has, so the copy can go.
-    """
-
-    path: Path
-    before: str | None
-    after: str | None
-    drops_backup: bool = False
-
-    def apply(self) -> None:
-        """Back the file up and write it, or remove it with its empty folders. InputError if that cannot be done."""
-        if read_file(self.path) != self.before:
-            raise InputError(str(self.path), "it changed in the meantime", "Run the command again.")
-        backup, mode = backup_of(self.path), 0o600
-        try:
-            if self.before is not None:
-                mode = self.path.stat().st_mode & 0o777
-                if self.after is not None and not backup.exists():
-                    replace_file(backup, self.before, mode)
-            if self.after is None:
-                self.path.unlink()
-            else:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(self.path, self.after, mode)
-            if self.drops_backup:
-                backup.unlink()
-            folder, roots = self.path.parent, (Path.home(), Path.cwd())
-            while any(root in folder.parents for root in roots) and not any(folder.iterdir()):
-                folder.rmdir()
-                folder = folder.parent
-        except OSError as error:
-            fault = f"it cannot be written: {error.strerror}"
-            raise InputError(str(self.path), fault, "Nothing was changed.") from None
-
-    def take_back(self, *, had_backup: bool) -> None:
-        """Put the file back as it was. Another program that changed it meanwhile has the last word."""
-        if read_file(self.path) == self.after:
-            Change(self.path, self.after, self.before).apply()
-            if not had_backup:
-                backup_of(self.path).unlink(missing_ok=True)
-
-
-def backup_of(path: Path) -> Path:
-    """Return the path of the copy of a file that is made before its first change."""
-    return path.with_name(f"{path.name}.before-mcp-reflect")
-
-
-def read_file(path: Path) -> str | None:
-    """Return a file's text, or None if there is no file. Raises InputError if it cannot be read."""
-    try:
-        if path.exists() and not path.is_file():
-            raise InputError(str(path), "it is not a regular file", "Nothing was changed.")
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(
-            str(path), f"it cannot be read: {error.strerror}", "Nothing was changed."
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(
-            str(path), "it is not UTF-8", "Write the entry by hand (--print)."
-        ) from None
-
-
-Edit = Callable[[str], str]
-"""Returns a file's new text for its present text."""
+_DONE, _DECLINED, _WRONG = 0, 1, 2
+"""The status of the command."""
 
 _LOADED: Final = (
     "Its model sees five of the tools from the start, which takes about 870 tokens of each session (3.5 kB); "
@@ -106,9 +36,6 @@ _LAST_WORD: Final = (
     "MCP_REFLECT_LAST_WORD=tell or off changes that."
 )
 
-_NO_ENTRY: Final = re.compile(r'\{("\w+":\{\})?\}')
-"""A JSON document without an entry, or with one empty block."""
-
 _ON_PATH: Final = (
     "Everybody needs `mcp-reflect` on PATH: the file names the command without a path."
 )
@@ -116,7 +43,7 @@ _ON_PATH: Final = (
 
 def add_install_arguments(parser: CliParser) -> None:
     names = f"{', '.join(HOSTS)}; or rules, for hosts without hooks"
-    parser.add_argument("host", metavar="HOST", choices=[*HOSTS, "rules"], help=names)
+    parser.add_argument("host", metavar="HOST", nargs="+", choices=[*HOSTS, "rules"], help=names)
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument(
         "--print", action="store_true", dest="only_print", help="print the entry, change nothing"
@@ -145,38 +72,102 @@ def add_install_arguments(parser: CliParser) -> None:
     parser.add_argument("--bank", metavar="FILE", help="the bank that has them (MCP_REFLECT_BANK)")
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done for a host, in words for a person, and the files that were changed and kept."""
+
+    text: str
+    changed: Sequence[str] = ()
+    backups: Sequence[str] = ()
+
+
 def run_install(options: Namespace) -> int:
-    """Register mcp-reflect in a host, or remove it: shows the change, asks, and keeps a backup."""
-    if options.host == "rules":
-        _print_rules()
-        return 0
-    host = HOSTS[options.host]
+    """Register mcp-reflect in hosts, or remove it: shows each change, asks, and keeps a backup."""
+    names = [*dict.fromkeys(options.host)]
+    if "rules" in names:
+        return _print_rules(names)
     command = _server_command(options)
-    distil = None
-    if options.distil:
-        distil = find_program(options.host)
-        options.hooks = True
+    hooks = bool(options.hooks or options.distil)
+    each = [Namespace(**{**vars(options), "host": name, "hooks": hooks}) for name in names]
     if options.only_print:
-        write_line(host.set_entry("", command).rstrip())
-        if options.hooks:
-            write_line(set_hooks("", find_hooks(options.host), command, distil).rstrip())
-        return 0
-    changes = _changes(host, command, distil, options)
+        for one in each:
+            _print_entry(one, command)
+        return _DONE
+    if len(each) > 1:
+        return _install_each(each, command, options)
+    report = _install(each[0], command)
+    if report is None:
+        return _DECLINED
+    write_result(options, {"changed": report.changed, "backups": report.backups}, report.text)
+    return _DONE
+
+
+def _install_each(each: Sequence[Namespace], command: Command, options: Namespace) -> int:
+    """Change one host after the other, each as a whole or not at all; return the worst status.
+
+    A host that cannot be changed is named, and the others are done. Each is looked at when those before it are done,
+    since two hosts may read one file.
+    """
+    status, done, faults = _DONE, dict[str, Any](), dict[str, str]()
+    for one in each:
+        title = HOSTS[one.host].title
+        try:
+            report = _install(one, command)
+        except InputError as error:
+            status, faults[one.host] = _WRONG, str(error)
+            sys.stderr.write(f"{title}: not changed. {error}\n")
+            continue
+        if report is None:
+            status = max(status, _DECLINED)
+            sys.stderr.write(f"{title}: not changed, as you said.\n")
+            continue
+        done[one.host] = {"changed": report.changed, "backups": report.backups}
+        if not options.json:
+            write_line(f"{title}: {report.text}")
+    if options.json:
+        write_json({"hosts": done, "faults": faults})
+    return status
+
+
+def _install(options: Namespace, command: Command) -> Report | None:
+    """Change the files of one host; None if the person does not agree. InputError: nothing was changed."""
+    host = HOSTS[options.host]
+    changes = _changes(host, command, options)
     if not changes:
-        write_result(options, {"changed": [], "backups": []}, _nothing_text(options))
-        return 0
+        return Report(_nothing_text(options))
     if not options.yes and not _agreed(changes):
-        return 1
-    _apply_all(changes)
-    _report(host, changes, options)
-    return 0
+        return None
+    apply_all(changes)
+    backups = [backup_of(change.path) for change in changes]
+    kept = [str(backup) for backup in backups if backup.exists()]
+    lines = [_done_text(host, options), *(f"The file as it was: {backup}" for backup in kept)]
+    return Report("\n".join(lines), [str(change.path) for change in changes], kept)
 
 
-def _print_rules() -> None:
+def _print_entry(options: Namespace, command: Command) -> None:
+    """Print the entry that would be written, and the hooks."""
+    write_line(HOSTS[options.host].set_entry("", command).rstrip())
+    if options.hooks:
+        hooks = find_hooks(options.host)
+        write_line(set_hooks("", hooks, command, _reader_of_sessions(options)).rstrip())
+
+
+def _reader_of_sessions(options: Namespace) -> str | None:
+    """Return the program that reads each finished session, if one was asked for."""
+    if not options.distil:
+        return None
+    return find_program(options.host)
+
+
+def _print_rules(names: Sequence[str]) -> int:
+    """Print the lines for hosts without hooks, which are not written into any file here."""
+    if len(names) > 1:
+        raise InputError("HOST", "rules are printed by themselves", "Name hosts alone, or rules.")
     from mcp_reflect.services.instruction_files import FILES  # noqa: PLC0415 - the entry of a host needs no bank
 
     write_line(AGENT_RULES.rstrip())
     sys.stderr.write(f"Put them into the file that your host reads: {', '.join(FILES)}.\n")
+    return _DONE
 
 
 def _nothing_text(options: Namespace) -> str:
@@ -190,29 +181,6 @@ def _agreed(changes: Sequence[Change]) -> bool:
     for change in changes:
         sys.stderr.write(diff(change.path, change.before, change.after))
     return confirm("Make this change?", "it changes the host's file as shown above")
-
-
-def _report(host: HostConfig, changes: Sequence[Change], options: Namespace) -> None:
-    """Print what was changed, and where the files are as they were."""
-    backups = [backup_of(change.path) for change in changes]
-    kept = [str(backup) for backup in backups if backup.exists()]
-    lines = [_done_text(host, options), *(f"The file as it was: {backup}" for backup in kept)]
-    report = {"changed": [str(change.path) for change in changes], "backups": kept}
-    write_result(options, report, "\n".join(lines))
-
-
-def _apply_all(changes: Sequence[Change]) -> None:
-    """Make all changes, or none: where one fails, those before it are taken back."""
-    made: list[tuple[Change, bool]] = []
-    try:
-        for change in changes:
-            had_backup = backup_of(change.path).exists()
-            change.apply()
-            made.append((change, had_backup))
-    except InputError:
-        for change, had_backup in reversed(made):
-            change.take_back(had_backup=had_backup)
-        raise
 
 
 def _done_text(host: HostConfig, options: Namespace) -> str:
@@ -260,9 +228,7 @@ def _missing_program(host: str) -> str:
     return f"There is no `{program}` on PATH here: {HOSTS[host].title} reads the file once it is installed."
 
 
-def _changes(
-    host: HostConfig, command: Command, distil: str | None, options: Namespace
-) -> list[Change]:
+def _changes(host: HostConfig, command: Command, options: Namespace) -> list[Change]:
     """Return the changes; a host may keep its servers and its hooks in one file, which is changed once."""
     wanted = command
     if options.uninstall:
@@ -270,12 +236,12 @@ def _changes(
     edits: dict[Path, list[Edit]] = defaultdict(list)
     edits[_server_file(host, options)].append(lambda text: host.set_entry(text, wanted))
     if _changes_hooks(options):
-        hooks = find_hooks(options.host)
+        hooks, reader = find_hooks(options.host), _reader_of_sessions(options)
         edits[_hooks_file(hooks, options)].append(
-            lambda text: set_hooks(text, hooks, wanted, distil)
+            lambda text: set_hooks(text, hooks, wanted, reader)
         )
     changes = [
-        _change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()
+        change_of(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()
     ]
     return [change for change in changes if change.before != change.after]
 
@@ -313,56 +279,6 @@ def _others_with(hooks: HookSettings, host: str, *, here: bool) -> list[str]:
         for name, others in HOOK_SETTINGS.items()
         if name != host and others.file == hooks.file and is_registered(name, here=here)
     ]
-
-
-def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
-    """Return what `edits` make of a file."""
-    before = read_file(path)
-    text = before or ""
-    try:
-        after = _edited(text, edits)
-    except InputError as error:
-        raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
-    if after == text:
-        return Change(path, before, before)
-    if not removes:
-        return Change(path, before, after)
-    return _removal(path, before, after, edits)
-
-
-def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) -> Change:
-    """Return the change that takes our entries out of a file.
-
-    A file that we created is removed with its last entry. The copy from before the first change comes back if the file
-    has nothing else than that copy by now: then it is again as it was, to the last blank. A second installation keeps
-    the first copy, so what an earlier one wrote may be in it, and is taken out of it first.
-    """
-    left = None
-    if _compact(after):
-        left = after
-    copy = read_file(backup_of(path))
-    if copy is None:
-        return Change(path, before, left)
-    copy_without_us = _edited(copy, edits)
-    if _compact(copy_without_us) != _compact(after):
-        return Change(path, before, left)
-    if copy_without_us == copy:
-        left = copy
-    return Change(path, before, left, drops_backup=True)
-
-
-def _edited(text: str, edits: Sequence[Edit]) -> str:
-    for edit in edits:
-        text = edit(text)
-    return text
-
-
-def _compact(text: str) -> str:
-    """Return a text without spaces; nothing if it has no entry."""
-    compact = "".join(text.split())
-    if _NO_ENTRY.fullmatch(compact):
-        return ""
-    return compact
 
 
 def _server_command(options: Namespace) -> Command:

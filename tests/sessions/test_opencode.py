@@ -16,10 +16,11 @@ from tests.sessions.test_hosts import Heard
 
 ASKED = ("user", [said("Deploy the shop.")])
 ERROR = "error: --confirm is missing\n"
+COMMANDS = ("./deploy.sh", "./deploy.sh --confirm")
 DEPLOYED = [
     ASKED,
-    ("assistant", [{"type": "step-start"}, ran("c1", "./deploy.sh", ERROR, 2)]),
-    ("assistant", [ran("c2", "./deploy.sh --confirm", "deployed\n", 0)]),
+    ("assistant", [{"type": "step-start"}, ran("c1", COMMANDS[0], ERROR, 2)]),
+    ("assistant", [ran("c2", COMMANDS[1], "deployed\n", 0)]),
     ("assistant", [said("It is deployed."), {"type": "step-finish", "reason": "stop"}]),
 ]
 
@@ -51,9 +52,10 @@ def test_a_session_tells_its_calls_with_their_exit_codes(database: Path) -> None
     found = heard(place)
     assert found.session == "ses_1"
     assert found.of_person == ["Deploy the shop."]
-    assert [(call[1]["command"], *call[2:]) for call in found.calls] == [
-        ("./deploy.sh", ERROR, False, 2),
-        ("./deploy.sh --confirm", "deployed\n", False, 0),
+    asked = [{"command": command, "description": "Look"} for command in COMMANDS]
+    assert found.calls == [
+        ("bash", asked[0], ERROR, False, 2),
+        ("bash", asked[1], "deployed\n", False, 0),
     ]
     assert last_worked(place) == pytest.approx((BEGAN + 3) / 1000)
 

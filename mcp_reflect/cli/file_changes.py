@@ -1,0 +1,148 @@
+"""Changes of hosts' files: shown before they are made, made together or not at all, with the files as they were beside them."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.cli.files import replace_file
+from mcp_reflect.errors import InputError
+
+Edit = Callable[[str], str]
+"""Returns a file's new text for its present text."""
+
+_NO_ENTRY: Final = re.compile(r'\{("\w+":\{\})?\}')
+"""A JSON document without an entry, or with one empty block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file's text before and after a change; None means that there is no file.
+
+    `drops_backup`: the file again has everything that the copy from before the first change has, so the copy can go.
+    """
+
+    path: Path
+    before: str | None
+    after: str | None
+    drops_backup: bool = False
+
+    def apply(self) -> None:
+        """Back the file up and write it, or remove it with its empty folders. InputError if that cannot be done."""
+        if read_file(self.path) != self.before:
+            raise InputError(str(self.path), "it changed in the meantime", "Run the command again.")
+        backup, mode = backup_of(self.path), 0o600
+        try:
+            if self.before is not None:
+                mode = self.path.stat().st_mode & 0o777
+                if self.after is not None and not backup.exists():
+                    replace_file(backup, self.before, mode)
+            if self.after is None:
+                self.path.unlink()
+            else:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(self.path, self.after, mode)
+            if self.drops_backup:
+                backup.unlink()
+            folder, roots = self.path.parent, (Path.home(), Path.cwd())
+            while any(root in folder.parents for root in roots) and not any(folder.iterdir()):
+                folder.rmdir()
+                folder = folder.parent
+        except OSError as error:
+            fault = f"it cannot be written: {error.strerror}"
+            raise InputError(str(self.path), fault, "Nothing was changed.") from None
+
+    def take_back(self, *, had_backup: bool) -> None:
+        """Put the file back as it was. Another program that changed it meanwhile has the last word."""
+        if read_file(self.path) == self.after:
+            Change(self.path, self.after, self.before).apply()
+            if not had_backup:
+                backup_of(self.path).unlink(missing_ok=True)
+
+
+def backup_of(path: Path) -> Path:
+    """Return the path of the copy of a file that is made before its first change."""
+    return path.with_name(f"{path.name}.before-mcp-reflect")
+
+
+def read_file(path: Path) -> str | None:
+    """Return a file's text, or None if there is no file. Raises InputError if it cannot be read."""
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(str(path), "it is not a regular file", "Nothing was changed.")
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(
+            str(path), f"it cannot be read: {error.strerror}", "Nothing was changed."
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(
+            str(path), "it is not UTF-8", "Write the entry by hand (--print)."
+        ) from None
+
+
+def change_of(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
+    """Return what `edits` make of a file."""
+    before = read_file(path)
+    text = before or ""
+    try:
+        after = _edited(text, edits)
+    except InputError as error:
+        raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
+    if after == text:
+        return Change(path, before, before)
+    if not removes:
+        return Change(path, before, after)
+    return _removal(path, before, after, edits)
+
+
+def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) -> Change:
+    """Return the change that takes our entries out of a file.
+
+    A file that we created is removed with its last entry. The copy from before the first change comes back if the file
+    has nothing else than that copy by now: then it is again as it was, to the last blank. A second installation keeps
+    the first copy, so what an earlier one wrote may be in it, and is taken out of it first.
+    """
+    left = None
+    if _compact(after):
+        left = after
+    copy = read_file(backup_of(path))
+    if copy is None:
+        return Change(path, before, left)
+    copy_without_us = _edited(copy, edits)
+    if _compact(copy_without_us) != _compact(after):
+        return Change(path, before, left)
+    if copy_without_us == copy:
+        left = copy
+    return Change(path, before, left, drops_backup=True)
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    for edit in edits:
+        text = edit(text)
+    return text
+
+
+def _compact(text: str) -> str:
+    """Return a text without spaces; nothing if it has no entry."""
+    compact = "".join(text.split())
+    if _NO_ENTRY.fullmatch(compact):
+        return ""
+    return compact
+
+
+def apply_all(changes: Sequence[Change]) -> None:
+    """Make all changes, or none: where one fails, those before it are taken back."""
+    made: list[tuple[Change, bool]] = []
+    try:
+        for change in changes:
+            had_backup = backup_of(change.path).exists()
+            change.apply()
+            made.append((change, had_backup))
+    except InputError:
+        for change, had_backup in reversed(made):
+            change.take_back(had_backup=had_backup)
+        raise
