@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
+from mcp_reflect.cli.file_changes import Change
 from mcp_reflect.cli.host_hooks import hook_line, set_hooks
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
 from mcp_reflect.cli.hosts import AGENT_RULES, Command
-from mcp_reflect.cli.file_changes import Change
 from mcp_reflect.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
