@@ -20,6 +20,7 @@ NOT_SHOWN = {
     "decisions": {"D18"},  # the reports share hardly a telling word with the rules
     "later": {"L09"},
     "unseen": {"K02", "K04", "K09"},  # first or second in recall
+    "fresh": {"F08", "F16", "F25"},  # the same
 }
 # Of the prompts about something else, those that bring one lesson: reports that share a rare word or a subject with it,
 # such as translations, docks of robots, or a second monitor.
@@ -27,6 +28,7 @@ BRING_A_LESSON = {
     "decisions": {"M25", "M52", "M62", "M68", "M69", "M73", "M74", "M79", "N06"},
     "later": {"N05"},
     "unseen": {"M24"},
+    "fresh": {"M09", "M11", "M24", "M74", "M79", "N04", "N06"},
 }
 
 
@@ -97,6 +99,17 @@ async def test_a_program_of_the_project_tells_its_lesson_in_any_words(engine: En
     shown = await prompt(engine, "The new ledger has to go live today; ./depot does that.")
     assert name in shown
     assert other not in shown
+
+
+@pytest.mark.parametrize("text", ["Run make test, please", "run make test", "Please run the tests"])
+async def test_a_short_task_finds_its_lesson_although_it_carries_a_long_error(
+    engine: Engine, text: str
+) -> None:
+    error = 'psycopg.errors.UndefinedTable: relation "users" does not exist'
+    name = await store(engine, correction="Run make setup before make test", symptoms=[error])
+    await store(engine, correction="Close the cash book before the month ends", symptoms=["E 31"])
+    assert name in await prompt(engine, text)
+    assert await prompt(engine, "Make the cash desk test its printer at night") == ""
 
 
 async def test_rare_words_of_the_language_name_nothing(engine: Engine) -> None:
