@@ -7,6 +7,8 @@ calls that fell into a trap, lessons that are right and whole, later sessions th
 it, and tokens where the agent tells them. Raw outputs stay in the folder of --out.
 
 `--agent endpoint --model openai:MODEL@http://localhost:11434/v1` plays a model of that address in a small loop instead.
+`--agent hand lay DIR` lays the same tasks out for an agent that has only a shell, and `--agent hand grade DIR` grades
+what it played (see `host.py`; each folder has a README for the agent). First sessions come before later ones.
 The sandboxes are folders of this machine: an agent that looks beside them sees more than it should.
 """
 
@@ -18,8 +20,15 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.uplift.agents import Agent, Loop, Program
-from benchmarks.uplift.playing import WITH, WITHOUT, harmed, kept_lessons, play_all, sums_of
-from benchmarks.uplift.tasks import VARIANTS, all_tasks
+from benchmarks.uplift.by_hand import lay, played_results
+from benchmarks.uplift.playing import (
+    Result,
+    harmed,
+    kept_lessons,
+    play_all,
+    sums_of,
+)
+from benchmarks.uplift.tasks import VARIANTS, WITH, WITHOUT, Task, all_tasks
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.protocol import LLM, Role
 from mcp_reflect.llm.providers import MAIN, Registry, parse_spec
@@ -60,7 +69,11 @@ def endpoint(model: str) -> LLM:
 async def measure(agent: Agent, names: list[str], out: Path) -> None:
     """Play the tasks and print what came of them."""
     tasks = all_tasks(names)
-    results = await play_all(agent, tasks, out)
+    await tell(await play_all(agent, tasks, out), tasks, out)
+
+
+async def tell(results: list[Result], tasks: list[Task], out: Path) -> None:
+    """Keep what came of the tasks, and print it."""
     (out / "results.jsonl").write_text(
         "".join(json.dumps(one.record()) + "\n" for one in results), encoding="utf-8"
     )
@@ -68,6 +81,8 @@ async def measure(agent: Agent, names: list[str], out: Path) -> None:
     for variant in VARIANTS:
         for memory in (WITHOUT, WITH):
             sums = sums_of(results, memory, variant)
+            if not sums.played:
+                continue
             tokens = "not told" if sums.tokens is None else f"{sums.tokens}"
             print(
                 f"{variant} {memory}: solved {sums.solved} of {sums.played}, {sums.trapped} calls into a trap, "
@@ -79,18 +94,33 @@ async def measure(agent: Agent, names: list[str], out: Path) -> None:
     print(f"raw outputs: {out}")
 
 
+def by_hand(step: str, folder: Path, tasks: list[Task]) -> None:
+    """Lay the tasks out for an agent with a shell, or grade what it played."""
+    if step == "lay":
+        print("\n".join(lay(folder, tasks)))
+        return
+    asyncio.run(tell(played_results(folder), tasks, folder))
+
+
 def main() -> None:
     """Play what the command line says."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--agent", required=True, choices=(*PROGRAMS, "endpoint"))
+    parser.add_argument("--agent", required=True, choices=(*PROGRAMS, "endpoint", "hand"))
     parser.add_argument("--model", help="provider:MODEL@URL, for --agent endpoint")
     parser.add_argument(
         "--task", action="append", default=[], dest="tasks", help="only this one; may be repeated"
     )
+    parser.add_argument("step", nargs="?", choices=("lay", "grade"), help="of --agent hand")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="of --agent hand")
     parser.add_argument("--out", type=Path, help="a new folder for raw outputs")
     options = parser.parse_args()
+    if options.agent == "hand":
+        if options.step is None or options.folder is None:
+            parser.error("--agent hand needs lay DIR or grade DIR")
+        by_hand(options.step, options.folder.resolve(), all_tasks(options.tasks))
+        return
     agent = agent_of(options.agent, options.model)
     out = options.out or Path(tempfile.mkdtemp(prefix="uplift-"))
     asyncio.run(measure(agent, options.tasks, out.resolve()))

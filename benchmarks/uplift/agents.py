@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
+from benchmarks.uplift.host import SERVER
 from mcp_reflect import services
 from mcp_reflect.cli.host_hooks import set_hooks
 from mcp_reflect.cli.host_table import HOOK_SETTINGS
@@ -26,7 +27,6 @@ _SECONDS: Final = 600.0  # for a task
 _MOST_STEPS: Final = 30
 _MOST_OUTPUT: Final = 8_000  # characters of what a command prints that the model sees
 _COMMAND_SECONDS: Final = 60
-SERVER: Final = "mcp-reflect"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,19 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.uplift.agents import Agent
-from benchmarks.uplift.tasks import VARIANTS, Grade, Task, grade, is_right, lay_out
+from benchmarks.uplift.tasks import (
+    VARIANTS,
+    WITH,
+    WITHOUT,
+    Grade,
+    Task,
+    grade,
+    is_right,
+    lay_out,
+)
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 
-WITHOUT, WITH = "without", "with"
 _MOST_LESSONS: Final = 1_000
 
 

@@ -13,6 +13,10 @@ HERE: Final = Path(__file__).parent
 VARIANTS: Final = ("first", "near", "other")
 """A first session, in which there is something to learn, and later ones in near and in other words."""
 
+WITHOUT: Final = "without"
+WITH: Final = "with"
+"""Sessions without memory, and with it."""
+
 _CHECK_SECONDS: Final = 20
 _LONGEST: Final = 1_500  # characters of a lesson that is shown whole
 

@@ -10,8 +10,18 @@ from typing import Any
 import pytest
 
 from benchmarks.uplift.agents import Loop, Program, command_of, tokens_in
-from benchmarks.uplift.playing import WITH, WITHOUT, harmed, kept_lessons, play_all, sums_of
-from benchmarks.uplift.tasks import VARIANTS, Task, all_tasks, grade, is_right, lay_out
+from benchmarks.uplift.by_hand import lay, played_results
+from benchmarks.uplift.playing import harmed, kept_lessons, play_all, sums_of
+from benchmarks.uplift.tasks import (
+    VARIANTS,
+    WITH,
+    WITHOUT,
+    Task,
+    all_tasks,
+    grade,
+    is_right,
+    lay_out,
+)
 from mcp_reflect.llm.protocol import Reply, Request
 from tests.scripted import Scripted
 
@@ -212,3 +222,48 @@ def test_tokens_are_those_that_the_output_tells() -> None:
     )
     for output, tokens in cases:
         assert tokens_in(output) == tokens
+
+
+def acted(host: Path, *words: str) -> str:
+    """What an agent sees that runs the host of its folder."""
+    done = subprocess.run([str(host), *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+async def test_an_agent_with_a_shell_alone_plays_what_is_laid_out_and_is_graded_later(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "out"
+    tasks = all_tasks(["parcel", "errors"])
+    readmes = lay(out, tasks)
+    assert [Path(one).parent.relative_to(out).as_posix() for one in readmes] == [
+        "with/first",
+        "with/near",
+        "with/other",
+        "without/near",
+        "without/other",
+    ]
+    first, near, bare = (
+        out / name / "host" for name in ("with/first", "with/near", "without/near")
+    )
+    assert f"{first} begin N" in Path(readmes[0]).read_text()
+    begun = acted(first, "begin", "1")
+    assert "- store_lesson: " in begun
+    assert "Ship the parcel A17" in begun
+    assert "Exit code 3" in acted(first, "bash", "./parcel ship A17")
+    acted(first, "bash", "./parcel weigh A17")
+    assert "[from the hook PostToolUse]" in acted(first, "bash", "./parcel ship A17")
+    assert "kept" in acted(first, "mcp", "store_lesson", json.dumps(LESSON))
+    assert "The session ended." in acted(first, "end", "Shipped.")
+    assert "weigh CODE" in acted(near, "begin", "1")
+    acted(near, "bash", "./parcel weigh C40 && ./parcel ship C40")
+    acted(near, "end", "Shipped.")
+    assert "[from the hook" not in acted(bare, "begin", "1")
+    assert "There is no MCP server" in acted(bare, "mcp", "recall_lessons", "{}")
+    found = {(one.memory, one.variant): one.grade for one in played_results(out)}
+    assert found.keys() == {(WITH, "first"), (WITH, "near"), (WITHOUT, "near")}
+    assert (found[WITH, "first"].solved, found[WITH, "first"].trapped) == (True, 1)
+    assert (found[WITH, "near"].solved, found[WITH, "near"].trapped) == (True, 0)
+    assert not found[WITHOUT, "near"].solved
+    assert (await kept_lessons(tasks, out / WITH / "bank.db"))[0] == 1
