@@ -24,7 +24,12 @@ from mcp_reflect.evidence.shell_changes import (
     what_changed,
 )
 from mcp_reflect.evidence.source_files import is_scratch, is_source
-from mcp_reflect.evidence.unknown_scripts import RecordedTexts, is_script, kinds_that_end
+from mcp_reflect.evidence.unknown_scripts import (
+    RecordedTexts,
+    is_script,
+    kinds_named_by,
+    kinds_that_end,
+)
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.shell_tools import command_text, joined
 from mcp_reflect.models.common import Json
@@ -41,16 +46,7 @@ _BACKGROUND_ID: Final = lazy_compile(
 )
 _RUNS_CHECKS: Final = lazy_compile(r"run_?(?:tests?|task|build)", re.IGNORECASE)
 _AGENTS: Final = frozenset(
-    {
-        "task",
-        "agent",
-        "spawn_agent",
-        "runsubagent",
-        "delegate",
-        "subagent",
-        "wait_agent",
-        "workflow",
-    }
+    "task agent spawn_agent runsubagent delegate subagent wait_agent workflow sendmessage".split()
 )
 _READERS: Final = frozenset(
     {"explore", "plan", "statusline-setup", "claude-code-guide", "codebase_investigator"}
@@ -308,15 +304,18 @@ class Ledger:
 
         A program that is not known may be the proof of anything. A script shows what its text or its output names.
         """
-        if not is_script(words):
-            return frozenset({ProofKind.ANY})
         ended = kinds_that_end(call.answer)
+        has_failed = exit_code(call) not in (0, None)
+        if not is_script(words):
+            if not has_failed:
+                named = kinds_named_by(words, self.programs) | ended
+                self._add_possible(named - kinds, words[0], text, call)
+            return frozenset({ProofKind.ANY})
         maybe = self._texts.kinds_of_run(words, call.answer, self.programs) - ended - kinds
-        for kind in sorted(maybe):
-            self._add_proof(kind, words[0], text, call.answer, None)
+        self._add_possible(maybe, words[0], text, call)
         if ended or maybe or kinds:
             return ended
-        if exit_code(call) not in (0, None):
+        if has_failed:
             return frozenset({ProofKind.ANY})
         # It worked: which of those that failed before it that puts right is not known.
         self.proofs = [
@@ -325,6 +324,13 @@ class Ledger:
             if not (proof.kind is ProofKind.ANY and proof.outcome.passed is False)
         ]
         return frozenset()
+
+    def _add_possible(
+        self, kinds: frozenset[ProofKind], program: str, text: str, call: AnsweredCall
+    ) -> None:
+        """Add what a run may show; how it ended is not known."""
+        for kind in sorted(kinds):
+            self._add_proof(kind, program, text, call.answer, None)
 
     def _shell_change(self, words: Sequence[str], bodies: str, answer: str) -> None:
         """Note what a command of the shell changes of the source, as far as its words say it."""

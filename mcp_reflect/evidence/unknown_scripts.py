@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from mcp_reflect.evidence.kinds import ProofKind, words_of_kinds
+from mcp_reflect.evidence.kinds import ProofKind, kinds_of_name, words_of_kinds
 from mcp_reflect.models.common import Json
 from mcp_reflect.shell import read_script
 
+_NAME: Final = re.compile(r"\w[\w:+-]{0,40}")  # of a target or a subcommand; no path
 _PROGRAM: Final = re.compile(r"[\w.+-]{1,40}")
 _MOST_OUTPUT: Final = 3_000  # characters at either end of an output
 _MOST_TEXT: Final = 60_000  # characters of a script
@@ -143,6 +144,12 @@ def kinds_that_end(output: str) -> frozenset[ProofKind]:
 def kinds_in_words(output: str) -> frozenset[ProofKind]:
     """Return the kinds of proof of which an output has a word; a summary of one counts by `kinds_that_end`."""
     return _found_in(output, summaries=False)
+
+
+def kinds_named_by(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
+    """Return the kinds of proof that a command of a program which is not known names, or hands on to another one."""
+    names = [word for word in words[:_MOST_NAMED] if _NAME.fullmatch(word) or "(" in word]
+    return kinds_of_name(" ".join(names)) | kinds_in_text(" ".join(words[1:]), extra)
 
 
 @cache

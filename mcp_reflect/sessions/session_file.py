@@ -35,6 +35,8 @@ _TOLD: Final = re.compile(
     r"\b(?:tests|it|build) (?:all )?(?:pass|passes|passed|works|builds) (?:now|for me|on my|here|locally)\b",
     re.IGNORECASE,
 )
+# What a host writes of a command that the person ran in it.
+_RAN_BY_PERSON: Final = re.compile(r"<(?:bash-(?:input|stdout|stderr)|user_shell_command)>")
 
 
 @dataclass(slots=True)
@@ -51,7 +53,8 @@ class _Calls(CallReader):
         if self.at_prompt is not None:
             self.at_prompt(self.said)
         by_host = by is Speaker.HOST
-        if (not by_host and _TOLD.search(text[:20_000])) or "<bash-input>" in text[:4_000]:
+        says_it_was_run = not by_host and _TOLD.search(text[:20_000])
+        if says_it_was_run or _RAN_BY_PERSON.search(text[:4_000]):
             self.ledger.delegated = self.ledger.step
         if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
             self.ledger.partial = True

@@ -240,7 +240,7 @@ _SAYS_NOTHING: Final = re.compile(
     rb"api-request[a-z-]*|summary|turn_context|compacted|last-prompt|reasoning|world_state|token_usage_record)\""
 )
 # Lines of these types that tell something all the same: what a person typed meanwhile, what a script ran.
-_SAYS_SOMETHING: Final = re.compile(rb'"queued_command"|"item_completed"')
+_SAYS_SOMETHING: Final = re.compile(rb'"(?:queued_command|item_completed|exec_command_end)"')
 _MOST_HEAD: Final = 4_000  # bytes of a line in which its type stands
 
 

@@ -96,3 +96,41 @@ def test_a_run_elsewhere_may_be_the_proof(run: Any) -> None:
 )
 def test_a_tool_that_only_looks_proves_nothing(look: Any) -> None:
     assert verdicts("All tests pass now.", EDIT, look) == [DoubtKind.NEVER]
+
+
+RED = ("Bash", "pytest -q", "Exit code 1\n1 failed, 16 passed in 2.1s")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tmux send-keys -t work 'pytest -q' Enter",
+        "expect -c 'spawn pytest; interact'",
+        "python -c 'import pytest; pytest.main()'",
+        "R -e 'devtools::test()'",
+        "zig build test",
+        "dune runtest",
+        "gh run watch 12",
+        "gh workflow run tests.yml && gh run watch",
+        "moon run app:test",
+        "newman run shop.json",
+    ],
+)
+def test_what_a_program_that_nobody_knows_is_told_to_run_may_be_the_proof(command: str) -> None:
+    assert verdicts("All tests pass.", RED, ("Bash", command, "ok")) == []
+    assert verdicts("All tests pass.", RED, ("Bash", "frobnicate --all", "ok")) == [
+        DoubtKind.FAILED
+    ]
+
+
+def test_an_output_that_sums_up_tests_may_be_the_proof_whoever_printed_it() -> None:
+    shown = ("Bash", "tmux capture-pane -p", "$ make it\n17 passed in 2.1s")
+    assert verdicts("All tests pass.", RED, shown) == []
+    assert verdicts("It is deployed to production.", EDIT, RED, shown) == []
+    red_again = ("Bash", "frobnicate test", "Exit code 1\n1 failed")
+    assert verdicts("All tests pass.", RED, red_again) == [DoubtKind.FAILED]
+
+
+def test_an_agent_that_was_sent_a_message_may_have_run_it() -> None:
+    sent = ("SendMessage", {"to": "tester", "message": "run the tests"}, "sent")
+    assert verdicts("All tests pass.", RED, sent) == []

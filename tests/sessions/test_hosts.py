@@ -120,6 +120,10 @@ def test_what_others_wrote_is_no_person_s_word(record: dict[str, Any]) -> None:
     [
         "<tool_use_error>Sibling tool call errored</tool_use_error>",
         "<tool_use_error>Cancelled: parallel tool call Bash(pytest) errored</tool_use_error>",
+        "<tool_use_error>Error: Sibling tool call errored</tool_use_error>",
+        "<error>Sibling tool call errored</error>",
+        "[Tool call cancelled: another call failed]",
+        "Tool execution was skipped because a parallel call failed",
     ],
 )
 def test_a_call_that_was_cancelled_beside_another_was_none(answer: str) -> None:
@@ -132,17 +136,17 @@ def test_a_line_that_is_there_twice_is_read_once() -> None:
     assert len(heard(call, answer, call, answer).calls) == 1
 
 
-def test_the_end_of_a_task_in_the_background_is_told_with_its_code() -> None:
+@pytest.mark.parametrize("by_queue", [True, False])
+def test_the_end_of_a_task_in_the_background_is_told_with_its_code(by_queue: bool) -> None:
     started = "Command running in background with ID: b1. Output is being written to: /t/b1.output"
     notice = (
         "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n"
         '<summary>Background command "x" completed (exit code 3)</summary>\n</task-notification>'
     )
-    found = heard(
-        use("a", "pytest", run_in_background=True),
-        result("a", started),
-        queued(notice, commandMode="task-notification"),
-    )
+    ended = line("user", notice, origin={"kind": "task-notification"})
+    if by_queue:
+        ended = queued(notice, commandMode="task-notification")
+    found = heard(use("a", "pytest", run_in_background=True), result("a", started), ended)
     assert [(call[0], call[1], call[4]) for call in found.calls[1:]] == [
         ("TaskOutput", {"task_id": "b1"}, 3)
     ]
@@ -260,12 +264,77 @@ def test_calls_of_the_other_script_tool_are_read_too() -> None:
         (TWO, ["17 passed and no issues"], "completed"),
         (ONE, [], "running with cell ID 3"),
         ("x" * 300_000, ["x"], "completed"),
+        # Functions that may be a tool by another name, or a program of their own.
+        (
+            "const {exec_command} = tools; text((await exec_command({cmd: 'pytest'})).output)",
+            ["x"],
+            "completed",
+        ),
+        (
+            "const t = tools; text((await t.exec_command({cmd: 'pytest'})).output)",
+            ["x"],
+            "completed",
+        ),
+        ("text((await run({cmd: 'pytest'})).output)", ["x"], "completed"),
+        ("text((await tools.exec_command.call(null, {cmd: 'pytest'})).output)", ["x"], "completed"),
+        ("text((await tools.invoke('exec_command', {cmd: 'pytest'})).output)", ["x"], "completed"),
+        (
+            "const {execSync} = await import('child_process'); text(execSync('pytest'))",
+            ["x"],
+            "completed",
+        ),
+        ("console.log(require('child_process').execSync('pytest') + '')", ["x"], "completed"),
+        ("!pytest -q", ["x"], "completed"),
     ],
 )
 def test_what_a_script_did_is_unknown_where_that_is_not_plain(
     text: str, parts: list[str], how: str
 ) -> None:
     assert heard(meta(), script("c", text), shown("c", *parts, how=how)).missing > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'text("hello")',
+        "const parts = ['a', 'b']; text(parts.join(', '))",
+        ONE.replace(".output", ".output.trim().slice(0, 400)"),
+        'text(await tools.apply_patch("*** Begin Patch\\n*** End Patch"))',
+    ],
+)
+def test_a_script_that_only_says_something_beside_its_calls_is_plain(text: str) -> None:
+    assert heard(meta(), script("c", text), shown("c", "x")).missing == 0
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        item(type="computer_call", call_id="a", action={"type": "exec", "command": "pytest"}),
+        {
+            "type": "event_msg",
+            "payload": {"type": "item_completed", "item": {"type": "CollabToolCall", "id": "z"}},
+        },
+        {
+            "type": "event_msg",
+            "payload": {"type": "exec_command_end", "call_id": "u", "source": "user_shell"},
+        },
+    ],
+)
+def test_what_a_newer_codex_or_the_person_ran_leaves_unknown_what_was_done(record: Any) -> None:
+    assert heard(meta(), record).missing == 1
+
+
+def test_items_of_codex_that_run_nothing_leave_nothing_unknown() -> None:
+    search = item(type="web_search_call", id="w", action={"query": "x"})
+    told = {
+        "type": "event_msg",
+        "payload": {"type": "item_completed", "item": {"type": "AgentMessage", "id": "m"}},
+    }
+    ended = {
+        "type": "event_msg",
+        "payload": {"type": "exec_command_end", "call_id": "c", "source": "agent"},
+    }
+    assert heard(meta(), search, told, ended).missing == 0
 
 
 def test_commands_that_the_host_noted_stand_for_the_script() -> None:
@@ -359,6 +428,24 @@ def test_a_call_that_a_person_stopped_is_none() -> None:
 
 
 # Files.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<bash-input>make verify</bash-input>",
+        "<bash-stdout>ok</bash-stdout><bash-stderr></bash-stderr>",
+        "<user_shell_command>\n<command>\nmake verify\n</command>\n</user_shell_command>",
+        "I ran the tests myself: 17 passed",
+    ],
+)
+def test_what_the_person_ran_may_be_the_proof(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "session.jsonl"
+    lines = [use("a", "ls"), result("a", "a.py"), line("user", text)]
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    file = SessionFile(path, Ledger())
+    file.read()
+    assert (file.ledger.step, file.ledger.delegated) == (1, 1)
 
 
 def test_a_session_that_is_rewritten_is_read_anew_while_it_grows(tmp_path: Path) -> None:

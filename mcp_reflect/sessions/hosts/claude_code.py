@@ -18,7 +18,7 @@ _SENT_TO_MODEL: Final = "api-request"  # copies of what it sends: the conversati
 _BY_PERSON: Final = ("human", "user", "keyboard")  # kinds of origin
 # Answers to calls that were sent beside another one, which failed: the host did not run them.
 _CANCELLED: Final = re.compile(
-    r"\s*(?:<tool_use_error>\s*)?(?:Sibling tool call errored|Cancelled: |Canceled: "
+    r"\s*(?:<\w{1,20}>\s*)?(?:Error: )?\[?(?:Sibling tool call errored|Cancelled: |Canceled: "
     r"|Tool (?:call|use|execution) (?:was )?(?:cancell?ed|skipped))",
     re.IGNORECASE,
 )
@@ -62,7 +62,15 @@ class ClaudeCodeReader(MessagesReader):
         if record.get("type") == "attachment":
             self._add_attachment(record)
         elif not record.get("isMeta"):
-            self.add_message(record, _speaker_of(record))
+            self._add_line(record, _speaker_of(record))
+
+    def _add_line(self, record: Record, speaker: Speaker) -> None:
+        """Read a message; one by the host may be the end of a task in the background."""
+        said = text_of(message_in(record).get("content")) if speaker is Speaker.HOST else ""
+        if ended := _NOTIFIED.match(said.lstrip()):
+            self._add_ending(ended[1], said)
+        else:
+            self.add_message(record, speaker)
 
     def _is_known(self, record: Record) -> bool:
         name = record_id(record)

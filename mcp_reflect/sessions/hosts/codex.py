@@ -30,6 +30,11 @@ _CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_cal
 _OUTPUTS: Final = frozenset(
     {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}
 )
+# Kinds of items that run nothing; any other kind that ends in `_call` may have done something.
+_LOOKING: Final = frozenset(
+    {"web_search_call", "tool_search_call", "file_search_call", "image_generation_call"}
+)
+_MAY_RUN: Final = re.compile(r"Exec|Command|(?:Tool|Agent)Call")  # in the kind of a host's note
 _ENVELOPE: Final = re.compile(
     r"(?P<how>Script (?:completed|failed|running[^\n]{0,80}|terminated[^\n]{0,80}))\n"
     r"(?:Wall time[^\n]{0,40}\n)?(?:Output:\n?)?"
@@ -69,6 +74,8 @@ class CodexReader(MessagesReader):
                 self._begin(payload)
             case "event_msg" if payload.get("type") == "item_completed":
                 self._add_item(as_record(payload.get("item")))
+            case "event_msg" if _is_of_person(payload):
+                self.listener.unseen()
             case "response_item" if not self._is_known(payload):
                 self._add_payload(payload)
             case _:
@@ -105,6 +112,8 @@ class CodexReader(MessagesReader):
             self.add_call(payload)
         elif kind in _OUTPUTS and _NEVER_RAN.match(text_of(payload.get("output"))):
             self.listener.withdrawn(id_of(payload))
+            self.listener.unseen()
+        elif str(kind).endswith("_call") and kind not in _LOOKING:  # of a newer version
             self.listener.unseen()
         else:
             self.add_message(payload, self._speaker_of(payload))
@@ -156,6 +165,8 @@ class CodexReader(MessagesReader):
             return
         calls = _calls_of(item)
         if not calls:
+            if _MAY_RUN.search(as_text(item.get("type"))):  # of a newer version
+                self.listener.unseen()
             return
         self._seen.add(name)
         self._items += 1
@@ -168,6 +179,11 @@ class CodexReader(MessagesReader):
             else:
                 code = item.get("exit_code")
                 self.listener.answered(answer, call_id, failed=failed, exit_code=code)
+
+
+def _is_of_person(event: Record) -> bool:
+    """True for the end of a command that the person ran in the host."""
+    return event.get("type") == "exec_command_end" and event.get("source") == "user_shell"
 
 
 def _calls_of(item: Record) -> list[tuple[str, Any, str]]:

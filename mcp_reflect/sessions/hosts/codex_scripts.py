@@ -34,6 +34,17 @@ _TURNS: Final = frozenset(
     "if else for while do switch case try catch function map forEach ?".split()
 )
 _SHOWS: Final = frozenset({"text", "print", "console"})
+# What a script calls that does nothing outside of it; a function of any other name may do anything.
+_HARMLESS: Final = frozenset(
+    """text print console log info warn error notify image store load JSON stringify parse String Number Boolean Array
+    Object keys values entries from isArray slice substring trim trimEnd trimStart split join concat push includes
+    indexOf startsWith endsWith replace replaceAll match test padEnd padStart toString toFixed toUpperCase toLowerCase
+    filter find sort reverse reduce some every at flat Promise all allSettled then async Math min max round Date now
+    Error RegExp setTimeout parseInt parseFloat""".split()
+)
+_TOOLS: Final = frozenset({"tools", "codex"})
+_LOADS: Final = frozenset({"import", "require", "eval", "process"})
+_TAKES_TEXT: Final = frozenset({"apply_patch"})
 
 
 class Token(NamedTuple):
@@ -69,7 +80,6 @@ def calls_in(script: str) -> ScriptCalls:
     if len(script) > MOST_SCRIPT:
         return ScriptCalls(plain=False)
     tokens = list(_tokens(script))
-    turns = any(token.kind != "text" and token.word in _TURNS for token in tokens)
     calls: list[ScriptCall] = []
     variables: dict[str, int] = {}
     shown: dict[int, int] = {}
@@ -88,9 +98,33 @@ def calls_in(script: str) -> ScriptCalls:
             calls.append(ScriptCall(tool, _arguments(tokens, start)))
     if len(calls) == 1:
         shown = {0: 0}
-    plain = not turns and all(call.arguments is not None for call in calls)
     numbered = [replace(call, shown=shown.get(number)) for number, call in enumerate(calls)]
-    return ScriptCalls(tuple(numbered), plain)
+    return ScriptCalls(tuple(numbered), _is_plain(tokens, calls))
+
+
+def _is_plain(tokens: list[Token], calls: list[ScriptCall]) -> bool:
+    """Return whether a script did what its calls say, and nothing else."""
+    words = {token.word for token in tokens if token.kind != "text"}
+    if not words.isdisjoint(_TURNS | _LOADS) or not all(map(_is_read, calls)):
+        return False
+    if not calls and (words.isdisjoint(_SHOWS) or not words.isdisjoint(_TOOLS)):
+        return False  # it is no script that only says something
+    return not any(_is_other_call(tokens, place) for place in range(len(tokens)))
+
+
+def _is_read(call: ScriptCall) -> bool:
+    """Return whether the arguments of a call are read: by their names, but for a tool that takes a text."""
+    return isinstance(call.arguments, dict) or (
+        isinstance(call.arguments, str) and call.tool in _TAKES_TEXT
+    )
+
+
+def _is_other_call(tokens: list[Token], place: int) -> bool:
+    """Return whether a function is called at a place that is no tool, and may do anything."""
+    if tokens[place].kind != "name" or _word(tokens, place + 1) != "(":
+        return False
+    is_tool = any(_tool_at(tokens, place - back) for back in (0, 2) if place >= back)
+    return not is_tool and tokens[place].word not in _HARMLESS
 
 
 def _tokens(script: str) -> Iterator[Token]:
