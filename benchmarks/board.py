@@ -21,7 +21,8 @@ from typing import Any
 
 from benchmarks.board_bank import make
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.page import collect, render_page
+from mcp_reflect.dashboard.contents import collect
+from mcp_reflect.dashboard.page import render_page
 from mcp_reflect.services.engine import Engine
 
 _SCROLL = """async (step) => {

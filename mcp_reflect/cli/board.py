@@ -12,7 +12,8 @@ from mcp_reflect.cli.files import write_output
 from mcp_reflect.cli.output import write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.page import MARK, collect, render_page
+from mcp_reflect.dashboard.contents import collect
+from mcp_reflect.dashboard.page import MARK, render_page
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker, speaker_of_process
 

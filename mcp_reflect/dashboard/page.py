@@ -1,4 +1,4 @@
-"""What the dashboard shows, and how it is rendered as one HTML page that loads nothing from elsewhere."""
+"""The dashboard as one HTML page that loads nothing from elsewhere."""
 
 import base64
 import hashlib
@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, Final, Literal
-
-from mcp_reflect.models.common import plain
-from mcp_reflect.models.finding import StoredFinding
-from mcp_reflect.sessions.found import facts_of
-
-if TYPE_CHECKING:
-    from mcp_reflect.services.engine import Engine
+from typing import Any, Final, Literal
 
 _HERE: Final = Path(__file__).parent
 VENDORED: Final = _HERE / "vendor" / "uplot"
@@ -66,7 +59,9 @@ class Page:
 def render_page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
     """Return the page of a mode. `data` comes from `collect`; None if the page fetches it from its server."""
     style, script = _style(), _script()
-    connect = "connect-src 'self'; " if mode == "served" else ""
+    connect = ""
+    if mode == "served":
+        connect = "connect-src 'self'; "
     policy = (
         f"default-src 'none'; {connect}img-src data:; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -105,75 +100,3 @@ def _text(path: Path) -> str:
 def _hash(text: str) -> str:
     """Return the name of an inline script or style in a policy; it covers the text between the tags alone."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-MAX_APP_RECORDS: Final = 500
-"""The most records of the page inside a host's conversation: about 300 kB."""
-
-
-async def collect(
-    engine: "Engine", *, most: int | None = None, whole: bool = True
-) -> dict[str, Any]:
-    """Return what the dashboard shows of the engine's project and the global records.
-
-    It changes nothing, and asks no language model.
-
-    Args:
-        engine: The engine whose bank is shown.
-        most: The most records, best first.
-        whole: Whether to include the words of quarantined records.
-    """
-    from mcp_reflect.services.consolidate import by_rules  # noqa: PLC0415 - slow to import, needed here alone
-
-    scope = engine.scopes.own
-    data = await engine.bank.views.board(scope, most=most, whole=whole)
-    plan, _ = await by_rules(engine.context, scope)
-    shown = {row[0] for row in data["lessons"]["rows"]}
-    waiting = await engine.bank.findings.waiting(scope) if whole else []
-    dreams = await engine.bank.consolidations.latest(scope)
-    card = await engine.bank.effects.card(scope)
-    effects = await engine.bank.effects.of(scope)
-    return {
-        **data,
-        "findings": [_finding(one) for one in waiting],
-        "clusters": [list(cluster) for cluster in plan.clusters if shown.issuperset(cluster)],
-        "merges": [
-            plain(merge) for merge in plan.merges if shown.issuperset((merge.keep, *merge.gone))
-        ],
-        "archivings": [plain(archiving) for archiving in plan.archivings if archiving.id in shown],
-        "dreams": [
-            {
-                "id": dream["id"],
-                "state": dream["state"],
-                "at": int(dream["created_at"]),
-                "thinker": dream["plan"]["thinker"],
-                "merged": sum(len(merge["gone"]) for merge in dream["plan"]["merges"]),
-                "archived": len(dream["plan"]["archivings"]),
-                # An earlier release spelled the name with an s.
-                "added": len(
-                    dream["plan"].get("generalizations", dream["plan"].get("generalisations", ()))
-                ),
-            }
-            for dream in dreams
-        ],
-        "proof": await engine.bank.warnings.effect(scope),
-        "card": [*card.lines] if card else [],
-        "effects": {name: one.comparison.told for name, one in effects.items() if name in shown},
-    }
-
-
-def _finding(found: StoredFinding) -> dict[str, Any]:
-    finding = found.finding
-    evidence = [
-        {"session": one.session, "host": one.host, "at": one.at, "lines": one.lines}
-        for one in found.seen[:-4:-1]
-    ]
-    wording = finding.wording
-    return {
-        "id": found.id,
-        "sessions": found.sessions,
-        "facts": facts_of(finding),
-        "mistake": wording.mistake if wording else "",
-        "correction": wording.correction if wording else "",
-        "evidence": evidence,
-    }

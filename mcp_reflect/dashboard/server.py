@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from mcp_reflect.dashboard.page import collect, render_page, script_json
+from mcp_reflect.dashboard.contents import collect
+from mcp_reflect.dashboard.page import render_page, script_json
 from mcp_reflect.errors import InputError, McpReflectError, NotAllowedError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, listening

@@ -70,7 +70,7 @@ async def show(engine: "Engine") -> CallToolResult:
 
     Words in quarantine are left out: a host may let its model read all of it after all.
     """
-    from mcp_reflect.dashboard.page import MAX_APP_RECORDS, collect  # noqa: PLC0415 - see `page`
+    from mcp_reflect.dashboard.contents import MAX_APP_RECORDS, collect  # noqa: PLC0415 - see `page`
 
     data = await collect(engine, most=MAX_APP_RECORDS, whole=False)
     said = f"The person sees the board of {engine.scopes.own} now. There is nothing more to do."

@@ -23,7 +23,7 @@ from mcp.types import (
 from mcp_reflect import services
 from mcp_reflect.clock import dated
 from mcp_reflect.config import Limits
-from mcp_reflect.dashboard.page import MAX_APP_RECORDS, collect
+from mcp_reflect.dashboard.contents import MAX_APP_RECORDS, collect
 from mcp_reflect.errors import InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.llm.prompts import described
 from mcp_reflect.models.common import compact, plain

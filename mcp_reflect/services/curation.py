@@ -203,10 +203,6 @@ async def waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
     lessons = await engine.bank.lessons.latest(own, kind=None, limit=_MOST_WAITING, held=True)
     if speaker is not Speaker.PERSON:
         lessons, withheld = [], len(lessons)
-    proposals = [
-        Proposed(proposal=one, lesson=await engine.bank.lessons.get(own, one.lesson_id))
-        for one in await engine.bank.proposals.waiting(own)
-    ]
     if engine.settings.review == "ask":
         lessons += filter(_is_of_agents, await engine.bank.lessons.latest(own, limit=_MOST_WAITING))
     return Waiting(
@@ -214,11 +210,20 @@ async def waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
         lessons=tuple(lessons),
         guards=tuple(await engine.bank.lessons.unarmed(own, _MOST_WAITING)),
         findings=tuple(await engine.bank.findings.waiting(engine.scopes.own)),
-        proposals=tuple(proposals),
+        proposals=tuple(await proposed(engine)),
         doubted=await services.roots.doubted(engine.context),
         shared=(await services.shared.shared_here(engine.context)).note,
         withheld=withheld,
     )
+
+
+async def proposed(engine: Engine) -> list[Proposed]:
+    """Return what agents want changed of lessons that a person keeps, each with its lesson."""
+    own = engine.scopes.own
+    return [
+        Proposed(proposal=one, lesson=await engine.bank.lessons.get(own, one.lesson_id))
+        for one in await engine.bank.proposals.waiting(own)
+    ]
 
 
 def _is_of_agents(lesson: Lesson) -> bool:

@@ -36,10 +36,8 @@ async def plant_roots(
 
     A lesson of another project, or for all, says nothing of this tree. What cannot be noted is not marked later.
     """
-    tree = working_tree(context)
     lesson = await context.bank.lessons.get(scope, lesson_id)
-    if lesson.project != context.scopes.own.project:
-        tree = None
+    tree = _tree_of(context, lesson)
     if tree is None and valid_until is None:
         return
     told = _told(lesson, files, fix, valid_until)
@@ -52,6 +50,13 @@ async def plant_roots(
             else Roots(valid_until=valid_until)
         )
         await context.bank.roots.plant(own, lesson_id, roots)
+
+
+def _tree_of(context: Context, lesson: Lesson) -> Path | None:
+    """Return the tree that a lesson may be true of: none for one of another project, or for all."""
+    if lesson.project != context.scopes.own.project:
+        return None
+    return working_tree(context)
 
 
 def _told(
@@ -134,8 +139,18 @@ async def plant_again(
     """Plant the roots of a lesson once more; `fix` are the calls of the session that put its mistake right."""
     with suppress(InputError, BankError):  # it is gone: what was found is kept all the same
         planted = (await context.bank.roots.of(scope, (lesson_id,))).get(lesson_id)
-        files = [one.path for one in planted.roots.files] if planted else []
-        until = planted.roots.valid_until if planted else None
+        if planted is None:
+            await plant_roots(context, scope, lesson_id, fix=fix)
+            return
+        until = planted.roots.valid_until
         if until is not None and until < context.clock.now():
             until = None  # somebody says that it still holds
+        lesson = await context.bank.lessons.get(scope, lesson_id)
+        if _tree_of(context, lesson) is None:  # at a service: what its files were stays
+            own = replace(scope, project=lesson.project)
+            await context.bank.roots.plant(
+                own, lesson_id, replace(planted.roots, valid_until=until)
+            )
+            return
+        files = [one.path for one in planted.roots.files]
         await plant_roots(context, scope, lesson_id, files=files, valid_until=until, fix=fix)

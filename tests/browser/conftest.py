@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.board_bank import make
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.page import collect
+from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.dashboard.page import render_page as board_page
 from mcp_reflect.services.engine import Engine
 from tests.dashboard.served import Served, serving

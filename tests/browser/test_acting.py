@@ -78,6 +78,31 @@ def test_what_is_held_is_approved_and_rejected(acting: Opened, bank: Path) -> No
     }
 
 
+def test_what_is_still_true_stays_and_what_is_not_is_retired(
+    open_page: Open, served: Served, bank: Path
+) -> None:
+    async def store() -> None:
+        async with Engine(Settings(bank=bank, project=PROJECT)) as engine:
+            for words in ("Feed the emu at dawn with oats", "Oil the winch before the tide turns"):
+                await engine.store_lesson(lesson=words, valid_until="2020-01-31")
+
+    ran(store)
+    acting = open_page(f"http://{served.place}/#{served.board.token}")
+    view = acting.view("deciding")
+    asked = view.locator("[data-doubted]")
+    expect(asked).to_have_count(2)
+    expect(asked.first).to_contain_text("valid until 2020-01-31: still true?")
+    asked.filter(has_text="emu").locator("[data-action=still]").click()
+    assert acting.said().startswith("Still true")
+    expect(asked).to_have_count(1)
+    asked.locator("[data-action=outdated]").click()
+    expect(acting.page.locator("#said")).to_contain_text("Retired: no longer true")
+    expect(asked).to_have_count(0)
+    states = {lesson.text: lesson.state for lesson in lessons(bank)}
+    assert states["Feed the emu at dawn with oats"] is State.ACTIVE
+    assert states["Oil the winch before the tide turns"] is State.RETIRED
+
+
 def test_what_is_alike_is_merged_and_the_merge_undone(acting: Opened, bank: Path) -> None:
     view = acting.view("deciding")
     before = view.locator("[data-action=merge]").count()

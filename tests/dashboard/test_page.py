@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
+from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.dashboard.page import (
     ASSETS,
     SCRIPTS,
     STYLES,
     VENDORED,
     Mode,
-    collect,
     render_page,
     script_json,
 )

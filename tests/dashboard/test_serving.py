@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings
+from mcp_reflect.errors import NotAllowedError
 from mcp_reflect.models.finding import Finding, FindingKind, Seen
+from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import weigh
+from mcp_reflect.speaker import Speaker
 from tests.dashboard.pages import Context, imported, records
 from tests.dashboard.served import Served, serving
 from tests.server.calls import LESSON
@@ -238,6 +242,44 @@ async def test_findings_are_shown_beside_their_evidence_kept_with_other_words_dr
     assert waiting() == []
     assert served.act("reopen", finding=shown["id"]).status == 200
     assert waiting() == [shown]
+
+
+async def test_a_lesson_whose_ground_is_gone_is_asked_about_until_somebody_answers(
+    engine: Engine, served: Served
+) -> None:
+    first = await engine.store_lesson(**LESSON, valid_until="2020-01-31")
+    other = {"mistake": "Watered the fern at noon", "correction": "Wait for dusk"}
+    second = await engine.store_lesson(**other, valid_until="2020-01-31")
+
+    def doubted() -> dict[str, str]:
+        found = served.ask("GET", "/api/board").json["doubted"]
+        return {one["id"]: one["told"] for one in found}
+
+    assert doubted() == dict.fromkeys(
+        sorted((first.lesson_id, second.lesson_id)), "valid until 2020-01-31"
+    )
+    assert served.act("still", id=first.lesson_id, true=True).status == 200
+    assert served.act("still", id=second.lesson_id, true=False).json["state"] == "retired"
+    assert doubted() == {}
+    assert lessons(served)[first.lesson_id]["state"] == "active"
+
+
+async def test_what_an_agent_wants_of_a_persons_lesson_is_shown_and_decided(
+    engine: Engine, served: Served
+) -> None:
+    added = await services.lessons.add(engine.context, LESSON)
+    changes = {"correction": "Ask before you migrate"}
+    with pytest.raises(NotAllowedError):
+        await USES["edit"].work(
+            engine, {"id": added.lesson_id, "changes": changes}, speaker=Speaker.AGENT
+        )
+    (shown,) = served.ask("GET", "/api/board").json["proposals"]
+    assert shown["lesson"] == added.lesson_id
+    assert shown["texts"]["correction"] == changes["correction"]
+    assert "wants to change it" in shown["wish"]
+    assert served.act("decide", id=shown["id"], approved=True).status == 200
+    assert lessons(served)[added.lesson_id]["correction"] == changes["correction"]
+    assert served.ask("GET", "/api/board").json["proposals"] == []
 
 
 async def test_bad_input_is_named_and_changes_nothing(engine: Engine, served: Served) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli.lesson_text import lesson_page
-from mcp_reflect.dashboard.page import collect
+from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.models.lesson import TOLD_SO, GuardMode, Trust
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.server.short_results import answer

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect import services
-from mcp_reflect.dashboard.page import collect
+from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.curation import USES

@@ -19,6 +19,10 @@ const ACTIONS = {
   undo: ["undo", (values) => values, ({ restored, skipped }) => `Undone: ${restored.length} records are as they were.${skipped.length ? ` ${skipped.length} were changed since and stay.` : ""}`],
   keep: ["finding", (values) => ({ ...values, approved: true }), () => "Kept: a lesson of yours, trusted."],
   drop: ["finding", (values) => ({ ...values, approved: false }), () => "Dropped: it is not found again."],
+  still: ["still", ({ id }) => ({ id, true: true }), () => "Still true: it stands on what is there now."],
+  outdated: ["still", ({ id }) => ({ id, true: false }), () => "Retired: no longer true. Restore brings it back."],
+  accept: ["decide", ({ id }) => ({ id, approved: true }), () => "Done, in your name; the wording before is in History."],
+  decline: ["decide", ({ id }) => ({ id, approved: false }), () => "Dropped: the lesson stays as it is."],
   reopen: ["reopen", (values) => values, () => "Undone: it waits again."],
 };
 
@@ -29,7 +33,7 @@ function moving(state, done, said) {
 // What takes an action back: the other action, and what it is sent; null where nothing does.
 function undoing(use, action, values, done) {
   if (use === "finding") return { action: "reopen", values: { finding: values.id, lesson: done.is_new ? done.lesson_id : null } };
-  if (action === "forget" || action === "archive") return { action: "restore", values: { id: values.id } };
+  if (action === "forget" || action === "archive" || action === "outdated") return { action: "restore", values: { id: values.id } };
   return null;
 }
 

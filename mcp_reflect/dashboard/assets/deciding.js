@@ -32,13 +32,15 @@ function decidingView(context) {
     const store = context.store();
     const { merges, archivings, dreams } = store.data;
     const waiting = store.waiting();
-    const findings = store.data.findings ?? [];
+    const { findings = [], doubted = [], proposals = [] } = store.data;
     const useless = archivings.filter((one) => store.byId.get(one.id).state === "active");
     fill(root,
       context.backend.acts.size ? null : el("p", { class: "note card padded" }, "This page only shows. ", el("code", null, "mcp-reflect board"), " serves one on which you decide."),
-      waiting.length + merges.length + useless.length + findings.length ? null : el("div", { class: "empty" }, el("h2", null, "Nothing waits for you")),
+      waiting.length + merges.length + useless.length + findings.length + doubted.length + proposals.length ? null : el("div", { class: "empty" }, el("h2", null, "Nothing waits for you")),
       part("Found in sessions", "Keys: j and k move, Enter keeps, x drops, e edits, u undoes the last decision.", findings.map((one) => findingCard(context, one))),
       undoer(),
+      part("Still true?", "What these rest on is gone or changed, or sessions ended worse with them. Yes lets them stand on what is there now.", doubted.map((one) => doubtedCard(store, one))),
+      part("Proposed by agents", "You keep these lessons, so that no agent changes them.", proposals.map((one) => proposalCard(store, one))),
       part("In quarantine", "Text that may give orders to an agent that reads it. No recall shows it until a person approves it.", waiting.map(held)),
       part("To merge", "These say the same. The one that is kept gets the evidence of the others; all wordings stay in its history.", merges.map((merge) => mergeCard(store, merge))),
       part("Proved useless", "The next dream would archive these.", useless.map((one) => uselessCard(store, one))),
@@ -82,6 +84,23 @@ function decidingView(context) {
       el("p", { class: "warn" }, "Why it waits: ", told(lesson.held)), wordsOf(lesson),
       el("div", { class: "actions" }, el("button", { type: "button", on: { click: () => context.open(lesson) } }, "Look at it closely"),
         actor(context, "reject", "Reject", () => ({ id: lesson.id }), "danger"), actor(context, "approve", "Approve", () => ({ id: lesson.id }))));
+  }
+
+  function doubtedCard(store, one) {
+    const lesson = store.byId.get(one.id);
+    return el("article", { class: "card padded", "data-doubted": one.id },
+      el("p", { class: "warn" }, told(one.told), ": still true?"), lesson && wordsOf(lesson),
+      el("div", { class: "actions" }, lesson && opener(lesson),
+        actor(context, "outdated", "No, retire it", () => ({ id: one.id }), "danger"), actor(context, "still", "Yes, still true", () => ({ id: one.id }), "main")));
+  }
+
+  function proposalCard(store, one) {
+    const lesson = store.byId.get(one.lesson);
+    const wanted = Object.values(one.texts).map((text) => el("p", null, el("span", { class: "label" }, "It would be"), told(text)));
+    return el("article", { class: "card padded", "data-proposal": one.id },
+      el("p", { class: "warn" }, told(one.wish)), lesson && wordsOf(lesson), wanted,
+      el("div", { class: "actions" }, lesson && opener(lesson),
+        actor(context, "decline", "Drop the proposal", () => ({ id: one.id }), "danger"), actor(context, "accept", "Do so", () => ({ id: one.id }))));
   }
 
   function mergeCard(store, merge) {

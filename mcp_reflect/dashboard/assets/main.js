@@ -23,7 +23,7 @@ const VIEWS = [
   { id: "recalled", title: "Recalled", make: recalledView },
   { id: "repeats", title: "Repeats stopped", make: repeatsView },
   { id: "clusters", title: "Clusters", make: clustersView },
-  { id: "deciding", title: "To decide", make: decidingView, count: () => store.waiting().length + store.data.merges.length + (store.data.findings ?? []).length },
+  { id: "deciding", title: "To decide", make: decidingView, count: () => store.toDecide() },
 ];
 
 for (const view of VIEWS) {
@@ -118,7 +118,7 @@ function drawTiles() {
     tile("Recalled", grouped(store.data.recall_days.reduce((sum, [, , count]) => sum + count, 0)), "times, each for a task"),
     tile("Lessons work", outcomes ? percent(works.mean) : "–", outcomes ? `by ${plural(outcomes, "outcome")}` : "no outcomes yet"),
     tile("Repeats stopped", grouped(heeded), warned.length ? `of ${plural(warned.length, "warning")}` : "no warnings yet"),
-    tile("Waiting for you", grouped(viewOf("deciding").count()), "in quarantine or to merge"));
+    tile("Waiting for you", grouped(viewOf("deciding").count()), "under To decide"));
   for (const view of VIEWS.filter((one) => one.count)) {
     const badge = view.tab.querySelector(".count");
     badge.textContent = view.count();

@@ -50,6 +50,11 @@ class Store {
     return this.lessons.filter((lesson) => lesson.trust === "quarantined" && lesson.state === "active");
   }
 
+  toDecide() {
+    const { merges, findings = [], doubted = [], proposals = [] } = this.data;
+    return this.waiting().length + merges.length + findings.length + doubted.length + proposals.length;
+  }
+
   values(name) {
     const counts = new Map();
     for (const lesson of this.lessons) {
