@@ -13,9 +13,11 @@ from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
+from mcp_reflect.security.secret_documents import documented_secrets
 from mcp_reflect.security.secret_labels import has_names, holds
 from mcp_reflect.security.secret_names import named_secrets
 from mcp_reflect.security.secret_phrases import phrased_secrets
+from mcp_reflect.security.secret_references import referenced_secrets
 from mcp_reflect.security.secret_shapes import placed_secrets, private_keys, shaped_secrets
 from mcp_reflect.security.secret_values import START, Secret, mark
 from mcp_reflect.security.views import Change, View, views_of
@@ -114,10 +116,34 @@ _cleaned: Final = lru_cache(maxsize=2_000)(_without_secrets)
 
 def _find_everywhere(text: str) -> list[Secret]:
     found = _find(text)
-    for changes, only_across in views_of(text):
-        if changes:
+    for changes, only_across, is_local in views_of(text):
+        if changes and is_local and len(text) > _LONG:
+            for start, end, those in _surroundings(text, changes):
+                near = _find_in_view(text[start:end], those, across=only_across)
+                found += [(first + start, last + start, kind) for first, last, kind in near]
+        elif changes:
             found += _find_in_view(text, changes, across=only_across)
+    found += referenced_secrets(text, _find)
     return found
+
+
+_LONG: Final = 5_000  # characters from which on only the surroundings of few changes are read
+_AROUND: Final = 500
+
+
+def _surroundings(
+    text: str, changes: Sequence[Change]
+) -> Iterator[tuple[int, int, Sequence[Change]]]:
+    """Yield the parts of a text around its changes, with the changes as they stand in each part."""
+    first = 0
+    for number in range(1, len(changes) + 1):
+        if number < len(changes) and changes[number][0] - changes[number - 1][1] <= 2 * _AROUND:
+            continue
+        start = max(0, changes[first][0] - _AROUND)
+        end = min(len(text), changes[number - 1][1] + _AROUND)
+        near = changes[first:number]
+        yield start, end, [(begins - start, ends - start, new) for begins, ends, new in near]
+        first = number
 
 
 def _find(text: str) -> list[Secret]:
@@ -127,6 +153,7 @@ def _find(text: str) -> list[Secret]:
         found += named_secrets(text, folded, words)
     found += placed_secrets(text, folded, words)
     found += phrased_secrets(text, folded)
+    found += documented_secrets(text, words)
     return found
 
 

@@ -11,6 +11,9 @@ _DEFAULT: Final = lazy_compile(
     r"(?i)\bdefault(?:_?value)?[\"']?[ \t]{0,8}[:=][ \t]{0,8}(?:<<[-~]?\w{1,12}\r?\n[ \t]{0,20})?"
     r"(?P<open>[\"'`]?)(?P<secret>[^\s\"'`\\]{4,200})"
 )
+_DEFAULT_WORDS: Final = lazy_compile(
+    r"(?i)\bdefault(?:_?value)?[\"']?[ \t]{0,8}[:=][ \t]{0,8}[\"'](?P<secret>[^\s\"'\\]{1,40}(?: [^\s\"'\\]{1,40}){1,7})[\"']"
+)
 # What begins another declaration, or ends this one.
 _NEXT: Final = lazy_compile(
     r"\n\}|\n[ \t]{0,20}\n|\bvariable\b|\bparam\b|add_argument|option\(|\bvar\b|;|\n[ \t]{0,20}[\w-]{1,60}:[ \t]{0,3}\r?\n|\}[ \t]{0,3},"
@@ -20,6 +23,11 @@ _NEXT: Final = lazy_compile(
 def default_of(text: str, end: int, *, is_password: bool) -> Secret | None:
     """Return the default that is declared for the name which ends at `end`, or None."""
     window = text[end : end + _WINDOW]
+    words = _DEFAULT_WORDS.search(window)
+    if words and is_password and not _NEXT.search(window, 2, words.start()):
+        if values.is_phrase(words["secret"], may_have_glue=True):
+            return (end + words.start("secret"), end + words.end("secret"), "password")
+        return None
     found = _DEFAULT.search(window)
     # The line end behind the name itself opens a mapping of YAML.
     if found is None or _NEXT.search(window, 2, found.start()):

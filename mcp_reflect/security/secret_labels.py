@@ -8,8 +8,11 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_values import START
 
-Holds = Literal["password", "key", "any key", ""]
-"""The secret that a name holds: a password may be any word, a key looks random; `key` alone may be one of a map."""
+Holds = Literal["password", "key", "any key", "many", ""]
+"""The secret that a name holds: a password may be any word, a key looks random; `key` alone may be one of a map.
+
+`many` is a name in the plural, whose list may have random items.
+"""
 
 # Names, as words in lower case joined by underscores
 _WORD: Final = lazy_compile(
@@ -57,7 +60,20 @@ def holds(name: str) -> Holds:
         return "key"
     if whole in ("key", "encrypt"):
         return "any key"
+    if words[-1] in ("secrets", "tokens"):
+        return "many"
     return ""
+
+
+_STRICT: Final = lazy_compile(
+    r"(?:^|_)(?:secret|api_?keys?|private_?key|secret_?(?:access_?)?(?:key|token|string)(?:_base)?"
+    r"|(?:access|auth|refresh|api|bearer|deploy|bot)_?token)$"
+)
+
+
+@lru_cache(maxsize=1_000)
+def _is_strict(name: str) -> bool:
+    return _STRICT.search("_".join(part.lower() for part in _WORD.findall(name))) is not None
 
 
 # The nouns of a secret in lower case; each name of one has such a noun in it
@@ -95,11 +111,17 @@ class SecretName(NamedTuple):
     end: int
     kind: Holds
     foreign: bool = False
+    text: str = ""
 
     @property
     def is_pass(self) -> bool:
         """True for `pass` alone, which is mostly the verb."""
         return self.end - self.start == len("pass")
+
+
+def is_strict(name: SecretName) -> bool:
+    """True for a key or token whose name says that it is secret, so that its value may be any word in quotes."""
+    return _is_strict(name.text)
 
 
 _BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
@@ -148,7 +170,7 @@ def name_at(text: str, label: re.Match[str], done: int) -> SecretName:
         start = compound.start()  # `api key`, where `key` alone may be one of a map
     if _is_no_name(text, start, end):
         return SecretName(start, end, "")
-    return SecretName(start, end, holds(text[start:end]))
+    return SecretName(start, end, holds(text[start:end]), text=text[start:end])
 
 
 def _is_no_name(text: str, start: int, end: int) -> bool:

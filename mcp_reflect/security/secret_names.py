@@ -6,7 +6,15 @@ from typing import Final
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_defaults import default_of
-from mcp_reflect.security.secret_labels import CALL, SecretName, labels_in, name_at, start_of
+from mcp_reflect.security.secret_formats import formatted_values
+from mcp_reflect.security.secret_labels import (
+    CALL,
+    SecretName,
+    is_strict,
+    labels_in,
+    name_at,
+    start_of,
+)
 from mcp_reflect.security.secret_sentences import told_secret
 from mcp_reflect.security.secret_values import Secret
 
@@ -15,8 +23,10 @@ _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
 _SIGN: Final = lazy_compile(
     rf"(?P<close>{_QUOTE})?(?:\[\w{{0,6}}\]|\][\"']?)?"
     r"(?:"
+    # an object with a value: `: {"value": `
+    r":[ \t]?\{[ \t\r\n]{0,20}[\"']?(?:[vV]alue|content)[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
     # the type of a variable, before its value in quotes
-    r"(?:[ \t]?:[ \t]?(?:&(?:'\w{1,20} )?)?(?=[A-Za-z])|[ \t](?=string|str\b|char))[\w.<>\[\]?| ]{1,40}=[ \t]{0,3}(?=[\"'`])"
+    r"|(?:[ \t]?:[ \t]?(?:&(?:'\w{1,20} )?)?(?=[A-Za-z])|[ \t](?=string|str\b|char))[\w.<>\[\]?| ]{1,40}=[ \t]{0,3}(?=[\"'`])"
     # the same without its quotes, where something took them
     r"|[ \t]?:[ \t]?(?:str|string|SecretStr|bytes)[ \t]?=[ \t]{1,3}"
     # an assignment; of YAML also a tag, an anchor or a block before the value
@@ -25,7 +35,7 @@ _SIGN: Final = lazy_compile(
     # of YAML a value with a digit alone on the next line, of JSON the first one of a list
     r"(?:\r?\n[ \t]{1,40}(?=[^\s:]{0,200}\d)(?=[^\s:#\[{\"'-][^\s:]{3,200}[ \t]{0,3}(?:\r?\n|\Z))"
     r"|\[[ \t\r\n]{0,20}(?=[\"']))?"
-    r"|(?:,|:[ \t]?\{)?[ \t\r\n]{0,20}[\"']?(?:[vV]alue|content)[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
+    r"|,?[ \t\r\n]{0,20}[\"']?(?:[vV]alue|content)[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
     r"|,[ \t]{1,3}do:[ \t]{1,3}"
     r"|(?P<comma>(?<=[\"'`])\]?\)?(?:[ \t]{0,3},[ \t]{0,20}|\)?\.(?:type|fill|send_?keys|set_?value|press_?sequentially)\())(?=[\"'`])"
     r"|(?P<tag>(?:[ \t][\w:.-]{1,40}=[\"'][^\"'<>\n]{0,100}[\"']){0,3}>(?:<!\[CDATA\[)?)"
@@ -49,6 +59,7 @@ _FLAG: Final = lazy_compile(r"--\w|-[a-z]{4}")
 _DRAWN: Final = lazy_compile(
     r"(?i)(?:secret|token|key)s?$"
 )  # its value is drawn; that of `auth` may be a method
+_IN_MAP: Final = lazy_compile(r"[{,] ?[\w-]{1,40}\.(?:[\w-]{1,40}\.){0,4}\Z")  # `{db.user=ada, db.`
 _PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
 _RUN: Final = lazy_compile(r"[^\s\"'\\`]{0,4000}")
 _LONG_RUN: Final = 400  # characters behind a name without a blank or a quote
@@ -69,16 +80,29 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
         run_end = _end_of_run(text, name)
         is_long_run = run_end > name.end
         long_runs += is_long_run
-        span = None
+        found: list[Secret] = []
         if is_long_run and long_runs > _MOST_LONG_RUNS:
-            span = (name.end, run_end, "secret")
+            found = [(name.end, run_end, "secret")]
         elif name.kind:
             named += 1
-            span = _value_of(text, name, reads_sentences=named <= _MOST_TOLD)
-        if span:
-            spans.append(span)
-            done = span[1]
+            found = _values_of(text, name, reads_sentences=named <= _MOST_TOLD)
+        if found:
+            spans += found
+            done = found[-1][1]
     return spans
+
+
+def _values_of(text: str, name: SecretName, *, reads_sentences: bool) -> list[Secret]:
+    """Return the values of a name: as its format has them, else the one word behind it."""
+    formatted = formatted_values(text, name)
+    if formatted:
+        return formatted
+    if name.kind == "many":
+        return []
+    value = _value_of(text, name, reads_sentences=reads_sentences)
+    if value is None:
+        return []
+    return [value]
 
 
 def _value_of(text: str, name: SecretName, *, reads_sentences: bool) -> Secret | None:
@@ -198,6 +222,8 @@ def _is_drawn_value(text: str, name: SecretName, sign: re.Match[str], value: str
         return False
     if values.is_random(value):
         return True
+    if sign["open"] and is_strict(name) and len(value) >= 6 and values.is_own_word(value):
+        return True
     least = 8 if sign["open"] else 12  # a person may have drawn it
     return len(value) >= least and values.is_password(value)
 
@@ -211,15 +237,33 @@ def _is_bare(text: str, name: SecretName, sign: re.Match[str], value: str, *, fl
         return True
     # A word of letters alone: of a connection, a tag, a flag, an environment, a file of settings
     is_own_name = value.lower() == text[name.start : name.end].strip("-").lower()
-    if is_own_name or value.isdigit() or values.is_said(value):
+    if is_own_name or value.isdigit() or values.is_said(value) or values.is_label(value):
         return False
     end = sign.end() + len(value)
+    if _is_in_section(text, name, end):
+        return True
     if sign["tag"] or sign[0] in ("=", ":="):
         # `func(password=word)` names a variable: a text would have its quotes
+        if text[end : end + 1] == "," and _IN_MAP.search(text, max(0, name.start - 80), name.start):
+            return len(value) >= 6
         return len(value) >= 6 and text[end : end + 1] not in (")", ",", "(")
+    if flag:
+        return len(value) >= 6
     if len(value) < 8:
         return False
-    return flag or (":" in sign[0] and _LINE_ENDS.match(text, end) is not None)
+    return ":" in sign[0] and _LINE_ENDS.match(text, end) is not None
+
+
+_SECTION: Final = lazy_compile(r"^\[[\w. :/\"-]{1,60}\][ \t\r]*$", re.MULTILINE)
+_SECTION_AT_MOST: Final = 600  # characters before a setting of it
+
+
+def _is_in_section(text: str, name: SecretName, end: int) -> bool:
+    """True for a line of its own under the head of a section, as in files of pip, AWS and MySQL."""
+    start = text.rfind("\n", 0, name.start) + 1
+    if text[start : name.start].strip() or not _LINE_ENDS.match(text, end):
+        return False
+    return _SECTION.search(text, max(0, start - _SECTION_AT_MOST), start) is not None
 
 
 def _has_the_looks(value: str) -> bool:

@@ -55,7 +55,7 @@ def _rows_of(kind: str, sign: str) -> frozenset[str]:
 
 _SEED_WORD: Final = r"[^\W\d_]{3,10}"
 _SEED_ROWS: Final = tuple(
-    lazy_compile(rf"(?<![\w-]){first}{_SEED_WORD}(?:{between}{_SEED_WORD}){{11,40}}(?![\w-])")
+    lazy_compile(rf"(?<![\w\\-]){first}{_SEED_WORD}(?:{between}{_SEED_WORD}){{11,40}}(?![\w-])")
     for first, between in (
         ("", r"[ \t]{1,3}"),
         ("", r",[ \t]{0,2}"),

@@ -57,6 +57,8 @@ _STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adj
 
 def told_secret(text: str, name: SecretName) -> Secret | None:
     """Return the secret that a sentence gives to a name, in the rest of its line."""
+    if text[name.start - 1 : name.start] == ":" and text[name.end : name.end + 1] == ":":
+        return None  # a part of an address: `arn:aws:secretsmanager:…:secret:…`
     end = _end_of_line(text, name)
     if name.kind == "password" and (span := _beside(text, name, end)):
         return span
@@ -119,7 +121,7 @@ def _is_told(value: str, name: SecretName, sign: str, form: re.Pattern[str]) -> 
         return _is_passphrase(value, words)
     if values.in_prose(value):
         return True
-    if name.foreign and sign in (":", "=") and values.word(value) and not values.is_state(value):
+    if name.foreign and sign in (":", "=") and values.is_own_word(value):
         return True
     if form is not _QUOTED or len(value) < 6 or " " in value:
         return False

@@ -182,7 +182,7 @@ def _is_base32(value: str) -> bool:
 
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     **{check.__name__: check for check in (values.word, values.random, values.drawn, values.in_prose, values.strange)},
-    "braced": _braced, "sign": _has_sign, "digits": _has_digits, "base32": _is_base32, "phrase": _phrase, "mixed": _mixed,
+    "own": values.is_own_word, "braced": _braced, "sign": _has_sign, "digits": _has_digits, "base32": _is_base32, "phrase": _phrase, "mixed": _mixed,
 }  # fmt: skip
 
 

@@ -6,11 +6,16 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security.secret_tables import words_of
 
 START: Final = "[redacted:"
+_WORDS: Final = "secret_words.txt"
 
 Secret: TypeAlias = tuple[int, int, str]
 """Where a secret stands in a text: start, end, kind."""
+
+Span: TypeAlias = tuple[int, int]
+"""A part of a text: start, end."""
 
 
 def mark(kind: str) -> str:
@@ -30,32 +35,6 @@ _PLACEHOLDER: Final = lazy_compile(
     r"|pk[._](?:eyJ|live|test)|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:"
     r"|ref[:+]|op://|(?i:your[_-]|my[_-]|change[_-]?me|replace[_-]?|insert[_-]|enter[_-]|put[_-]your|redacted"
     r"|not[_-]a[_-]real|example|placeholder|dummy|to-?do\b|n/a\b|(?:password|passwd|secret|token|pass|api_?key)$)"
-)
-# Words that stand where a secret would: kinds of values, states, and words behind a name in prose
-_SAID: Final = frozenset(
-    """required optional missing invalid incorrect wrong valid empty string text str bytes int integer number boolean
-    bool object array null none nil true false undefined unknown hidden secret password passwd passphrase pass token
-    key value default test testing expired disabled enabled active inactive unset changed updated rotated revoked
-    rejected refused accepted denied failed mismatch yes no on off auto any all not and the for from with without
-    instead because reset prompt prompted input field type length strict never always bearer basic digest oauth
-    argument option parameter variable together stored encrypted hashed plaintext protected configured provided
-    needed must should could cannot does was were has have are will can may too only also then when where which
-    identifier literal keyword operator punctuation comment newline whitespace private public readonly abstract
-    username user admin login account email config settings environment function return await lambda async const
-    interactive interactively hashing hunting reuse policy manager managers rotation strength""".split()
-)
-# What a sentence says of a password instead of telling it.
-_STATES: Final = frozenset(
-    """wrong weak strong long short safe secure correct case-sensitive here there below above gone fine good bad right
-    yours mine same different unique now still what where this that something someone blank random simple complex
-    file files hash hashes box form page store list dialog screen change check checks column entry common easy hard sure минимум mínimo minimum mindestens
-    unsafe lost known part just being hint policy bcrypt argon2 scrypt ascii https vault produktion production
-    producción produzione produção staging secrets
-    falsch richtig leer lang kurz schwach stark neu alt gleich hier dort unten oben nicht noch nur immer nie weg sehr
-    faux bon vide trop faible fort nouveau ancien vrai ici toujours jamais encore plus dans très court longue
-    incorrecta correcta vacía débil fuerte nueva vieja corta larga aquí igual siempre nunca todavía demasiado falsa
-    sbagliata giusta vuota debole forte nuova vecchia lunga qui molto uguale sempre ancora troppo errata
-    errada certa vazia fraca nova velha curta longa aqui muito ainda demais incorreta""".split()
 )
 _ASKS: Final = lazy_compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]|\$2[abxy]\$\d\d\$")
 # Example keys of documents, which are not in use: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617
@@ -104,12 +83,13 @@ def is_placeholder(value: str) -> bool:
 
 def is_said(value: str) -> bool:
     """True for a word about secrets."""
-    return value.strip(".,;:!?").lower() in _SAID
+    word = value.strip(".,;:!?").lower()
+    return word in words_of(_WORDS, "about") or word in words_of(_WORDS, "function")
 
 
 def is_state(value: str) -> bool:
-    """True for a word that a sentence says of a secret: `wrong`, `here`, `leer`."""
-    return value.strip(".,;:!?").lower() in _STATES
+    """True for a word that a sentence or a label says of a secret: `wrong`, `here`, `leer`, `eingeben`."""
+    return value.strip(".,;:!?").lower() in words_of(_WORDS, "state") or is_label(value)
 
 
 def is_reference(value: str) -> bool:
@@ -238,3 +218,71 @@ def strange(value: str) -> bool:
 def alone(value: str) -> bool:
     """True for a secret that stands alone in the line behind its name."""
     return not is_placeholder(value) and (is_random(value) or strange(value))
+
+
+# Values of several words, and of one word that a person chose
+
+_MOST_WORDS: Final = 8
+# The name of a secret or of a header, as constants hold them: `refresh_token`, `X-Api-Key`
+_NAME: Final = lazy_compile(
+    r"(?i)(?:[a-z]+[-_]+){1,6}(?:token|secret|key|password|id|auth)s?$|(?:x-)?[a-z]+-(?:token|key)$"
+)
+
+
+def is_own_word(value: str) -> bool:
+    """True for one word that only stands for itself: no place to fill in, reference, state or word about secrets."""
+    if is_placeholder(value) or is_reference(value) or value.isdigit():
+        return False
+    if _NAME.match(value):
+        return False
+    return not is_said(value) and not is_state(value)
+
+
+def is_phrase(value: str, *, may_have_glue: bool) -> bool:
+    """True for words that can be a secret, and are no label, message or remark about one.
+
+    A word that holds sentences together may stand in a phrase only where a format says that all of it is the value.
+    """
+    words = value.split()
+    if not 2 <= len(words) <= _MOST_WORDS or is_placeholder(value) or "://" in value:
+        return False
+    if _is_code(value) or (len(words) > 2 and value[-1] in ".?:…"):
+        return False
+    return not any(_tells(word, may_have_glue=may_have_glue) for word in words)
+
+
+def is_sentence(value: str) -> bool:
+    """True for three words and more of which only the first has a capital: `Clear words used`."""
+    words = value.split()
+    return (
+        len(words) > 2
+        and value[0].isupper()
+        and value[1:].islower()
+        and value.replace(" ", "").isalpha()
+    )
+
+
+_CODE: Final = lazy_compile(
+    r"[(){}\[\]<>|]|=>|==|\w=|->|\s[-+*/%]\s|\$\w|&&|\|\||;.|^--|^[/.~]|%[sd]\b"
+)
+
+
+def _is_code(value: str) -> bool:
+    return _CODE.search(value) is not None
+
+
+def _tells(word: str, *, may_have_glue: bool) -> bool:
+    """True for a word that speaks of secrets, or that holds a sentence together where none may stand."""
+    if is_label(word):
+        return True
+    plain = word.strip(".,;:!?\"'()").lower()
+    if plain in words_of(_WORDS, "about"):
+        return True
+    if may_have_glue:
+        return False
+    return plain in words_of(_WORDS, "state") or plain in words_of("secret_cues.txt", "glue")
+
+
+def is_label(word: str) -> bool:
+    """True for a word of labels, messages and descriptions: `enter`, `characters`, `eingeben`."""
+    return word.strip(".,;:!?\"'()").lower() in words_of(_WORDS, "label")

@@ -22,6 +22,15 @@ _HIGHLIGHT: Final = lazy_compile(r"</?(?:em|b|i|u|strong|mark|span|font|code|wbr
 _PERCENT: Final = lazy_compile(r"(?:%[0-9A-Fa-f]{2})+")
 _WIDE: Final = lazy_compile("[\uff01-\uff5e]")
 _BASE64: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4000}={0,2}")
+_OF_MAIL: Final = ("quoted-printable", "=3A", "=3D", "=C3=")
+"""What quoted-printable leaves in a text: an encoded colon, sign of equality or letter."""
+_MAIL_CODE: Final = lazy_compile(r"(?:=[0-9A-F]{2})+|(?<=[^\s=])=\r?\n")
+_JOINED: Final = (
+    lazy_compile(  # two literals in the same quotes, with nothing or a sign of joining between them
+        r"(?P<quote>[\"'])(?<=[^\s\"'=(,:\[][\"'])[ \t]{0,8}(?:\\[ \t]{0,8})?(?:\r?\n[ \t]{0,80})?"
+        r"(?:[+.&]|\|\|)?[ \t]{0,8}(?:\r?\n[ \t]{0,80})?(?P=quote)(?=[^\s\"'])"
+    )
+)
 _CONTINUED: Final = lazy_compile(r"\\[ \t]{0,8}\r?\n[ \t]{0,80}")
 _FOLDED_BLOCK: Final = lazy_compile(r":[ \t]{0,8}>[+-]?[ \t]{0,8}\n")  # of YAML
 _INDENT: Final = lazy_compile(r"\n[ \t]{1,80}")
@@ -49,6 +58,8 @@ class Changes(NamedTuple):
 
     changes: Sequence[Change]
     only_across: bool = False
+    is_local: bool = False
+    """Few changes of a long text: only the text around them has to be read again."""
 
 
 class _Position(NamedTuple):
@@ -82,6 +93,12 @@ class View:
         last = self._position(end - 1)
         return (first.number, first.is_changed) != (last.number, last.is_changed)
 
+    def changes_in(self, start: int, end: int) -> range:
+        """Return the numbers of the changes of which a part of the view has something."""
+        first = self._position(start)
+        last = self._position(end - 1)
+        return range(first.number if first.is_changed else first.number + 1, last.number + 1)
+
     def span_in_text(self, start: int, end: int) -> tuple[int, int]:
         """Return where a part of the view stands in the text; a change counts as a whole."""
         first = self._position(start)
@@ -113,6 +130,11 @@ def views_of(text: str) -> Iterator[Changes]:
         yield Changes([*_plain_base64(text)])
     if "%" in text:
         yield Changes(_plain_percents(text))
+    if any(sign in text for sign in _OF_MAIL):
+        yield Changes([*_plain_mail(text)], is_local=True)
+    if '"' in text or "'" in text:
+        joints = [(*joined.span(), "") for joined in _JOINED.finditer(text)]
+        yield Changes(joints, only_across=True, is_local=True)
     if "<" in text:  # the marks of a search around what it found
         yield Changes([(*tag.span(), "") for tag in _HIGHLIGHT.finditer(text)], only_across=True)
     if not text.isascii():
@@ -141,6 +163,15 @@ def _plain_percents(text: str) -> list[Change]:
     from urllib.parse import unquote  # noqa: PLC0415 - few texts have codes, and a hook has no time
 
     return [(*code.span(), unquote(code[0])) for code in codes]
+
+
+def _plain_mail(text: str) -> Iterator[Change]:
+    """Yield what the codes of quoted-printable stand for, and the line ends that it put in."""
+    from urllib.parse import unquote  # noqa: PLC0415 - few texts have codes, and a hook has no time
+
+    for code in _MAIL_CODE.finditer(text):
+        plain = "" if "\n" in code[0] else unquote(code[0].replace("=", "%"))
+        yield (*code.span(), plain)
 
 
 def _unfolded(text: str, start: int) -> Iterator[Change]:

@@ -57,6 +57,29 @@ def test_positional_arguments_tags_prompts_and_reversed_sentences_hold_no_secret
     assert (missed, touched) == (set(), set())
 
 
+@pytest.mark.parametrize(
+    ("secrets", "look_alikes", "still_missed"),
+    [
+        ("format_secrets", "format_lookalikes", {"as033", "as094", "as104"}),
+        ("unseen_secrets", "unseen_lookalikes", {"bs077", "bs119", "bs120"}),
+    ],
+)
+def test_values_are_read_as_their_format_has_them(
+    secrets: str, look_alikes: str, still_missed: set[str]
+) -> None:
+    """Written before the rules; of the second set 69.5 % were found before them, 90.8 % with the rules for the first."""
+    missed = {
+        case["id"] for case in cases(secrets) if survives(clean_text(case["text"]), case["secret"])
+    }
+    touched = {
+        case["id"]
+        for case in cases(look_alikes)
+        if not readable(clean_text(case["text"]), case["keep"])
+    }
+    assert missed <= still_missed
+    assert touched == set()
+
+
 @pytest.mark.parametrize("wrap", ["text", "json", "json in json", "value"])
 def test_a_secret_is_found_however_its_text_is_wrapped(wrap: str) -> None:
     missed: list[str] = []
