@@ -43,7 +43,7 @@ from mcp_reflect.services.engine import Engine
 PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
 STRANGERS: Final = 200  # tasks of another set that are tried on a bank
 CASES: Final = Path(__file__).parents[1] / "tests" / "storage" / "cases"
-OWN_SETS: Final = ("recall_lessons", "recall_lessons_second")
+OWN_SETS: Final = ("recall_lessons", "recall_lessons_second", "recall_lessons_third")
 FIRST: Final = 5
 
 

@@ -36,17 +36,12 @@ from mcp_reflect.storage.repository import (
     Writing,
     scoped,
 )
+from mcp_reflect.storage.retrieval.candidates import Candidate, candidates_of, is_same_type
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
+from mcp_reflect.storage.retrieval.match import CLOSE, GUESSED, LONG
 from mcp_reflect.storage.retrieval.model_vectors import Embeddings
 from mcp_reflect.storage.retrieval.prompt_fit import fitting_a_prompt
-from mcp_reflect.storage.retrieval.scoring import (
-    CLOSE,
-    LONG,
-    Candidate,
-    Search,
-    is_same_type,
-    text_of,
-)
+from mcp_reflect.storage.retrieval.scoring import Search, text_of
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, words_query
 from mcp_reflect.storage.screening import suspicion_of
@@ -229,6 +224,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (match.names, f"both name {' and '.join(match.names[:_MOST_LISTED])}"),
         (words, f"shares {' and '.join(words)}"),
         (close, "close in meaning"),
+        (not found and match.guessed >= GUESSED, "may be what is behind it"),
         (not found and match.close, "similar in meaning alone"),
         (candidate.names_type, f"the task names its type ({lesson.task_type})"),
         (candidate.same_type, f"same task type ({lesson.task_type})"),
@@ -494,7 +490,9 @@ def _ranked(
         _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit),
     )
     filtered = by_worth or bool(ask.kinds or ask.tags)
-    candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
+    candidates, not_relevant = candidates_of(
+        search, None if filtered else max(_READ, ask.limit * 5)
+    )
     hidden = Counter(not_relevant=not_relevant)
     candidates = _with_misfits(reading, ask, candidates)
     sure, wanted = _wanted(candidates, ask)

@@ -10,9 +10,9 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecordKind
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.storage.repository import Reading
+from mcp_reflect.storage.retrieval.candidates import lessons_at
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, telling_words
 from mcp_reflect.storage.retrieval.question import weigh
-from mcp_reflect.storage.retrieval.scoring import lessons_at
 from mcp_reflect.text.stemmer import stem
 from mcp_reflect.text.word_vectors import shared_table
 

@@ -19,7 +19,7 @@ from mcp_reflect.schemas.run import StepArguments
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.triggers import trigger_of
-from mcp_reflect.storage.retrieval.scoring import is_same_type
+from mcp_reflect.storage.retrieval.candidates import is_same_type
 from mcp_reflect.systems import run
 from mcp_reflect.systems.judge_replies import read_judgment
 from mcp_reflect.text.signature import digest

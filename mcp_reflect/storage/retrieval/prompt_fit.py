@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.lesson import RecordKind, Source, Trust
+from mcp_reflect.storage.retrieval.candidates import Candidate
+from mcp_reflect.storage.retrieval.match import CLOSE, LONG, NEAR, Match
 from mcp_reflect.storage.retrieval.question import SEVERAL
-from mcp_reflect.storage.retrieval.scoring import CLOSE, LONG, NEAR, Candidate, Match
 from mcp_reflect.text.word_vectors import shared_table
 
 _STRONG: Final = 0.3  # the score of a fit to a task in a sentence, by several words

@@ -151,15 +151,17 @@ def own_programs(text: str) -> frozenset[str]:
     return frozenset(name.lower() for name in _OWN_PROGRAM.findall(text))
 
 
+def inverse_frequency(size: int, rows: int) -> float:
+    """Return BM25's weight of a term that so many rows of a bank of this size hold."""
+    return math.log(1 + max(size - rows + 0.5, 0.5) / (rows + 0.5))
+
+
 def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     """Weigh the terms of a question by BM25's inverse document frequency in the form that is never negative."""
     words = words_of(text)
     terms = list(words)[:MOST_READ]
     rows = {term: max(count, 1) for term, count in counts.look_up(terms).items()}
-    weights = {
-        term: math.log(1 + max(counts.size - count + 0.5, 0.5) / (count + 0.5))
-        for term, count in rows.items()
-    }
+    weights = {term: inverse_frequency(counts.size, count) for term, count in rows.items()}
     telling = [
         term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())
     ]

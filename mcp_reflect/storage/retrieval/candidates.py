@@ -1,0 +1,177 @@
+"""The lessons of the rows that a search found, with what speaks for and against each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, RecallQuery
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security.redact import context_hash
+from mcp_reflect.storage.repository import Reading, lesson_from, scoped
+from mcp_reflect.storage.retrieval.index import error_marks, terms_of
+from mcp_reflect.storage.retrieval.match import GUESSED, NEAR_FOR_MORE, Match
+from mcp_reflect.storage.retrieval.question import error_codes, own_programs
+from mcp_reflect.storage.retrieval.scoring import Search, text_of
+
+MOST_LINES: Final = 20  # of a printed error, the last ones: each may be the one that identifies it
+_LONGEST_END: Final = 10_000  # characters of a printed error, the last ones
+_MOST_IDENTIFIED: Final = 50
+_BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
+# Rows, or the part of the rows, that may hold a word of a task type that a task names.
+_TYPE_ROWS: Final = (3, 0.2)
+_TYPE_SIGNS: Final = lazy_compile(r"[\W_]+")
+_WHOLE_WORD: Final = lazy_compile(r"[\w-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A lesson with its relevance.
+
+    `by_error`: one of the errors that were sent identifies it. `same_type` and `same_context`: it was stored with the
+    task type and in the context that were sent. `names_type`: the task has the words of its task type. `misfit` says
+    what is against it, if anything is.
+    """
+
+    lesson: Lesson
+    match: Match
+    by_error: bool = False
+    same_type: bool = False
+    same_context: bool = False
+    names_type: bool = False
+    misfit: str = ""
+
+    @property
+    def strong(self) -> bool:
+        """True if it surely fits."""
+        return not self.misfit and (
+            self.by_error or self.match.strong or (self.same_type and self.same_context)
+        )
+
+
+def candidates_of(search: Search, most: int | None = None) -> tuple[list[Candidate], int]:
+    """Return the best lessons, at most so many, and how many rows have too little in common with the question.
+
+    A lesson that one of the errors identifies comes by itself, whatever else it shares.
+    """
+    ask, matches = search.query, search.matches()
+    identified = [_candidate(search, lesson, _BY_ERROR) for lesson in _identified(search)]
+    ids = {one.lesson.id for one in identified}
+    chosen = matches[:most]
+    lessons = lessons_at(search.reading, search.scope, [match.row for match in chosen])
+    others: list[Candidate] = []
+    for match in chosen:
+        lesson = lessons.get(match.row)
+        if lesson is None or lesson.id in ids:
+            continue
+        candidate = _candidate(search, lesson, match)
+        if _is_wanted(candidate.match, ask) or _is_of_type(candidate, ask):
+            others.append(candidate)
+    best = [*identified, *others]
+    shown = {one.match.row for one in best}
+    unfit = [one for one in matches if not _is_wanted(one, ask) and one.row not in shown]
+    return best, len(unfit)
+
+
+def _candidate(search: Search, lesson: Lesson, match: Match) -> Candidate:
+    ask = search.query
+    text = text_of(ask)
+    context = None if ask.context is None else context_hash(ask.context)
+    return Candidate(
+        lesson,
+        _without_verbs(match, lesson, own_programs(text)),
+        by_error=match is _BY_ERROR,
+        same_type=is_same_type(lesson.task_type, ask.task_type),
+        same_context=context is not None and lesson.context_hash == context,
+        names_type=_names_type_of(search, lesson),
+        misfit=_misfit(lesson, error_codes(text)),
+    )
+
+
+def _names_type_of(search: Search, lesson: Lesson) -> bool:
+    """Return whether the question has all words of a lesson's task type, one of which few lessons have.
+
+    "Apply the new terraform module" names terraform; in a bank where every lesson is about code, "code" names none.
+    """
+    terms = terms_of(" ".join(_TYPE_SIGNS.split(lesson.task_type or "")))
+    if not terms or not search.question.own.keys() >= set(terms):
+        return False
+    least, part = _TYPE_ROWS
+    few = max(least, part * search.counts.size)
+    rows = search.counts.look_up(terms)
+    return any(rows[term] <= few for term in terms)
+
+
+def _identified(search: Search) -> list[Lesson]:
+    """Return the lessons that one of the errors that were sent, or one of their last lines, identifies."""
+    symptoms = search.query.symptoms
+    lines = [
+        line for symptom in symptoms for line in symptom[-_LONGEST_END:].splitlines()[-MOST_LINES:]
+    ]
+    marks = error_marks((*symptoms, *lines))
+    if not marks:
+        return []
+    rows = [
+        row
+        for scope in search.counts.numbers
+        for row in search.counts.newest(scope, (marks,), _MOST_IDENTIFIED)
+    ]
+    lessons = lessons_at(search.reading, search.scope, rows)
+    return sorted(lessons.values(), key=lambda lesson: lesson.id)
+
+
+def is_same_type(one: str | None, other: str | None) -> bool:
+    """Return whether two task types are the same but for their case and signs: API Design, apiDesign and api_design."""
+    if one is None or other is None:
+        return False
+    return _TYPE_SIGNS.sub("", one.casefold()) == _TYPE_SIGNS.sub("", other.casefold())
+
+
+def _is_of_type(candidate: Candidate, ask: RecallQuery) -> bool:
+    """Return whether a row may be shown for its task type: sent with its context, as the task, or named by the task.
+
+    A hook says what surely fits, and a type is too little for that.
+    """
+    if candidate.same_type:
+        return candidate.same_context or ask.task == ask.task_type
+    return candidate.names_type and not ask.strong_only
+
+
+def _is_wanted(match: Match, ask: RecallQuery) -> bool:
+    """Return whether a row may be shown: a hook takes its own choice of what has something in common."""
+    if ask.wants_more:
+        return match.in_common(NEAR_FOR_MORE) or match.guessed >= GUESSED
+    if ask.strong_only:
+        return match.in_common()
+    return match.earns_its_line
+
+
+def _without_verbs(match: Match, lesson: Lesson, programs: frozenset[str]) -> Match:
+    """Return the match without programs that the lesson has only as another form of the word.
+
+    Terms are stems, so that `./books` meets "book a room": a name is a name in that very form alone.
+    """
+    forms = {word.lower() for word in _WHOLE_WORD.findall(lesson.text)}
+    verbs = {name for name in match.names if name.lower() in programs and name.lower() not in forms}
+    if not verbs:
+        return match
+    names = tuple(name for name in match.names if name not in verbs)
+    words = tuple(word for word in match.words if word not in verbs)
+    return match._replace(names=names, words=words, names_it=match.names_it and bool(names))
+
+
+def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
+    """Return why a lesson does not surely fit a task that names these error codes, empty if it may."""
+    others = error_codes("\n".join((lesson.text, *lesson.symptoms))) if codes else {}
+    same_form = codes.keys() & others.keys()
+    if same_form and all(codes[form].isdisjoint(others[form]) for form in same_form):
+        return "about another error code"
+    return ""
+
+
+def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:
+    """Return the records of rows by row, without those that recall may not show."""
+    values: dict[str, Any] = {"rows": rows, **scoped(scope)}
+    if not rows:
+        return {}
+    return {row["row"]: lesson_from(row) for row in reading.rows("index_lessons", values)}
