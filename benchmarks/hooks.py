@@ -26,7 +26,7 @@ from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Lesson, Source
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lesson_records
 
 PROJECT: Final = "hooks"
 BARE: Final = (sys.executable, "-c", "import sqlite3, json, re")
@@ -85,11 +85,11 @@ async def fill(settings: Settings, count: int) -> None:
                 for n in range(begin, begin + 5_000)
             ]
             rows = [
-                lessons.lesson_rows(scope, replace(plain, id=name, mistake=text, text=text))
+                lesson_records.lesson_rows(scope, replace(plain, id=name, mistake=text, text=text))
                 for name, text in texts
             ]
             await engine.bank.db.write(
-                scope.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows)
+                scope.tenant, lambda tx, rows=rows: lesson_records.insert_rows(tx, rows)
             )
 
 

@@ -41,7 +41,7 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import ImportArguments
 from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage import lessons, screening
+from mcp_reflect.storage import lesson_records, screening
 from mcp_reflect.storage.retrieval.index import STOP_WORDS
 from mcp_reflect.storage.sqlite.database import Database
 
@@ -196,8 +196,8 @@ async def _written(engine: Engine, places: range, texts: Texts) -> dict[str, flo
             replace(screening.record_of(draft, own, clock), rules_version=RULES_VERSION)
             for draft in drafts
         ]
-        rows = [lessons.lesson_rows(own, record) for record in records]
-        await database.write(own.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
+        rows = [lesson_records.lesson_rows(own, record) for record in records]
+        await database.write(own.tenant, lambda tx, rows=rows: lesson_records.insert_rows(tx, rows))
     await database.close()
     return {"direct_s": round(time.perf_counter() - start, 1)}
 

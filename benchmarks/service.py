@@ -23,7 +23,7 @@ from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.projects import Scopes
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lesson_records
 from mcp_reflect.storage.bank import Bank
 
 OWNER: Final = "reflect"
@@ -291,12 +291,14 @@ def bank_at(place: str) -> Bank:
     return Bank(settings, Scopes.of(settings), clock=Clock(), log=Log("error"))
 
 
-async def fill(bank: Bank, scope: Scope, made: Sequence[lessons.LessonRows]) -> float:
+async def fill(bank: Bank, scope: Scope, made: Sequence[lesson_records.LessonRows]) -> float:
     """Store records as they are, in large transactions; return the seconds it took."""
     began = time.monotonic()
     for first in range(0, len(made), _AT_ONCE):
         rows = made[first : first + _AT_ONCE]
-        await bank.db.write(scope.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
+        await bank.db.write(
+            scope.tenant, lambda tx, rows=rows: lesson_records.insert_rows(tx, rows)
+        )
     return time.monotonic() - began
 
 

@@ -41,7 +41,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, Source, lesson_text, short_id
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lesson_records
 
 LONGEST_ALLOWED: Final = 5.0
 SCOPE: Final = Scope("acme", "shop")
@@ -131,10 +131,10 @@ class Load:
         self.stored.append(told["lesson_id"])
 
 
-def made_lessons(count: int) -> list[lessons.LessonRows]:
+def made_lessons(count: int) -> list[lesson_records.LessonRows]:
     """Return lessons of about thirty words, as the benchmark of large banks draws them; they are not screened."""
     texts, clock = Texts([]), Clock()
-    made: list[lessons.LessonRows] = []
+    made: list[lesson_records.LessonRows] = []
     for place in range(1, count + 1):
         line, now = texts.lesson(place), clock.now()
         words = {"mistake": line["mistake"], "correction": line["correction"]}
@@ -142,11 +142,11 @@ def made_lessons(count: int) -> list[lessons.LessonRows]:
             **words, id=clock.new_id("les"), text=lesson_text(**words), source=Source.AGENT, project=SCOPE.project,
             created_at=now, updated_at=now,
         )  # fmt: skip
-        made.append(lessons.lesson_rows(SCOPE, lesson))
+        made.append(lesson_records.lesson_rows(SCOPE, lesson))
     return made
 
 
-async def prepare(place: str, made: Sequence[lessons.LessonRows]) -> str:
+async def prepare(place: str, made: Sequence[lesson_records.LessonRows]) -> str:
     """Make the schema, store the lessons, and return the text of a new token."""
     bank = bank_at(place)
     try:

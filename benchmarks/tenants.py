@@ -32,7 +32,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft, Source
-from mcp_reflect.storage import lessons, screening
+from mcp_reflect.storage import lesson_records, screening
 
 LESSONS: Final = 20
 PROJECT: Final = "shop"
@@ -86,7 +86,7 @@ async def make_tenants(place: str, count: int) -> list[Tenant]:
                 screening.screened(screening.record_of(draft, scope, clock, shared_id(place)))
                 for place, draft in enumerate(drafts)
             ]
-            rows = [lessons.lesson_rows(scope, lesson) for lesson in own]
+            rows = [lesson_records.lesson_rows(scope, lesson) for lesson in own]
             await fill(bank, scope, rows)
             token = await bank.tokens.add(
                 mark(number), tenant=scope.tenant, projects=[PROJECT], role=Role.ADMIN

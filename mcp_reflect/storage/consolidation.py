@@ -20,7 +20,7 @@ from mcp_reflect.models.lesson import (
     Undone,
 )
 from mcp_reflect.speaker import Speaker
-from mcp_reflect.storage import lessons, outcomes, screening
+from mcp_reflect.storage import lesson_merging, lesson_records, outcomes, screening
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, scoped, transaction
 from mcp_reflect.storage.similarity import alike, nearest, same_record
 from mcp_reflect.text.signature import digest
@@ -41,7 +41,7 @@ def planned(records: Sequence[Lesson]) -> DreamPlan:
     useless = {
         record.id
         for record in records
-        if record.importance < lessons.NEVER_FROM
+        if record.importance < lesson_records.NEVER_FROM
         and not record.is_kept_by_person
         and record.harmful
     }
@@ -173,13 +173,13 @@ class ConsolidationRepository(Repository):
         for merge in plan.merges:
             changes.merge(merge, f"merged in dream {dream_id}")
         for archiving in plan.archivings:
-            record = lessons.lesson_by_id(tx, scope, archiving.id)
+            record = lesson_records.lesson_by_id(tx, scope, archiving.id)
             if record.is_kept_by_person:
                 continue
             changes.write(
                 record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}"
             )
-        lessons.archive_excess(tx, scope, self.context.size, now)
+        lesson_records.archive_excess(tx, scope, self.context.size, now)
         state = "" if part else digest_of(_records(tx, scope))
         values = scoped(scope, id=dream_id, digest=state, tokens=plan.tokens, now=now)
         undoing = {"records": changes.records, "added": changes.added}
@@ -209,14 +209,14 @@ class ConsolidationRepository(Repository):
         restored: list[Lesson] = []
         skipped: list[str] = []
         for name, change in changes["records"].items():
-            current = lessons.find(tx, scope, name)
+            current = lesson_records.find(tx, scope, name)
             is_kept = current is not None and current.is_kept_by_person and by is Speaker.AGENT
             if current is None or current.updated_at != change["after"] or is_kept:
                 skipped.append(name)
                 continue
             before = {**change["before"], "state": State(change["before"]["state"])}
             before |= {name: tuple(before[name]) for name in LISTS}
-            lessons.revise(
+            lesson_records.revise(
                 tx,
                 scope,
                 current,
@@ -232,14 +232,14 @@ class ConsolidationRepository(Repository):
         for (
             record
         ) in restored:  # merged records get their outcomes back, and the kept record only its own
-            outcomes.recompute(tx, scope, lessons.lesson_by_id(tx, scope, record.id))
+            outcomes.recompute(tx, scope, lesson_records.lesson_by_id(tx, scope, record.id))
         for name in changes["added"]:
-            added = lessons.find(tx, scope, name)
+            added = lesson_records.find(tx, scope, name)
             if added is None or (added.is_kept_by_person and by is Speaker.AGENT):
                 continue
-            lessons.set_state(tx, scope, name, State.ARCHIVED, reason, now, by=by)
+            lesson_records.set_state(tx, scope, name, State.ARCHIVED, reason, now, by=by)
         tx.run("dream_undone", scoped(scope, id=dream_id))
-        lessons.archive_excess(tx, scope, self.context.size, now)
+        lesson_records.archive_excess(tx, scope, self.context.size, now)
         return Undone(
             dream_id=dream_id,
             restored=tuple(record.id for record in restored),
@@ -260,7 +260,8 @@ class _Changes:
 
     def merge(self, merge: Merge, reason: str) -> None:
         keep, *gone = (
-            lessons.lesson_by_id(self.tx, self.scope, name) for name in (merge.keep, *merge.gone)
+            lesson_records.lesson_by_id(self.tx, self.scope, name)
+            for name in (merge.keep, *merge.gone)
         )
         # A person's lesson stays as it is, whatever says the same.
         by_person = self.by is Speaker.PERSON
@@ -270,8 +271,8 @@ class _Changes:
             return
         for record in gone:
             if record.text != keep.text:
-                lessons.keep_version(self.tx, keep.id, f"merged from {record.id}", record)
-            after = lessons.merged(after, record)
+                lesson_records.keep_version(self.tx, keep.id, f"merged from {record.id}", record)
+            after = lesson_merging.merged(after, record)
         if merge.wording is not None:
             new = merge.wording
             after = screening.redacted(
@@ -283,7 +284,7 @@ class _Changes:
             self.tx.run_many("link_add", _merge_links(record.id, keep.id))
         for record in (*gone, keep):
             outcomes.recompute(
-                self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id)
+                self.tx, self.scope, lesson_records.lesson_by_id(self.tx, self.scope, record.id)
             )
 
     def archive(self, gone: Sequence[Lesson], keep: Lesson) -> None:
@@ -292,9 +293,9 @@ class _Changes:
 
     def generalize(self, new: Generalization, lesson: Lesson) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""
-        if lessons.first_equal(lesson, nearest(self.tx, self.scope, lesson)) is not None:
+        if lesson_merging.first_equal(lesson, nearest(self.tx, self.scope, lesson)) is not None:
             return
-        lessons.insert(self.tx, self.scope, lesson)
+        lesson_records.insert(self.tx, self.scope, lesson)
         self.added.append(lesson.id)
         for name in new.sources:
             self.tx.run_many(
@@ -304,7 +305,7 @@ class _Changes:
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
         after = replace(after, updated_at=self.now)
-        lessons.revise(self.tx, self.scope, before, after, reason, by=self.by)
+        lesson_records.revise(self.tx, self.scope, before, after, reason, by=self.by)
         fields_before = {name: getattr(before, name) for name in _RESTORED}
         self.records[before.id] = {"before": fields_before, "after": self.now}
 

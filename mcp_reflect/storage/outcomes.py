@@ -13,7 +13,7 @@ from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, Trust
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lesson_records
 from mcp_reflect.storage.recalls import RecallRepository, recall_row
 from mcp_reflect.storage.repository import BankContext, Repository, Writing, lesson_from, scoped
 
@@ -201,7 +201,7 @@ def add_measured_outcome(
 
     The outcome is stored under the warning's id, so that one warning counts once; an erased lesson is skipped.
     """
-    lesson = lessons.find(tx, scope, lesson_id)
+    lesson = lesson_records.find(tx, scope, lesson_id)
     if lesson is None:
         return
     evidence, note = Evidence.METRIC, "seen in the calls after a warning"
@@ -232,11 +232,11 @@ def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Less
         if draft.recall_id is not None and lesson_id not in shown:
             fault = f"'{quoted(lesson_id)}' was not among the lessons of {draft.recall_id}"
             raise InputError(field, fault, "Name lessons of that recall, or leave recall_id out.")
-        named[lesson_id] = lessons.lesson_by_id(tx, scope, lesson_id, field)
+        named[lesson_id] = lesson_records.lesson_by_id(tx, scope, lesson_id, field)
     if named:
         return list(named.values())
     return [
-        lesson for name in shown if (lesson := lessons.find(tx, scope, name))
+        lesson for name in shown if (lesson := lesson_records.find(tx, scope, name))
     ]  # one may have been erased since
 
 

@@ -9,7 +9,7 @@ from mcp_reflect.models.common import Scope, from_json
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State, Trust
 from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind
 from mcp_reflect.speaker import Speaker
-from mcp_reflect.storage import lessons, screening
+from mcp_reflect.storage import lesson_records, screening
 from mcp_reflect.storage.repository import (
     Repository,
     Row,
@@ -55,7 +55,7 @@ class ProposalRepository(Repository):
     @transaction
     def settle_fulfilled(self, tx: Writing, scope: Scope, lesson_id: str) -> None:
         """Close the proposals whose wish a lesson has already: a person made the same change by themselves."""
-        lesson = lessons.lesson_by_id(tx, scope, lesson_id)
+        lesson = lesson_records.lesson_by_id(tx, scope, lesson_id)
         own = Scope(scope.tenant, lesson.project)
         for row in tx.rows("proposals_of_lesson", scoped(own, lesson_id=lesson.id)):
             proposal = _proposal(row)
@@ -79,7 +79,7 @@ class ProposalRepository(Repository):
         The lesson that takes another's place is returned in its stead: the person trusts it.
         """
         proposal = _proposal(tx.existing("proposal_by_id", scope, "id", proposal_id, _FIX))
-        lesson, now = lessons.lesson_by_id(tx, scope, proposal.lesson_id), self.clock.now()
+        lesson, now = lesson_records.lesson_by_id(tx, scope, proposal.lesson_id), self.clock.now()
         state = "approved" if approved else "rejected"
         tx.run("proposal_decide", scoped(scope, id=proposal.id, state=state, now=now))
         if not approved:
@@ -90,9 +90,9 @@ class ProposalRepository(Repository):
                 draft: LessonDraft = from_json(LessonDraft, proposal.body)
                 record = screening.record_of(replace(draft, trust=Trust.TRUSTED), own, self.clock)
                 new = screening.screened(replace(record, agent=proposal.agent))
-                lessons.insert(tx, own, new, by=Speaker.PERSON)
-                lessons.supersede(tx, own, lesson, new, now, by=Speaker.PERSON)
-                return lessons.lesson_by_id(tx, own, new.id)
+                lesson_records.insert(tx, own, new, by=Speaker.PERSON)
+                lesson_records.supersede(tx, own, lesson, new, now, by=Speaker.PERSON)
+                return lesson_records.lesson_by_id(tx, own, new.id)
             case ProposalKind.EDIT:
                 changes = dict(proposal.body)
                 if "tags" in changes:  # JSON has no tuples
@@ -103,7 +103,7 @@ class ProposalRepository(Repository):
             case ProposalKind.DISARM:
                 after = replace(lesson, guard_mode=GuardMode.OFF, updated_at=now)
         reason = f"proposed: {proposal.reason}"
-        lessons.revise(tx, scope, lesson, after, reason, by=Speaker.PERSON)
+        lesson_records.revise(tx, scope, lesson, after, reason, by=Speaker.PERSON)
         return after
 
 

@@ -9,7 +9,7 @@ from mcp_reflect.clock import DAY
 from mcp_reflect.models.common import HOST, RULES, Json, Link, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, waits
 from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
-from mcp_reflect.storage import lessons, screening, similarity, warnings
+from mcp_reflect.storage import lesson_merging, lesson_records, screening, similarity, warnings
 from mcp_reflect.storage.repository import (
     Reading,
     Repository,
@@ -45,7 +45,7 @@ class ReflectionRepository(Repository):
         tx.run(
             "reflection_add", {"trace": draft.run, "run_digest": draft.run_digest, **run, **parts}
         )
-        session = lessons.session_of(run["run_id"])
+        session = lesson_merging.session_of(run["run_id"])
         watched = session is not None and warnings.session_state(tx, scope, session) is not None
         hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
         # Hooks counted the calls of their sessions when these were made. Beside them, other events are told: no case.
@@ -86,14 +86,14 @@ class ReflectionRepository(Repository):
         ]
         strategies = (record for record in earlier if record.kind is RecordKind.STRATEGY)
         for strategy in (one for one in strategies if not one.is_kept_by_person):
-            lessons.change(tx, scope, replace(strategy, state=State.RETIRED, updated_at=now))
+            lesson_records.change(tx, scope, replace(strategy, state=State.RETIRED, updated_at=now))
         values = self._write_parts(tx, scope, draft, before.id, now)
         tx.run("reflection_change", values)
         told = [lesson for lesson in earlier if lesson.kind is RecordKind.LESSON]
         for learned in values["body"]["lessons"]:
             if learned["status"] != "quarantined":
                 _replace_earlier(
-                    tx, scope, lessons.lesson_by_id(tx, scope, learned["id"]), told, now
+                    tx, scope, lesson_records.lesson_by_id(tx, scope, learned["id"]), told, now
                 )
         return self._written(tx, scope, draft, before.id)
 
@@ -159,7 +159,7 @@ class ReflectionRepository(Repository):
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str
     ) -> StoredReflection:
         """Keep the bank's size; return the reflection for its author, with the texts that wait for a person too."""
-        lessons.archive_excess(tx, scope, self.context.size, self.clock.now())
+        lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
         stored = _by_id(tx, scope, reflection_id)
         own = {
             name: draft.body[name]
@@ -182,11 +182,11 @@ class ReflectionRepository(Repository):
 
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
         summary = record_of(draft.face, reflection_id)
-        before = lessons.find(tx, scope, reflection_id)
+        before = lesson_records.find(tx, scope, reflection_id)
         if before is None:
-            lessons.insert(tx, scope, summary)
+            lesson_records.insert(tx, scope, summary)
         elif not before.is_kept_by_person:
-            lessons.change(tx, scope, summary)
+            lesson_records.change(tx, scope, summary)
         if (
             summary.held
         ):  # a text in quarantine is shown to no other call before a person has decided
@@ -200,23 +200,23 @@ class ReflectionRepository(Repository):
         ]
         if draft.strategy is not None:
             strategy = record_of(draft.strategy)
-            lessons.insert(tx, scope, strategy)
-            lessons.add_links(tx, strategy.id, (origin, *events))
+            lesson_records.insert(tx, scope, strategy)
+            lesson_records.add_links(tx, strategy.id, (origin, *events))
             body["strategy_id"] = strategy.id
             if strategy.held:
                 body["strategy"] = waits(strategy.held)
         learned: list[dict[str, str]] = []
         for lesson in map(record_of, draft.lessons):
-            lesson_id, status, _ = lessons.add_or_merge(
-                tx, scope, lesson, lessons.session_of(draft.run.get("run_id"))
+            lesson_id, status, _ = lesson_merging.add_or_merge(
+                tx, scope, lesson, lesson_merging.session_of(draft.run.get("run_id"))
             )
             tools = [
                 link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags
             ]
-            lessons.add_links(tx, lesson_id, (origin, *events, *tools))
+            lesson_records.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
         body["lessons"] = learned
-        lessons.add_links(tx, reflection_id, draft.links)
+        lesson_records.add_links(tx, reflection_id, draft.links)
         return scoped(
             scope,
             id=reflection_id,
@@ -238,7 +238,9 @@ def _replace_earlier(
             >= similarity.NEAR_MEANING
         )
         if old.id != new.id and same and not backed and new.created_at >= old.created_at:
-            lessons.supersede(tx, scope, old, lessons.lesson_by_id(tx, scope, new.id), now)
+            lesson_records.supersede(
+                tx, scope, old, lesson_records.lesson_by_id(tx, scope, new.id), now
+            )
 
 
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:

@@ -11,8 +11,8 @@ from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored, Trust
 from mcp_reflect.speaker import Speaker
-from mcp_reflect.storage import lessons, screening
-from mcp_reflect.storage.lessons import LessonRows, lesson_rows
+from mcp_reflect.storage import lesson_records, screening
+from mcp_reflect.storage.lesson_records import LessonRows, lesson_rows
 from mcp_reflect.storage.repository import (
     LESSON_FIELDS,
     LISTS,
@@ -102,7 +102,7 @@ class Transfer(Repository):
             def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
                 results = _add(tx, records)
                 for scope in dict.fromkeys(scope for scope, _, _ in records):
-                    lessons.archive_excess(tx, scope, self.context.size, self.clock.now())
+                    lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
                 return results
 
             records = await asyncio.to_thread(prepare)
@@ -147,7 +147,7 @@ def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
         results.append(
             Stored(lesson_id=lesson.id, status=status, reason=lesson.held, scope=str(scope))
         )
-    lessons.insert_rows(tx, new)
+    lesson_records.insert_rows(tx, new)
     return results
 
 
@@ -162,7 +162,7 @@ def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Store
         if status == "restored":
             lesson = screening.redacted(sent)
             taken[lesson.id] = scope.tenant
-            lessons.insert(tx, scope, lesson, by=Speaker.PERSON)
+            lesson_records.insert(tx, scope, lesson, by=Speaker.PERSON)
             for version in versions:
                 tx.run("version_add", {"record_id": lesson.id, **version})
             for outcome in outcomes:

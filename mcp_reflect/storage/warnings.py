@@ -22,7 +22,13 @@ from mcp_reflect.models.warning import (
     SessionState,
 )
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.lessons import PASSED, guard_mode, guards_met, is_guarded, note_passed
+from mcp_reflect.storage.lesson_guards import (
+    PASSED,
+    guard_mode,
+    guards_met,
+    is_guarded,
+    note_passed,
+)
 from mcp_reflect.storage.outcomes import add_measured_outcome
 from mcp_reflect.storage.proposals import add_proposal
 from mcp_reflect.storage.repository import (

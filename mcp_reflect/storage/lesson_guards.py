@@ -1,0 +1,81 @@
+"""The guards of lessons that are on, by the programs, files and tools of the calls that they may meet."""
+
+from typing import Final
+
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.matching import key_may_be_met, matches, may_be_met
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import GuardMode, Lesson
+from mcp_reflect.storage import lesson_records
+from mcp_reflect.storage.repository import (
+    Reading,
+    Writing,
+    scoped,
+)
+
+MOST_REPEATS: Final = 3
+"""Calls against a guard that worked all the same, one after the other, after which it waits for a person."""
+
+
+PASSED: Final = f"its calls were made all the same and worked {MOST_REPEATS} times in a row"
+_MOST_MET: Final = 300  # guards of the same program that one call is compared with
+
+
+def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
+    """Return the lessons whose guards a call goes against, a person's first.
+
+    Of a call that could not be read they are those that it may go against: its words have the program of each.
+    """
+    meets, keys = matches, sorted(call.keys)
+    if call.script.is_partial:
+        meets, keys = may_be_met, _keys_in(reading, scope, call)
+    rows = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_MET)
+    lessons = {lesson.id: lesson for lesson in rows}
+    found = ((lesson, lesson_records.guard_of(lesson)) for lesson in lessons.values())
+    return tuple(lesson for lesson, guard in found if guard is not None and meets(guard, call))
+
+
+def _keys_in(reading: Reading, scope: Scope, call: Call) -> list[str]:
+    rows = reading.rows("guard_keys_of_project", scoped(scope))
+    return [row["key"] for row in rows if key_may_be_met(row["key"], call)]
+
+
+def guard_mode(reading: Reading, scope: Scope) -> GuardMode | None:
+    """Return what a person chose that guards do in a project, None for nothing."""
+    row = reading.row("guards_mode", scoped(scope))
+    if not row:
+        return None
+    return GuardMode(row["mode"])
+
+
+def is_guarded(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bool:
+    """Return whether a call has the program, file or tool of a lesson's guard."""
+    rows = reading.rows("guard_keys", scoped(scope, id=lesson_id))
+    return not call.keys.isdisjoint(row["key"] for row in rows)
+
+
+def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> Lesson | None:
+    """Record that a call against a guard was made anyway and worked, or that its lesson was right.
+
+    After `MOST_REPEATS` calls in a row that were made and worked, the guard is off. A person's stays as it is: then it
+    is returned, for the person to decide about.
+    """
+    lesson = lesson_records.find(tx, scope, lesson_id)
+    if lesson is None or lesson.guard_mode is GuardMode.ENFORCE:
+        return None
+    repeats = 0
+    if worked:
+        repeats = lesson.guard_repeats + 1
+    is_doubted = repeats >= MOST_REPEATS
+    unarmed = lesson.unarmed
+    if is_doubted and not lesson.is_kept_by_person:
+        unarmed = PASSED
+    tx.run(
+        "guard_passed",
+        {"id": lesson_id, "repeats": repeats, "unarmed": unarmed, "tenant": scope.tenant},
+    )
+    if unarmed:
+        tx.run("guard_cut", {"id": lesson_id, "tenant": scope.tenant})
+    if not (is_doubted and lesson.is_kept_by_person):
+        return None
+    return lesson

@@ -1,0 +1,224 @@
+"""A record of the bank: read, written with its index entry and the keys of its guard, and kept in its history."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final, NamedTuple
+
+from mcp_reflect.errors import InputError, NotAllowedError
+from mcp_reflect.guards.guard import Guard, parse_guard
+from mcp_reflect.models.common import Link, Scope
+from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, State, Trust
+from mcp_reflect.speaker import Speaker
+from mcp_reflect.storage import screening
+from mcp_reflect.storage.repository import (
+    LISTS,
+    Bound,
+    Reading,
+    Values,
+    Writing,
+    bound,
+    lesson_from,
+    lesson_values,
+    scoped,
+)
+from mcp_reflect.storage.retrieval import index
+
+REPLACES: Final = "replaces"  # the relation of a lesson to one that it replaced
+
+
+class LessonRows(NamedTuple):
+    """A record's values as they are bound, its index entry (None unless it is active), the keys of its guard."""
+
+    row: Bound
+    entry: Values | None
+    guards: list[Bound]
+
+
+def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
+    """Return the rows of a record; the project is the record's own, the tenant the scope's."""
+    guards = [*map(bound, guard_rows(scope, lesson))]
+    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), guards)
+
+
+def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
+    """Store records and index them."""
+    tx.run_many("lesson_add", [record.row for record in records])
+    tx.run_many("guard_add", [values for record in records for values in record.guards])
+    index.add(tx, [record.entry for record in records if record.entry])
+
+
+def insert(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker = Speaker.AGENT) -> None:
+    """Store a record as it is, and index it."""
+    refuse_change(None, lesson, by)
+    insert_rows(tx, [lesson_rows(scope, lesson)])
+
+
+def supersede(
+    tx: Writing,
+    scope: Scope,
+    old: Lesson,
+    new: Lesson,
+    now: float,
+    *,
+    by: Speaker = Speaker.AGENT,
+) -> None:
+    """Retire `old`, which `new` replaces, and keep it in the history of `new`."""
+    retired = replace(old, state=State.RETIRED, updated_at=now)
+    revise(tx, scope, old, retired, f"replaced by {new.id}", by=by)
+    keep_version(tx, new.id, "other_wording", old)
+    change(tx, scope, replace(new, strength=new.strength + old.strength, updated_at=now), by=by)
+    tx.run(
+        "link_add", {"from_id": new.id, "relation": REPLACES, "to_kind": "lesson", "to_id": old.id}
+    )
+
+
+# The last line below the services: what a person keeps, only a person changes. Who does not say that a person speaks
+# writes as an agent. The counts of its use, and where it lies, are nobody's words.
+
+_OF_USE: Final = frozenset(
+    "project reflection_id strength times_applied effectiveness wins losses proof guard_repeats suspicion rules_version "
+    "updated_at".split()
+)
+
+
+def refuse_change(before: Lesson | None, after: Lesson | None, by: Speaker) -> None:
+    """Raise NotAllowedError if an agent would change or remove a lesson that a person keeps, or make one theirs."""
+    if by is Speaker.PERSON:
+        return
+    fix = "A person decides about it: mcp-reflect lessons review."
+    if before is not None and before.is_kept_by_person:
+        if after is None or _kept_fields(before) != _kept_fields(after):
+            raise NotAllowedError("lesson_id", "a person keeps that lesson", fix)
+    elif after is not None and after.is_kept_by_person:
+        raise NotAllowedError("lesson_id", "only a person may trust a lesson", fix)
+
+
+def _kept_fields(lesson: Lesson) -> dict[str, Any]:
+    return {name: value for name, value in asdict(lesson).items() if name not in _OF_USE}
+
+
+def change(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker = Speaker.AGENT) -> None:
+    """Write a changed record and its index entry, without a version. NotAllowedError for what a person keeps."""
+    refuse_change(find(tx, scope, lesson.id), lesson, by)
+    tx.run("lesson_change", lesson_values(scope, lesson))
+    index.renew(tx, scope, lesson)
+    tx.run("guard_cut", {"id": lesson.id, "tenant": scope.tenant})
+    tx.run_many("guard_add", guard_rows(scope, lesson))
+
+
+def revise(
+    tx: Writing,
+    scope: Scope,
+    before: Lesson,
+    after: Lesson,
+    reason: str,
+    *,
+    by: Speaker = Speaker.AGENT,
+) -> None:
+    """Write a changed record, and keep what it was as a version."""
+    keep_version(tx, before.id, reason, before)
+    change(tx, scope, after, by=by)
+
+
+GUARD_FIELDS: Final = ("wrong_call", "right_call", "guard", "unarmed", "guard_mode")
+_VERSION_FIELDS: Final = tuple(
+    name
+    for name in screening.DRAFT_FIELDS
+    if name not in ("kind", "context", *LISTS, "external_id")
+)
+
+
+def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> None:
+    """Keep a wording in a record's history."""
+    body = {name: getattr(lesson, name) for name in _VERSION_FIELDS}
+    tx.run(
+        "version_add",
+        {"record_id": record_id, "reason": reason, "body": body, "now": lesson.updated_at},
+    )
+
+
+def add_links(tx: Writing, record_id: str, links: Sequence[Link]) -> None:
+    """Link a record to others."""
+    tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
+
+
+def lesson_by_id(
+    reading: Reading, scope: Scope, lesson_id: str, field: str = "lesson_id"
+) -> Lesson:
+    """Return the record of this scope with that id; NotFoundError names `field`."""
+    fix = "Send an id that recall_lessons or bank://lessons gave."
+    return lesson_from(reading.existing("lesson_by_id", scope, field, lesson_id, fix))
+
+
+def find(reading: Reading, scope: Scope, lesson_id: str) -> Lesson | None:
+    """Return the record of this scope with that id, None if there is none."""
+    row = reading.row("lesson_by_id", scoped(scope, id=lesson_id))
+    if row is None:
+        return None
+    return lesson_from(row)
+
+
+def set_state(
+    tx: Writing,
+    scope: Scope,
+    lesson_id: str,
+    state: State,
+    reason: str,
+    now: float,
+    *,
+    by: Speaker = Speaker.AGENT,
+) -> Lesson:
+    """Retire, archive or restore a lesson; its former state stays in its history."""
+    before = lesson_by_id(tx, scope, lesson_id)
+    if before.state is state:
+        return before
+    after = replace(before, state=state, updated_at=now)
+    revise(tx, scope, before, after, reason, by=by)
+    return after
+
+
+# A project keeps a number of active records; the excess is archived in bands of importance. Important and trusted ones
+# stay. In a band, the least effective goes first, then the one that was not updated for longest.
+FIRST_BELOW: Final = 0.3
+NEVER_FROM: Final = 0.8
+
+
+def archive_excess(
+    tx: Writing, scope: Scope, size: int | None, now: float, spare: str | None = None
+) -> tuple[str, ...]:
+    """Archive the active records of a kind above `size` (None: no limit) except `spare`; return their ids.
+
+    This runs in the transaction that added some, so the limit holds exactly for any number of writing processes.
+    """
+    if size is None:
+        return ()
+    archived: list[str] = []
+    for kind in RecordKind:
+        values = scoped(
+            scope, kind=kind, size=size, spare=spare, first=FIRST_BELOW, never=NEVER_FROM
+        )
+        for lesson in map(lesson_from, tx.rows("lesson_over_size", values)):
+            after = replace(lesson, state=State.ARCHIVED, updated_at=now)
+            revise(tx, scope, lesson, after, "archived: the bank is full")
+            archived.append(lesson.id)
+    return tuple(archived)
+
+
+def guard_rows(scope: Scope, lesson: Lesson) -> list[dict[str, Any]]:
+    """Return the rows under which a lesson's guard is looked up; none for one that is off."""
+    guard = guard_of(lesson)
+    used = lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
+    if guard is None or not used or lesson.unarmed or lesson.guard_mode is GuardMode.OFF:
+        return []
+    own = {"tenant": scope.tenant, "project": lesson.project, "lesson_id": lesson.id}
+    return [{**own, "key": key} for key in guard.keys]
+
+
+def guard_of(lesson: Lesson) -> Guard | None:
+    """Return a lesson's guard; None for one that cannot be read, of another release."""
+    try:
+        if not lesson.guard:
+            return None
+        return parse_guard(lesson.guard)
+    except InputError:
+        return None
