@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from mcp_reflect.errors import InputError, did_you_mean
-from mcp_reflect.places import data_folder, filled_in
+from mcp_reflect.places import BANK, PROJECT, data_folder, filled_in, filled_in_name
 
 PREFIX: Final = "MCP_REFLECT_"
 
@@ -374,7 +374,21 @@ def bank_place(text: str) -> Path | ServerUrl:
         raise InputError(
             f"{PREFIX}BANK", "it is neither a file nor the address of a PostgreSQL server", fix
         )
-    return Path(text)
+    if _OF_WINDOWS.match(text) and os.name != "nt":
+        raise InputError(
+            BANK, "it is a path of Windows, and this is another system", "Set its path here."
+        )
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise InputError(
+            BANK,
+            f"there is no home of '{_quoted(text.partition('/')[0])}'",
+            "Write the whole path.",
+        ) from None
+
+
+_OF_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 
 def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
@@ -407,7 +421,10 @@ def _filled_in(name: str, text: str) -> str:
 
     An address may have a password with such signs, which stays as it is.
     """
-    filled = text if "://" in text else filled_in(text)
+    if "://" in text:
+        return text
+    fill = filled_in_name if name in (BANK, PROJECT) else filled_in
+    filled = fill(text)
     if filled is None:
         fault = f"'{_quoted(text)}' has a variable that is not set here, or that the host does not fill in"
         raise InputError(name, fault, "Write the name or the whole path itself.")

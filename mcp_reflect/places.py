@@ -11,6 +11,25 @@ NESTED: Final = "MCP_REFLECTING"
 """Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 
 
+_MARKS: Final = frozenset("`{<!(")
+_IN_QUOTES: Final = 2  # characters, with nothing between them
+
+
+def filled_in_name(text: str) -> str | None:
+    """Return the name of a bank or project with its variables filled in, without quotation marks around it.
+
+    None as of `filled_in`, and where a shell or a person was to put something in: `$(pwd)`, `{{project}}`, `<path>`.
+    """
+    if len(text) > _IN_QUOTES and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    if not _MARKS.isdisjoint(text):
+        import re  # noqa: PLC0415 - hooks need it only then
+
+        if re.search(r"\$\(|`|\{\{[^{}]*\}\}|<[\w -]+>|![A-Za-z_]\w*!", text):
+            return None
+    return filled_in(text)
+
+
 def filled_in(text: str) -> str | None:
     """Return a setting with the variables in it filled in: `$HOME`, `${HOME}`, `${env:HOME}`, `${HOME:-/x}`, `%APPDATA%`.
 
@@ -50,6 +69,6 @@ def data_folder() -> str:
 def bank_file(named: str | None) -> str | None:
     """Return the bank's file, absolute; None for a bank on a server, or a name that cannot be read."""
     bank = named or os.path.join(data_folder(), "bank.db")  # noqa: PTH118 - same
-    if "://" in bank or (bank := filled_in(bank) or "") == "":
+    if "://" in bank or (bank := filled_in_name(bank) or "") == "":
         return None
     return os.path.abspath(os.path.expanduser(bank))  # noqa: PTH100, PTH111 - same

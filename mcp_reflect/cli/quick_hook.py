@@ -26,7 +26,7 @@ from mcp_reflect.moments.payload import (
     was_only_started,
 )
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.places import BANK, GUARDS, NESTED, PROJECT, bank_file, filled_in
+from mcp_reflect.places import BANK, GUARDS, NESTED, PROJECT, bank_file, filled_in_name
 
 MAX_SECONDS: Final = 3.0
 """The process ends after this time, whatever it waits for."""
@@ -226,7 +226,7 @@ def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bo
     from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
 
     project = os.environ.get(PROJECT)
-    if project is not None and filled_in(project) != project:
+    if project is not None and filled_in_name(project) != project:
         return False
     if project is None and isinstance(folder, str):
         project = project_in(bank, folder_key(folder))

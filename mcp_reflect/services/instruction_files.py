@@ -25,6 +25,9 @@ FILES: Final = tuple(_PLACES)
 """The names of files that hosts give to their models. Of a folder of rules one file is ours."""
 
 _MOST_FILE: Final = 2_000_000  # bytes of a file that is read
+_NOT_READ: Final = re.compile(
+    r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE
+)
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@([^\s`]{1,300})")
 
 
@@ -54,9 +57,13 @@ def files_there(root: Path) -> list[str]:
 
 
 def _imported(path: Path) -> set[Path]:
-    """Return the files that an instruction file imports: `@AGENTS.md` in its text, as Claude Code reads it."""
+    """Return the files that an instruction file imports: `@AGENTS.md` in its text, as Claude Code reads it.
+
+    What stands in a block of code or in a comment imports nothing.
+    """
     with suppress(InputError, OSError):
-        names = {found[1].rstrip(".,;:)") for found in _IMPORT.finditer(text_of(path))}
+        text = _NOT_READ.sub("", text_of(path))
+        names = {found[1].rstrip(".,;:)") for found in _IMPORT.finditer(text)}
         return {(path.parent / Path(name).expanduser()).resolve() for name in names}
     return set()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from errno import EIO
 from pathlib import Path, PureWindowsPath
 from typing import BinaryIO, Final
+from urllib.parse import unquote
 
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, as_record, as_text, parsed
@@ -22,6 +23,8 @@ _HEAD: Final = 400_000  # the same of one JSON value
 _CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
 _MOST_ROOT: Final = 4_096  # bytes of the name of a folder
 _DRIVE: Final = re.compile(r"([A-Za-z]):[\\/]")
+_IN_WSL: Final = re.compile(r"\\\\wsl(?:\$|\.localhost)\\[^\\]+(?=\\)", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(?:file|vscode-remote)://[^/]*(?=/)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,18 +239,27 @@ def folder_in(head: bytes) -> str | None:
 
 
 def _absolute(folder: str) -> str | None:
+    if address := _ADDRESS.match(folder):
+        folder = unquote(folder[address.end() :])
     if Path(folder).is_absolute():
         return folder
     return local_path(folder) if PureWindowsPath(folder).is_absolute() else None
 
 
 def local_path(folder: str) -> str:
-    """Return a folder of Windows as this machine names it: under /mnt in WSL, if it is there."""
-    drive = _DRIVE.match(folder)
-    if drive is None or os.name == "nt":
+    r"""Return a folder of Windows as this machine names it, if it is there.
+
+    In WSL drives are under /mnt, and Windows names the folders of WSL `\\wsl$\NAME\...`.
+    """
+    if os.name == "nt":
         return folder
-    mounted = f"/mnt/{drive[1].lower()}/" + folder[3:].replace("\\", "/")
-    return mounted if Path(mounted).is_dir() else folder
+    own = ""
+    if drive := _DRIVE.match(folder):
+        own = f"/mnt/{drive[1].lower()}/{folder[3:]}"
+    elif inside := _IN_WSL.match(folder):
+        own = folder[inside.end() :]
+    own = own.replace("\\", "/")
+    return own if own and Path(own).is_dir() else folder
 
 
 def _gemini_folder(path: Path) -> str | None:

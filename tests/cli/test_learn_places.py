@@ -1,13 +1,14 @@
 """Where `learn` finds sessions, and that what stands in several files is counted once."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_reflect.sessions.session_lines import unpacker
-from mcp_reflect.sessions.session_places import HOSTS, local_path
+from mcp_reflect.sessions.session_places import HOSTS, folder_in, local_path
 from tests.cli.test_learn import Home, home
 from tests.sessions import opencode_database as opencode
 from tests.sessions.past_home import HARD_WON, PNPM, claude, codex, gemini
@@ -162,3 +163,23 @@ def test_every_host_has_a_row() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sessions.md").read_text("utf-8")
     for host in HOSTS.values():
         assert f"`{host.variable}`" in page
+
+
+@pytest.mark.skipif(os.name == "nt", reason="these are names of Windows for folders elsewhere")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\\\\wsl$\\Ubuntu{windows}",
+        "\\\\wsl.localhost\\Ubuntu-24.04{windows}",
+        "file://{folder}",
+        "vscode-remote://wsl%2Bubuntu{folder}",
+    ],
+)
+def test_a_folder_that_has_a_name_elsewhere_too_is_the_same(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "my shop"
+    folder.mkdir()
+    windows = str(folder).replace("/", "\\")
+    cwd = name.format(windows=windows, folder=str(folder).replace(" ", "%20"))
+    assert folder_in(json.dumps({"cwd": cwd}).encode()) == str(folder)
+    gone = name.format(windows="\\gone", folder="relative")
+    assert folder_in(json.dumps({"cwd": gone}).encode()) in (gone, None)

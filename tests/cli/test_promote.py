@@ -286,6 +286,20 @@ def test_a_file_that_imports_another_gets_no_second_block(
     assert "has the lessons already" in command.by_person("promote", "AGENTS.md", "--yes", code=2)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["```\n@AGENTS.md\n```", "<!-- @AGENTS.md -->", "`@AGENTS.md`", "@AGENTS.mdx", "@ AGENTS.md"],
+)
+def test_a_file_that_only_names_another_gets_its_own_block(
+    command: Command, project: Path, line: str
+) -> None:
+    (project / "AGENTS.md").write_text(OWN)
+    (project / "CLAUDE.md").write_text(f"# Shop\n\n{line}\n")
+    command.by_person("promote", "--yes")
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        assert "mcp-reflect: lessons" in (project / name).read_text()
+
+
 def test_a_file_that_is_read_only_or_no_file_is_refused(command: Command, project: Path) -> None:
     (project / "CLAUDE.md").write_text(OWN)
     (project / "CLAUDE.md").chmod(0o444)

@@ -171,7 +171,35 @@ def test_a_variable_that_nobody_filled_in_is_refused_by_name(
     assert filled_in(text) is None
 
 
-@pytest.mark.parametrize("text", ["100%", "a$", "50% of $5", "shop", "$1", "a%20b"])
+@pytest.mark.parametrize("setting", ["MCP_REFLECT_BANK", "MCP_REFLECT_PROJECT"])
+@pytest.mark.parametrize(
+    "text",
+    ["$(pwd)/b.db", "`pwd`/b.db", "{{project}}", "<path>/b.db", "<your project>", "!CD!/b.db"],
+)
+def test_a_place_that_nobody_filled_in_is_refused_by_name(setting: str, text: str) -> None:
+    with pytest.raises(InputError, match=setting):
+        Settings.from_env({setting: text})
+    assert bank_file(text) is None
+
+
+@pytest.mark.parametrize("text", ['"/h/b.db"', "'/h/b.db'", ' "/h/b.db" '])
+def test_quotation_marks_around_a_file_are_no_part_of_its_name(text: str) -> None:
+    assert Settings.from_env({"MCP_REFLECT_BANK": text}).bank == Path("/h/b.db")
+    assert bank_file(text.strip()) == str(Path("/h/b.db").absolute())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there they are files")
+@pytest.mark.parametrize(
+    "text", ["C:\\Users\\me\\b.db", "c:/b.db", "\\\\server\\share\\b.db", "~nobody-here/b.db"]
+)
+def test_a_file_that_cannot_be_here_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InputError, match="MCP_REFLECT_BANK"):
+        Settings.from_env({"MCP_REFLECT_BANK": text})
+
+
+@pytest.mark.parametrize(
+    "text", ["100%", "a$", "50% of $5", "shop", "$1", "a%20b", "a (b)", "x<y", "wow!"]
+)
 def test_other_signs_stay(text: str) -> None:
     assert Settings.from_env({"MCP_REFLECT_PROJECT": text}).project == text
 
