@@ -163,19 +163,28 @@ def _of_flags(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
         return
     extra = [forms for forms in _forms_of(mine, head) if not _is_there(forms, other)]
     added = [forms for forms in _forms_of(theirs, head) if not _is_there(forms, one)]
-    telling = [forms for forms in extra if forms[0] not in words_about("noise")]
-    cures = [forms for forms in added if forms[0] not in words_about("noise")]
-    has = telling
-    if not telling and not cures:
-        has = extra
-    lacks = tuple(chain.from_iterable(cures))
+    has = _telling(extra)
+    lacks = tuple(chain.from_iterable(_telling(added)))
     if not has and not lacks:
-        has = [(f"{name} ...",) for name in one.wrappers if name not in other.wrappers][:1]
-        starters = [name for name in other.wrappers if name not in one.wrappers]
-        if not has:
-            lacks = tuple(f"{name} ..." for name in starters)
+        has = extra  # only flags such as --verbose differ
+    if not has and not lacks:
+        has, lacks = _starters(one, other)
     if has or lacks:
         yield Guard(tool, (forms_of_head(head), *has), lacks)
+
+
+def _telling(flags: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the flags that change what a program does, not only what it prints."""
+    return [forms for forms in flags if forms[0] not in words_about("noise")]
+
+
+def _starters(one: _Work, other: _Work) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    """Return what starts only the wrong command, else what starts only the right one, which the wrong one lacks."""
+    own = [name for name in one.wrappers if name not in other.wrappers]
+    if own:
+        return [(f"{own[0]} ...",)], ()
+    missing = (name for name in other.wrappers if name not in one.wrappers)
+    return [], tuple(f"{name} ..." for name in missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +243,11 @@ def _of_heads(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
     if rest != _behind(theirs, other) or mine == theirs:
         return
     is_ordinary = one.name in words_about("ordinary")
-    if (
-        is_ordinary and not rest and mine[-1] != theirs[-1]
-    ):  # `git push` and `git status` have nothing in common
-        return
-    if (
-        one.name != other.name and mine[-1] == theirs[-1] and not is_ordinary
-    ):  # no more than the program is another
-        mine = mine[:1]
+    has_same_end = mine[-1] == theirs[-1]
+    if is_ordinary and not rest and not has_same_end:
+        return  # `git push` and `git status` have nothing in common
+    if one.name != other.name and has_same_end and not is_ordinary:
+        mine = mine[:1]  # no more than the program is another
     yield Guard(tool, (forms_of_head(mine),))
 
 

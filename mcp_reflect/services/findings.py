@@ -56,18 +56,27 @@ async def after_own_call(
     context: Context, scope: Scope, session: str, tool: str, arguments: Json, answer: str
 ) -> None:
     """Note as kept what the agent stored a lesson of: the findings of its session that the lesson is about."""
-    told, stored = told_in(tool, arguments), LESSON_ID.search(answer)
+    told = told_in(tool, arguments)
     if not told:
         return
+    stored = LESSON_ID.search(answer)
+    lesson_id = stored[0] if stored else None
     for found in await context.bank.findings.open_in(scope, session):
         if is_about(told, found.finding):
-            await context.bank.findings.settle(
-                scope, found.id, FindingState.KEPT, stored and stored[0]
-            )
-            if stored and found.finding.failed and found.finding.worked:
-                calls = (_kept_call(found.finding.failed), _kept_call(found.finding.worked))
-                await services.guards.keep_calls(context, scope, stored[0], *calls)
-                await services.roots.plant_again(context, scope, stored[0], fix=calls)
+            await _settle_as_kept(context, scope, found, lesson_id)
+
+
+async def _settle_as_kept(
+    context: Context, scope: Scope, found: StoredFinding, lesson_id: str | None
+) -> None:
+    """Note that a lesson was made of a finding; the lesson keeps both of its calls, for a guard and for its roots."""
+    await context.bank.findings.settle(scope, found.id, FindingState.KEPT, lesson_id)
+    failed, worked = found.finding.failed, found.finding.worked
+    if lesson_id is None or failed is None or worked is None:
+        return
+    calls = (_kept_call(failed), _kept_call(worked))
+    await services.guards.keep_calls(context, scope, lesson_id, *calls)
+    await services.roots.plant_again(context, scope, lesson_id, fix=calls)
 
 
 def _kept_call(call: FoundCall) -> str:
