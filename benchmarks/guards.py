@@ -24,6 +24,7 @@ SETS = {
     "two calls": CASES / "two_calls.jsonl",  # written before the derivation from two calls
     "older": CASES / "guards.jsonl",  # written for a derivation that read words as well
     "other programs": CASES / "other_programs.jsonl",
+    "options": CASES / "valued_flags.jsonl",  # written before options with a value counted
 }
 
 
@@ -70,7 +71,7 @@ def show(name: str, lessons: list[dict[str, Any]], noise: list[Call], *, verbose
     guards = false_guards = 0
     for lesson in lessons:
         wrong, right = calls_of(lesson, "against"), calls_of(lesson, "follows")
-        guard = derive(wrong[0], right[0])
+        guard = derive(wrong[0], right[0], is_chosen=True)
         false_guards += guard is not None and lesson.get("silent", False)
         guards += guard is not None
         met = [] if lesson.get("silent") else against.add(guard, wrong[1:])

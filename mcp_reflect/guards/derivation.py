@@ -25,6 +25,7 @@ from mcp_reflect.guards.program import Program, after_head
 from mcp_reflect.shell import VALUED, is_viewed
 
 _PLAIN_WORD: Final = re.compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*")
+_LONG_OPTION: Final = re.compile(r"--?[a-z][a-z0-9]+(?:-[a-z0-9]+)*", re.IGNORECASE)
 _TRUTH: Final = ("true", "false")
 _PREPARING: Final = frozenset(
     "cd pushd popd export set source . true echo printf sleep alias [ [[ read".split()
@@ -34,10 +35,19 @@ _SILENT_WRAPPERS: Final = frozenset("bash sh zsh eval node ruby php perl python"
 _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
 
 
-def derive(wrong: Call, right: Call) -> Guard | None:
-    """Return the guard that meets the wrong call and not the right one; None if no difference of structure decides."""
-    find = _of_commands if wrong.shell else _of_arguments
-    guards = dict.fromkeys(find(wrong, right))
+def derive(wrong: Call, right: Call, *, is_chosen: bool = False) -> Guard | None:
+    """Return the guard that meets the wrong call and not the right one; None if no difference of structure decides.
+
+    `is_chosen`: somebody chose the two calls to tell wrong from right. Then a flag with a value that the wrong one lacks
+    decides, too; of two calls that were only seen one after the other, it may be a value of the task.
+    """
+    guards: dict[Guard, None] = {}
+    if not wrong.shell:
+        guards = dict.fromkeys(_of_arguments(wrong, right))
+    else:
+        guards = dict.fromkeys(_of_commands(wrong, right))
+        if not guards and is_chosen:
+            guards = dict.fromkeys(_of_missing_option(wrong, right))
     if len(guards) != 1:
         return None
     guard = next(iter(guards))
@@ -83,13 +93,8 @@ class _Work:
 
 def _of_commands(wrong: Call, right: Call) -> Iterator[Guard]:
     """Yield the guards of commands that both calls have in another form, else of the one that takes another's place."""
-    if not right.shell or right.powershell != wrong.powershell:
-        return
-    mine, theirs = _works(wrong), _works(right)
-    same = {_words(one) for one in mine} & {_words(one) for one in theirs}
-    changed = [one for one in mine if _words(one) not in same]
-    others = [one for one in theirs if _words(one) not in same]
-    tool = POWERSHELL if wrong.powershell else SHELL
+    changed, others = _changed_works(wrong, right)
+    tool = _tool_of(wrong)
     pairs = [(one, _partner(one, others)) for one in changed]
     known = [(one, other) for one, other in pairs if other is not None]
     if known:
@@ -97,6 +102,57 @@ def _of_commands(wrong: Call, right: Call) -> Iterator[Guard]:
             yield from _of_flags(tool, one, other)
     elif len(changed) == 1 and len(others) == 1:
         yield from _of_heads(tool, changed[0], others[0])
+
+
+def _changed_works(wrong: Call, right: Call) -> tuple[list[_Work], list[_Work]]:
+    """Return what each of two calls does that the other does not; nothing where they are of two kinds of shell."""
+    if not right.shell or right.powershell != wrong.powershell:
+        return [], []
+    mine, theirs = _works(wrong), _works(right)
+    same = {_words(one) for one in mine} & {_words(one) for one in theirs}
+    changed = [one for one in mine if _words(one) not in same]
+    others = [one for one in theirs if _words(one) not in same]
+    return changed, others
+
+
+def _tool_of(call: Call) -> str:
+    return POWERSHELL if call.powershell else SHELL
+
+
+def _of_missing_option(wrong: Call, right: Call) -> Iterator[Guard]:
+    """Yield the guard of one option with a value that a subcommand lacks: `kubectl apply` without `--context`.
+
+    The commands have to be the same but for it. Which value it has is no matter. An option may have a letter, too: a
+    call that has its first letter is not met. A letter alone may stand for any option.
+    """
+    changed, others = _changed_works(wrong, right)
+    if len(changed) != 1 or len(others) != 1:
+        return
+    one, other = changed[0], others[0]
+    head = _head(one, other)
+    if _partner(one, others) is None or len(head) == 1 or is_open_group(head):
+        return
+    option = _only_option_more(one, other)
+    if option is None:
+        return
+    forms = forms_of_flag(option, head)
+    if len(forms) == 1:
+        forms = (option, f"-{option.lstrip('-')[0]}")
+    yield Guard(_tool_of(wrong), (forms_of_head(head),), forms)
+
+
+def _only_option_more(one: _Work, other: _Work) -> str | None:
+    """Return the long option with a value that is all that the other command has and this one lacks."""
+    mine, theirs = list(one.program.found.arguments), list(other.program.found.arguments)
+    for word in mine:
+        if word not in theirs:
+            return None
+        theirs.remove(word)
+    name, equal, _ = (*theirs, "")[0].partition("=")
+    has_value = len(theirs) == 1 if equal else len(theirs) == 2 and theirs[1][:1] != "-"
+    if not has_value or not _LONG_OPTION.fullmatch(name) or name in words_about("noise"):
+        return None
+    return name
 
 
 def _works(call: Call) -> list[_Work]:

@@ -43,12 +43,17 @@ _Draft = TypeVar("_Draft", bound=LessonDraft)
 
 
 async def guarded(
-    context: Context, scope: Scope, draft: _Draft, noted: Sequence[Call] | None = None
+    context: Context,
+    scope: Scope,
+    draft: _Draft,
+    noted: Sequence[Call] | None = None,
+    *,
+    is_chosen: bool = True,
 ) -> tuple[_Draft, str | None]:
     """Return a draft with its guard, and what to say of it; None if nobody asked for one.
 
     A guard that a person wrote is tried. Else one is derived where the draft has both calls, and differs in their
-    structure. `noted` are the project's recorded calls, if they are known. InputError for equal calls, and for a guard
+    structure. `noted` are the project's recorded calls, if they are known. `is_chosen`: somebody sent both calls. InputError for equal calls, and for a guard
     that misses the wrong call, meets the right one, or meets everything.
     """
     if draft.kind is not RecordKind.LESSON or draft.source is Source.RULES:
@@ -61,7 +66,7 @@ async def guarded(
     if guard is not None:
         _try(guard, wrong, right)
     elif wrong is not None and right is not None:
-        guard = derive(wrong, right)
+        guard = derive(wrong, right, is_chosen=is_chosen)
     if guard is None:
         told = None if wrong is None else _NONE if right is not None else _ONE_CALL
         return replace(draft, guard=None, unarmed=None), told
@@ -160,7 +165,7 @@ async def keep_calls(
         if lesson.wrong_call or lesson.right_call or lesson.guard or lesson.is_kept_by_person:
             return
         draft, _ = await guarded(
-            context, scope, replace(lesson, wrong_call=wrong, right_call=right)
+            context, scope, replace(lesson, wrong_call=wrong, right_call=right), is_chosen=False
         )
     except InputError:  # it is gone, or the two calls are one
         return

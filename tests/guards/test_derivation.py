@@ -24,6 +24,11 @@ OLDER: list[dict[str, Any]] = [
     for name in ("guards.jsonl", "other_programs.jsonl")
     for line in FOLDER.joinpath(name).read_text(encoding="utf-8").splitlines()
 ]
+# Written before options with a value counted; these have both calls from somebody who chose them.
+OPTIONS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in FOLDER.joinpath("valued_flags.jsonl").read_text(encoding="utf-8").splitlines()
+]
 NO_GUARD = {
     "yarn's global install is not on the path"
 }  # another program, and another way to say what it does
@@ -41,8 +46,9 @@ def call_of(call: dict[str, Any] | str) -> Call:
     return Call(call["tool"], call["arguments"])
 
 
-def derived(lesson: dict[str, Any]) -> Guard | None:
-    return derive(call_of(lesson["against"][0]), call_of(lesson["follows"][0]))
+def derived(lesson: dict[str, Any], *, is_chosen: bool = False) -> Guard | None:
+    wrong, right = call_of(lesson["against"][0]), call_of(lesson["follows"][0])
+    return derive(wrong, right, is_chosen=is_chosen)
 
 
 @pytest.mark.parametrize("lesson", TEACHING, ids=lambda lesson: lesson["mistake"][:40])
@@ -61,11 +67,23 @@ def test_a_value_a_bare_program_or_an_order_gives_no_guard(lesson: dict[str, Any
     assert derived(lesson) is None
 
 
+@pytest.mark.parametrize("lesson", OPTIONS, ids=lambda lesson: lesson["correction"][:40])
+def test_a_missing_option_gives_a_guard_where_somebody_chose_the_two_calls(
+    lesson: dict[str, Any],
+) -> None:
+    assert derived(lesson) is None  # only seen one after the other, it may be a value of the task
+    guard = derived(lesson, is_chosen=True)
+    assert (guard is None) == lesson.get("silent", False)
+    if guard is not None:
+        assert all(matches(guard, call_of(call)) for call in lesson["against"])
+        assert not any(matches(guard, call_of(call)) for call in lesson["follows"])
+
+
 def test_calls_that_follow_a_lesson_are_not_met_but_for_those_that_are_named() -> None:
     met = {
         str(call["arguments"].get("command"))
         for lesson in OLDER
-        if (guard := derived(lesson)) is not None
+        if (guard := derived(lesson, is_chosen=True)) is not None
         for call in lesson["follows"]
         if matches(guard, call_of(call))
     }
@@ -104,3 +122,30 @@ def test_a_guard_is_said_in_words(wrong: str, right: str, told: str) -> None:
 )
 def test_what_leaves_a_doubt_gives_no_guard(wrong: str, right: str) -> None:
     assert derive(call_of(wrong), call_of(right)) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("./rows read", "./rows read --from 251 --to 500"),
+        ("git tag v1", "git tag -a v1 -m 'Release 1'"),
+        ("./rows read --from 1", "./rows read --from 251"),
+        ("kubectl get pods", "kubectl get nodes --context staging"),
+        ("curl https://a.example", "curl --max-time 5 https://a.example"),
+        ("make test", "make test --jobs 4"),
+        ("kubectl logs api", "kubectl logs --tail=200 api && kubectl get pods"),
+        ("deployctl run", "deployctl run --color never"),
+    ],
+)
+def test_of_two_chosen_calls_too_what_leaves_a_doubt_gives_no_guard(wrong: str, right: str) -> None:
+    assert derive(call_of(wrong), call_of(right), is_chosen=True) is None
+
+
+def test_the_guard_of_a_missing_option_meets_no_form_of_it() -> None:
+    wrong, right = call_of("kubectl apply -f a.yaml"), call_of("kubectl apply -f a.yaml --context x")
+    guard = derive(wrong, right, is_chosen=True)
+    assert guard is not None
+    assert guard.told == "`kubectl apply` without `--context` or `-c`"
+    assert matches(guard, call_of("cd ops; kubectl apply -k overlays/x"))
+    for call in ("kubectl --context x apply -f b", "kubectl apply --context=y -f b", "kubectl get po"):
+        assert not matches(guard, call_of(call))

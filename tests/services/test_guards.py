@@ -46,6 +46,19 @@ async def test_the_answer_of_store_lesson_says_what_the_guard_meets(engine: Engi
     assert (lesson.guard, lesson.unarmed, lesson.wrong_call) == (GUARD, None, "cd web && tsc -p .")
 
 
+async def test_a_missing_option_of_two_sent_calls_is_told_and_of_two_seen_calls_is_not(
+    engine: Engine,
+) -> None:
+    calls = ("kubectl apply -f a.yaml", "kubectl apply -f a.yaml --context staging")
+    sent = await engine.store_lesson(
+        correction="Apply to staging", wrong_call=calls[0], right_call=calls[1]
+    )
+    assert "tells at `kubectl apply` without `--context`" in str(sent.guard)
+    asked = await engine.store_lesson(correction="Applied without a context, production was hit")
+    await guards.keep_calls(engine.context, engine.scopes.own, asked.lesson_id, *calls)
+    assert (await engine.bank.lessons.get(engine.scopes.own, asked.lesson_id)).guard is None
+
+
 async def test_a_call_against_a_persons_lesson_is_held_once_and_passes_when_made_again(
     engine: Engine,
 ) -> None:
