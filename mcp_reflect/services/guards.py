@@ -53,8 +53,8 @@ async def guarded(
     """Return a draft with its guard, and what to say of it; None if nobody asked for one.
 
     A guard that a person wrote is tried. Else one is derived where the draft has both calls, and differs in their
-    structure. `noted` are the project's recorded calls, if they are known. `is_chosen`: somebody sent both calls. InputError for equal calls, and for a guard
-    that misses the wrong call, meets the right one, or meets everything.
+    structure. `noted` are the project's recorded calls, if they are known. `is_chosen`: somebody sent both calls.
+    InputError for equal calls, and for a guard that misses the wrong call, meets the right one, or meets everything.
     """
     if draft.kind is not RecordKind.LESSON or draft.source is Source.RULES:
         return draft, None

@@ -142,10 +142,17 @@ def test_of_two_chosen_calls_too_what_leaves_a_doubt_gives_no_guard(wrong: str, 
 
 
 def test_the_guard_of_a_missing_option_meets_no_form_of_it() -> None:
-    wrong, right = call_of("kubectl apply -f a.yaml"), call_of("kubectl apply -f a.yaml --context x")
+    wrong, right = (
+        call_of("kubectl apply -f a.yaml"),
+        call_of("kubectl apply -f a.yaml --context x"),
+    )
     guard = derive(wrong, right, is_chosen=True)
     assert guard is not None
     assert guard.told == "`kubectl apply` without `--context` or `-c`"
     assert matches(guard, call_of("cd ops; kubectl apply -k overlays/x"))
-    for call in ("kubectl --context x apply -f b", "kubectl apply --context=y -f b", "kubectl get po"):
+    for call in (
+        "kubectl --context x apply -f b",
+        "kubectl apply --context=y -f b",
+        "kubectl get po",
+    ):
         assert not matches(guard, call_of(call))
