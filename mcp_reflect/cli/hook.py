@@ -240,7 +240,9 @@ def _ask_service(
         _deliver_in_background(options)
     if not answered.get("text"):
         return None
-    return hook_answer(hook, answered["text"], hold=answered.get("hold") is True)
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - a hook that says nothing needs none
+
+    return hook_answer(hook, clean_text(str(answered["text"])), hold=answered.get("hold") is True)
 
 
 def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) -> Any:
@@ -250,7 +252,9 @@ def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) 
 
 
 def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
-    line = f"mcp-reflect: no lessons of the team in this session. {fault}"
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see above
+
+    line = clean_text(f"mcp-reflect: no lessons of the team in this session. {fault}")
     answer = hook_answer(hook, line)
     if answer is None or not _shows_lines(answer):
         return answer

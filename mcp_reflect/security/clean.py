@@ -1,5 +1,7 @@
 """The type of texts without secrets."""
 
+from typing import LiteralString, TypeAlias
+
 
 class Clean(str):
     """A text that passed the gate: in its normal form, and without secrets. Only `security` makes one.
@@ -8,3 +10,7 @@ class Clean(str):
     """
 
     __slots__ = ()
+
+
+Sayable: TypeAlias = Clean | LiteralString
+"""What an answer may say: a text that passed the gate, or one that stands in our own code."""

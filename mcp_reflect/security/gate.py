@@ -12,6 +12,9 @@ from typing import Any, Final, TypeAlias, cast
 from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.redact import clean, clean_text
 
+_encoded: Final = json.JSONEncoder(ensure_ascii=False).encode
+"""`json.dumps` would make an encoder for each value."""
+
 CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | float | bool | None"
 """A JSON value in which every text is clean."""
 
@@ -25,6 +28,11 @@ _READ_AT_ONCE: Final = 200_000  # characters of an argument that are read here
 def clean_value(value: Any) -> CleanJson:
     """Return a JSON value with every text in it cleaned, and every value of a secret's name cut out."""
     return cast("CleanJson", clean(value))
+
+
+def clean_json(value: Any) -> Clean:
+    """Return a JSON value as a clean text: cleaned as a value first, and then encoded."""
+    return Clean(_encoded(clean(value)))
 
 
 def clean_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:

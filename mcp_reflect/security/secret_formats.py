@@ -104,7 +104,8 @@ def _fits_in_list(name: SecretName, value: str) -> bool:
         if " " in value:
             return values.is_phrase(value, may_have_glue=False)
         return len(value) >= _SHORTEST and values.is_own_word(value)
-    return values.random(value) and not values.is_setting(value)
+    is_drawn = values.random(value) and not values.is_setting(value)
+    return is_drawn and not values.is_reference(value)
 
 
 # Blocks: `|` and `>` of YAML, here-documents of HCL, and a scalar on the next line.

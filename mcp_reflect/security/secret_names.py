@@ -24,7 +24,7 @@ _SIGN: Final = lazy_compile(
     rf"(?P<close>{_QUOTE})?(?:\[\w{{0,6}}\]|\][\"']?)?"
     r"(?:"
     # an object with a value: `: {"value": `
-    r":[ \t]?\{[ \t\r\n]{0,20}[\"']?(?:[vV]alue|content)[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
+    r":[ \t]?\{[ \t\r\n]{0,20}[\"']?(?:[vV]alue|content)[\"']?[ \t]{0,3}[:=][ \t]{0,3}(?=[\"'])"
     # the type of a variable, before its value in quotes
     r"|(?:[ \t]?:[ \t]?(?:&(?:'\w{1,20} )?)?(?=[A-Za-z])|[ \t](?=string|str\b|char))[\w.<>\[\]?| ]{1,40}=[ \t]{0,3}(?=[\"'`])"
     # the same without its quotes, where something took them

@@ -20,6 +20,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.log import Log, logged_with
 from mcp_reflect.models.common import Scope
+from mcp_reflect.security.clean import Clean, Sayable
 from mcp_reflect.server import board_app
 
 if TYPE_CHECKING:
@@ -173,14 +174,16 @@ class Service:
         except BankError as error:
             return self._bank_failed(error)
         except McpReflectError as error:
-            return failure(f"{error}{_example(name, arguments, error)}")
+            return failure(_clean(f"{error}{_example(name, arguments, error)}"))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
             from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see the class
 
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log.error("tool_failed", error=type(error).__name__, trace=trace)
             return failure(
-                f"mcp-reflect failed inside {name}; nothing was stored. See its log for details."
+                _clean(
+                    f"mcp-reflect failed inside {name}; nothing was stored. See its log for details."
+                )
             )
         finally:
             name_agent("")
@@ -209,7 +212,7 @@ class Service:
     def _bank_failed(self, error: BankError) -> CallToolResult:
         """Say what is wrong with the bank; to a team's callers not where it lies."""
         if not self.is_of_team:
-            return failure(str(error))
+            return failure(_clean(str(error)))
         self.log.error("bank_failed", error=str(error))
         return failure(
             "The bank of this service cannot be used now; nothing was stored. Try again later."
@@ -273,7 +276,7 @@ def _unknown(name: str, names: Collection[str]) -> CallToolResult:
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
 
     fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
-    return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
+    return failure(_clean(f"name: there is no tool '{quoted(name)}'. {fix}"))
 
 
 def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
@@ -332,5 +335,11 @@ def _json(value: dict[str, Any]) -> TextContent:
     )
 
 
-def failure(text: str) -> CallToolResult:
+def _clean(text: str) -> Clean:
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see the class
+
+    return clean_text(text)
+
+
+def failure(text: Sayable) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)

@@ -27,6 +27,7 @@ from mcp_reflect.models import common
 from mcp_reflect.models.access import ANY_PROJECT, ROLES, Principal, Role
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes, stored_name
+from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import ReflectServer
 from mcp_reflect.server.service import Service, failure
 from mcp_reflect.services.engine import Engine
@@ -317,7 +318,7 @@ class TeamServer(ReflectServer):
             if name in ("reflect", "store_lesson"):
                 await self.team.refuse_more_lessons(caller.principal.tenant)
         except InputError as error:
-            return failure(str(error))
+            return failure(clean_text(str(error)))
         service = self.team.service(caller)
         result = await service.call(name, arguments, context, caller.principal.name)
         if name == "recall_lessons":

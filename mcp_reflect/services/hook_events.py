@@ -23,6 +23,7 @@ from mcp_reflect.moments.payload import (
     unpacked,
     was_only_started,
 )
+from mcp_reflect.security.clean import Sayable
 from mcp_reflect.whole_files import open_regular
 
 _SECRET_CHARS: Final = 4_000  # more, so that a secret at the cut is whole when it is looked for
@@ -186,7 +187,7 @@ def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:
         return b"", b""
 
 
-def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, Any] | None:
+def hook_answer(hook: HookInput, text: Sayable, *, hold: bool = False) -> dict[str, Any] | None:
     """Return the text in the form that the host reads, or None if it reads none at this event.
 
     With `hold` it is the reason for which the host refuses the call.
@@ -199,11 +200,10 @@ def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, 
         return _child_answer(hook, text)
     if hook.answer_key == _NESTED:
         return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
-    if hook.moment is Moment.STOP:
-        text = signed(text)
+    said = signed(text) if hook.moment is Moment.STOP else text
     if hook.answer_key == "reason":
-        return {"decision": "deny" if hook.event == "AfterAgent" else "block", "reason": text}
-    return {hook.answer_key: text}
+        return {"decision": "deny" if hook.event == "AfterAgent" else "block", "reason": said}
+    return {hook.answer_key: said}
 
 
 def _child_answer(hook: HookInput, text: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.warning import HookInput, LastWord, Moment, SessionState
 from mcp_reflect.moments.last_word import at_stop, decides
 from mcp_reflect.moments.texts import MOST_TOLD, within
+from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.session_file import MOST_BYTES, SessionFile
@@ -35,11 +36,16 @@ _TAIL: Final = 2_000_000
 
 async def answer(
     context: Context, hook: HookInput, transcript: str = ""
-) -> tuple[str | None, bool]:
+) -> tuple[Clean | None, bool]:
     """Return the text for the agent, None if there is none, and whether its call is to be refused this once.
 
-    `transcript` is the session so far, where the agent stops.
+    `transcript` is the session so far, where the agent stops. The text quotes what was seen, so it passes the gate.
     """
+    text, hold = await _answer(context, hook, transcript)
+    return (clean_text(text) if text else None), hold
+
+
+async def _answer(context: Context, hook: HookInput, transcript: str) -> tuple[str | None, bool]:
     session, tool, warnings = hook.session, hook.tool, services.warnings
     match hook.moment:
         case Moment.START if hook.answer_key:

@@ -21,7 +21,9 @@ from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust, is_kept
-from mcp_reflect.security.redact import clean, clean_text, quoted
+from mcp_reflect.security.clean import Clean
+from mcp_reflect.security.gate import clean_json
+from mcp_reflect.security.redact import clean_text, quoted
 
 _HEAD: Final = re.compile(
     r"^-- name: (\w+)$", re.MULTILINE
@@ -81,27 +83,28 @@ class Derived(str):
     __slots__ = ()
 
 
-class Bound(dict[str, Any]):
-    """Values as they are written, made by `bound` alone: redacted already."""
+Written: TypeAlias = Clean | Derived | int | float | bytes | None
+"""What is written into a bank: a text only if it passed the gate, or was derived of one that did."""
+
+
+class Bound(dict[str, Written]):
+    """Values as they are written: redacted already."""
 
 
 def bound(values: Values) -> Bound:
     """Return values to write: every text redacted, structures as JSON."""
     if isinstance(values, Bound):
         return values
-    return Bound(
-        {
-            name: value if type(value) in _UNCHANGED else _bound(value)
-            for name, value in values.items()
-        }
-    )
+    return Bound({name: _bound(value) for name, value in values.items()})
 
 
-def _bound(value: Any) -> Any:
-    if isinstance(value, str):
-        return str(value) if isinstance(value, Derived) else clean_text(str(value))
+def _bound(value: Any) -> Written:
+    if type(value) in _UNCHANGED or isinstance(value, Derived):
+        return value
     if isinstance(value, _STRUCTURES):
-        return _as_json(clean(value))
+        return clean_json(value)
+    if isinstance(value, str):
+        return clean_text(str(value))
     return value
 
 

@@ -18,6 +18,7 @@ from mcp_reflect.storage.repository import (
     LISTS,
     Repository,
     Writing,
+    Written,
     lesson_from,
     lessons_from,
     says_nothing_new,
@@ -129,7 +130,7 @@ _Record = tuple[Scope, Lesson, LessonRows]
 
 
 def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
-    by_digest: dict[int, list[Lesson]] = {}
+    by_digest: dict[Written, list[Lesson]] = {}
     for scope in dict.fromkeys(scope for scope, _, _ in batch):
         digests = [rows.row["digest"] for own, _, rows in batch if own == scope]
         for row in tx.rows("lesson_same", scoped(scope, digests=digests)):
