@@ -26,8 +26,9 @@ from typing import Any, Final
 
 from mcp_reflect.cli.finding_text import text_of
 from mcp_reflect.models.finding import Finding, FindingKind, FindingState, Seen, StoredFinding
-from mcp_reflect.services.learn import kept, weigh
-from mcp_reflect.services.learn import read as session_read
+from mcp_reflect.services.learn import weigh
+from mcp_reflect.services.session_workers import kept
+from mcp_reflect.services.session_workers import read as session_read
 from mcp_reflect.sessions.past_sessions import SessionReader
 
 MOST_SECONDS, MOST_MEMORY, LEAST_RECALL = 60.0, 300.0, 0.7

@@ -11,7 +11,8 @@ from mcp_reflect.cli.output import confirm, counted, visible, write_json, write_
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.learn import Learned, estimated_tokens, learn, unworded, word
+from mcp_reflect.services.learn import Learned, learn
+from mcp_reflect.services.wording import estimated_tokens, unworded, word
 from mcp_reflect.sessions.session_places import HOSTS
 
 _SHOWN: Final = 10

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -114,38 +115,50 @@ def ask(
 
     place, token_variable = checked_address(address), checked_variable(token_variable)
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-    token = os.environ.get(token_variable, "")
-    headers = {"Content-Type": "application/json", "Authorization": token and f"Bearer {token}"}
-    headers |= {"Mcp-Reflect-Project": project or "", HEADER: speaker_to_service().value}
     path = f"{place.path.rstrip('/').removesuffix('/mcp')}/api/{name}"
+    sent = json.dumps(value).encode("utf-8", "replace")
     with closing(kind(place.netloc, timeout=min(seconds, _CONNECT_SECONDS))) as connection:
         try:
             connection.connect()
             connection.sock.settimeout(seconds)
-            sent = {header: text for header, text in headers.items() if text}
-            connection.request("POST", path, json.dumps(value).encode("utf-8", "replace"), sent)
+            connection.request("POST", path, sent, _headers(token_variable, project))
             answer = connection.getresponse()
             body = answer.read(_MOST_BYTES)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or "not in time, or not as HTTP"
             raise BankError(f"The service {place.netloc} does not answer: {reason}.") from None
-    if answer.status != http.client.OK:
-        text = body[:1000].decode("utf-8", "replace")
-        with suppress(ValueError, LookupError, TypeError):
-            text = str(json.loads(text)["error"])
-        fault, _, fix = text[:300].partition(". ")
-        fault, fix = f"it answers {answer.status}: {fault.rstrip('.')}", fix or "Ask again."
-        if answer.status == http.client.UNAUTHORIZED:
-            fix = f"The token is missing, wrong or revoked: set {token_variable} to one that works."
-        if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
-            raise NotAllowedError(place.netloc, fault, fix)
-        if (
-            answer.status >= http.client.INTERNAL_SERVER_ERROR
-            or answer.status == http.client.TOO_MANY_REQUESTS
-        ):
-            raise BankError(f"{place.netloc}: {fault}. {fix}")
-        raise InputError(place.netloc, fault, fix)
+    if answer.status != HTTPStatus.OK:
+        raise _refusal(place.netloc, answer.status, body, token_variable)
     return json.loads(body)
+
+
+def _headers(token_variable: str, project: str | None) -> dict[str, str]:
+    """Return the headers of a request, without those that have nothing to say."""
+    token = os.environ.get(token_variable, "")
+    headers = {
+        "Content-Type": "application/json",
+        "Authorization": token and f"Bearer {token}",
+        "Mcp-Reflect-Project": project or "",
+        HEADER: speaker_to_service().value,
+    }
+    return {name: text for name, text in headers.items() if text}
+
+
+def _refusal(place: str, status: int, body: bytes, token_variable: str) -> Exception:
+    """Return the error for an answer of a service, in its words."""
+    text = body[:1000].decode("utf-8", "replace")
+    with suppress(ValueError, LookupError, TypeError):
+        text = str(json.loads(text)["error"])
+    said, _, fix = text[:300].partition(". ")
+    fault, fix = f"it answers {status}: {said.rstrip('.')}", fix or "Ask again."
+    if status == HTTPStatus.UNAUTHORIZED:
+        fix = f"The token is missing, wrong or revoked: set {token_variable} to one that works."
+        return NotAllowedError(place, fault, fix)
+    if status == HTTPStatus.FORBIDDEN:
+        return NotAllowedError(place, fault, fix)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return BankError(f"{place}: {fault}. {fix}")
+    return InputError(place, fault, fix)
 
 
 def ask_as(options: Any, name: str, value: Any) -> Any:

@@ -82,39 +82,16 @@ async def examine(engine: Engine) -> dict[str, Any]:
         opened = await engine.bank.open()
         report["scope"] = str((await engine.open()).scopes.own)
         await engine.get_stats()
-        projects = await engine.bank.lessons.projects(engine.scopes.own.tenant)
-        waiting = await engine.bank.lessons.latest(
-            engine.scopes.own, kind=None, limit=_MOST_WAITING, held=True
-        )
+        await _examine_lessons(engine, report)
     except BankError as error:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
-    report["in_quarantine"] = dict(Counter(lesson.held or "" for lesson in waiting))
-    if waiting:
-        report["notes"].append(
-            f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review"
-        )
-    if note := (await services.shared.shared_here(engine.context)).note:
-        report["notes"].append(note)
-    report["projects_in_bank"] = {
-        project or "(global)": count for project, count in projects.items()
-    }
-    for name in gone_folders(engine, await engine.bank.projects.list(engine.scopes.own.tenant)):
-        fault = f"The folder of the project {name} is gone. If it moved, run in the new place"
-        report["notes"].append(
-            f"{fault}: mcp-reflect projects rename {name} {engine.scopes.own.project or 'NEW'}"
-        )
-    report |= {
-        "engine": opened.engine,
-        "schema": opened.schema,
-        "read_only": bool(opened.read_only),
-    }
+    report["engine"] = opened.engine
+    report["schema"] = opened.schema
+    report["read_only"] = bool(opened.read_only)
     if isinstance(opened, files.OpenedFile):
         degraded += _examine_file(engine.bank.path, report)
         degraded += _open_to_others(engine.bank.path)
-    embeddings = engine.bank.embeddings
-    if embeddings is not None and await embeddings.embedder.embed(["?"], _PROBE_SECONDS) is None:
-        degraded.append(f"Recall compares word vectors only. {embeddings.embedder.problem}")
-    report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
+    degraded += await _examine_embeddings(engine, report)
     if opened.read_only:
         degraded.append(
             f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored."
@@ -123,6 +100,36 @@ async def examine(engine: Engine) -> dict[str, Any]:
         fault = "This directory belongs to no project, so lessons are global."
         report["notes"].append(f"{fault} Set MCP_REFLECT_PROJECT to a name.")
     return {**report, "degraded": degraded}
+
+
+async def _examine_lessons(engine: Engine, report: dict[str, Any]) -> None:
+    """Add to the report which projects have lessons, and what waits for a person."""
+    own, bank, notes = engine.scopes.own, engine.bank, report["notes"]
+    projects = await bank.lessons.projects(own.tenant)
+    waiting = await bank.lessons.latest(own, kind=None, limit=_MOST_WAITING, held=True)
+    report["in_quarantine"] = dict(Counter(lesson.held or "" for lesson in waiting))
+    if waiting:
+        notes.append(f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review")
+    shared = await services.shared.shared_here(engine.context)
+    if shared.note:
+        notes.append(shared.note)
+    report["projects_in_bank"] = {
+        project or "(global)": count for project, count in projects.items()
+    }
+    for name in gone_folders(engine, await bank.projects.list(own.tenant)):
+        fault = f"The folder of the project {name} is gone. If it moved, run in the new place"
+        notes.append(f"{fault}: mcp-reflect projects rename {name} {own.project or 'NEW'}")
+
+
+async def _examine_embeddings(engine: Engine, report: dict[str, Any]) -> list[str]:
+    """Add to the report how many vectors are there; return what is wrong with the embedding model."""
+    report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
+    embeddings = engine.bank.embeddings
+    if embeddings is None:
+        return []
+    if await embeddings.embedder.embed(["?"], _PROBE_SECONDS) is not None:
+        return []
+    return [f"Recall compares word vectors only. {embeddings.embedder.problem}"]
 
 
 def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:

@@ -259,34 +259,49 @@ def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
     """
     names = {"task", "outcome", "goal", "error", "task_type", "tags", "run_id", *_DECIDED}
     run = sent.model_dump(mode="json", include=names, exclude_none=True, exclude_defaults=True)
-    lost = {"events": 0, "characters": 0}
-
-    def cut(value: Any) -> Any:
-        """Return a value whose texts lost their middle where they are longer than `max_event_chars`."""
-        if isinstance(value, dict):
-            return {name: cut(item) for name, item in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [cut(item) for item in cast("list[Any]", value)]
-        if not isinstance(value, str) or len(value) <= limits.max_event_chars:
-            return value
-        text, gone = _cut_text(value, limits.max_event_chars)
-        lost["characters"] += gone
-        return text
-
-    places = _kept_places([1] * len(sent.events), limits.max_events)
-    dumped = [sent.events[place].model_dump(mode="json", exclude_defaults=True) for place in places]
-    events: list[dict[str, Any]] = [{**cut(event), "id": event["id"]} for event in dumped]
-    sizes = [characters(event) for event in events]
-    run["events"] = [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
-    lost["events"] = len(sent.events) - len(run["events"])
+    cutter = _Cutter(limits.max_event_chars)
+    run["events"] = _kept_events(sent, limits, cutter)
     for name in ("error", *_DECIDED):
         if name in run:
-            run[name] = cut(run[name])
+            run[name] = cutter.cut(run[name])
     context_size = characters(run.get("error", {}).get("context"))
     if context_size > limits.max_trace_chars:
-        lost["characters"] += context_size
+        cutter.lost += context_size
         del run["error"]["context"]
-    return clean({**run, "cut": lost} if any(lost.values()) else run)
+    lost = {"events": len(sent.events) - len(run["events"]), "characters": cutter.lost}
+    if any(lost.values()):
+        run["cut"] = lost
+    return clean(run)
+
+
+def _kept_events(sent: ReflectArguments, limits: Limits, cutter: "_Cutter") -> list[dict[str, Any]]:
+    """Return the events within the limits, the first and the last ones of a long run."""
+    events: list[dict[str, Any]] = []
+    for place in _kept_places([1] * len(sent.events), limits.max_events):
+        event = sent.events[place].model_dump(mode="json", exclude_defaults=True)
+        events.append({**cutter.cut(event), "id": event["id"]})
+    sizes = [characters(event) for event in events]
+    return [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
+
+
+class _Cutter:
+    """Cuts the middle out of texts over a length, and counts the characters that are lost."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.lost = 0
+
+    def cut(self, value: Any) -> Any:
+        """Return a value in which no text is too long."""
+        if isinstance(value, dict):
+            return {name: self.cut(item) for name, item in cast("dict[str, Any]", value).items()}
+        if isinstance(value, list):
+            return [self.cut(item) for item in cast("list[Any]", value)]
+        if not isinstance(value, str) or len(value) <= self._most:
+            return value
+        text, gone = _cut_text(value, self._most)
+        self.lost += gone
+        return text
 
 
 def _kept_places(sizes: list[int], most: int) -> list[int]:

@@ -210,34 +210,27 @@ class ConsolidationRepository(Repository):
         skipped: list[str] = []
         for name, change in changes["records"].items():
             current = lesson_records.find(tx, scope, name)
-            is_kept = current is not None and current.is_kept_by_person and by is Speaker.AGENT
-            if current is None or current.updated_at != change["after"] or is_kept:
+            if (
+                current is None
+                or not _may_undo(current, by)
+                or current.updated_at != change["after"]
+            ):
                 skipped.append(name)
                 continue
-            before = {**change["before"], "state": State(change["before"]["state"])}
-            before |= {name: tuple(before[name]) for name in LISTS}
-            lesson_records.revise(
-                tx,
-                scope,
-                current,
-                screening.judged(replace(current, **before, updated_at=now)),
-                reason,
-                by=by,
-            )
+            earlier = replace(current, **_fields_before(change["before"]), updated_at=now)
+            lesson_records.revise(tx, scope, current, screening.judged(earlier), reason, by=by)
             restored.append(current)
         names = {record.id for record in restored}
         for merge in json.loads(row["plan"])["merges"]:
             for name in names.intersection(merge["gone"]):
                 tx.run_many("link_remove", _merge_links(name, merge["keep"]))
-        for (
-            record
-        ) in restored:  # merged records get their outcomes back, and the kept record only its own
+        # Merged records get their outcomes back, and the kept record only its own.
+        for record in restored:
             outcomes.recompute(tx, scope, lesson_records.lesson_by_id(tx, scope, record.id))
         for name in changes["added"]:
             added = lesson_records.find(tx, scope, name)
-            if added is None or (added.is_kept_by_person and by is Speaker.AGENT):
-                continue
-            lesson_records.set_state(tx, scope, name, State.ARCHIVED, reason, now, by=by)
+            if added is not None and _may_undo(added, by):
+                lesson_records.set_state(tx, scope, name, State.ARCHIVED, reason, now, by=by)
         tx.run("dream_undone", scoped(scope, id=dream_id))
         lesson_records.archive_excess(tx, scope, self.context.size, now)
         return Undone(
@@ -329,3 +322,14 @@ def digest_of(records: list[Lesson]) -> str:
 
 def _records(reading: Reading, scope: Scope) -> list[Lesson]:
     return reading.lessons("dream_records", scope, limit=MOST_RECORDS)
+
+
+def _may_undo(record: Lesson, by: Speaker) -> bool:
+    """Return whether a record may be changed back: one that a person keeps by a person alone."""
+    return by is not Speaker.AGENT or not record.is_kept_by_person
+
+
+def _fields_before(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a record's fields before a dream, from JSON."""
+    fields = {**stored, "state": State(stored["state"])}
+    return fields | {name: tuple(fields[name]) for name in LISTS}

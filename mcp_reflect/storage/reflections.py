@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mcp_reflect.clock import DAY
+from mcp_reflect.clock import DAY, Clock
 from mcp_reflect.models.common import HOST, RULES, Json, Link, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, waits
 from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
@@ -172,50 +172,19 @@ class ReflectionRepository(Repository):
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
     ) -> dict[str, Any]:
         """Write the records of a reflection, and return the values of its row that depend on the judgment."""
-        outside = screening.tool_outputs(draft.run), screening.waiting_records(tx, scope)
-
-        def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
-            record = screening.screened(
-                screening.record_of(part, scope, self.clock, record_id), *outside
-            )
-            return replace(record, reflection_id=reflection_id)
-
+        parts = _Parts(
+            tx=tx,
+            scope=scope,
+            draft=draft,
+            reflection_id=reflection_id,
+            clock=self.clock,
+            outputs=screening.tool_outputs(draft.run),
+            waiting=screening.waiting_records(tx, scope),
+        )
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
-        summary = record_of(draft.face, reflection_id)
-        before = lesson_records.find(tx, scope, reflection_id)
-        if before is None:
-            lesson_records.insert(tx, scope, summary)
-        elif not before.is_kept_by_person:
-            lesson_records.change(tx, scope, summary)
-        if (
-            summary.held
-        ):  # a text in quarantine is shown to no other call before a person has decided
-            body |= {"reflection": waits(summary.held), "insights": None, "tags": []}
-        origin = Link(relation="from", to_kind="reflection", to_id=reflection_id)
-        # The events that the reflection rests on; another run has an `e1` of its own.
-        events = [
-            replace(link, to_id=f"{reflection_id}/{link.to_id}")
-            for link in draft.links
-            if link.to_kind == "event"
-        ]
-        if draft.strategy is not None:
-            strategy = record_of(draft.strategy)
-            lesson_records.insert(tx, scope, strategy)
-            lesson_records.add_links(tx, strategy.id, (origin, *events))
-            body["strategy_id"] = strategy.id
-            if strategy.held:
-                body["strategy"] = waits(strategy.held)
-        learned: list[dict[str, str]] = []
-        for lesson in map(record_of, draft.lessons):
-            lesson_id, status, _ = lesson_merging.add_or_merge(
-                tx, scope, lesson, lesson_merging.session_of(draft.run.get("run_id"))
-            )
-            tools = [
-                link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags
-            ]
-            lesson_records.add_links(tx, lesson_id, (origin, *events, *tools))
-            learned.append({"id": lesson_id, "status": status})
-        body["lessons"] = learned
+        body |= parts.write_summary()
+        body |= parts.write_strategy()
+        body["lessons"] = parts.write_lessons()
         lesson_records.add_links(tx, reflection_id, draft.links)
         return scoped(
             scope,
@@ -252,3 +221,77 @@ def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflecti
 
 def _reflection_from(row: Row) -> StoredReflection:
     return record_from(row, StoredReflection, {"trace": json.loads, "body": json.loads})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """The records of one reflection, which are written in its transaction.
+
+    `outputs` and `waiting` are the words from outside that each record is compared with: what the run's tools printed,
+    and records in quarantine.
+    """
+
+    tx: Writing
+    scope: Scope
+    draft: ReflectionDraft
+    reflection_id: str
+    clock: Clock
+    outputs: Sequence[str]
+    waiting: Sequence[Lesson]
+
+    def write_summary(self) -> dict[str, Any]:
+        """Write the record that is the reflection itself; a person's words in it stay."""
+        summary = self._record_of(self.draft.face, self.reflection_id)
+        before = lesson_records.find(self.tx, self.scope, self.reflection_id)
+        if before is None:
+            lesson_records.insert(self.tx, self.scope, summary)
+        elif not before.is_kept_by_person:
+            lesson_records.change(self.tx, self.scope, summary)
+        if not summary.held:
+            return {}
+        # A text in quarantine is shown to no other call before a person has decided.
+        return {"reflection": waits(summary.held), "insights": None, "tags": []}
+
+    def write_strategy(self) -> dict[str, Any]:
+        """Write the strategy, if there is one."""
+        if self.draft.strategy is None:
+            return {}
+        strategy = self._record_of(self.draft.strategy)
+        lesson_records.insert(self.tx, self.scope, strategy)
+        lesson_records.add_links(self.tx, strategy.id, self._origin())
+        if not strategy.held:
+            return {"strategy_id": strategy.id}
+        return {"strategy_id": strategy.id, "strategy": waits(strategy.held)}
+
+    def write_lessons(self) -> list[dict[str, str]]:
+        """Write the lessons; return the id of each, and whether it is new or strengthened another."""
+        learned: list[dict[str, str]] = []
+        session = lesson_merging.session_of(self.draft.run.get("run_id"))
+        for part in self.draft.lessons:
+            lesson = self._record_of(part)
+            lesson_id, status, _ = lesson_merging.add_or_merge(self.tx, self.scope, lesson, session)
+            lesson_records.add_links(self.tx, lesson_id, (*self._origin(), *self._tools_of(lesson)))
+            learned.append({"id": lesson_id, "status": status})
+        return learned
+
+    def _record_of(self, part: LessonDraft, record_id: str | None = None) -> Lesson:
+        record = screening.record_of(part, self.scope, self.clock, record_id)
+        record = screening.screened(record, self.outputs, self.waiting)
+        return replace(record, reflection_id=self.reflection_id)
+
+    def _origin(self) -> list[Link]:
+        """Return the links to the reflection and to the events that it rests on; another run has an `e1` of its own."""
+        origin = Link(relation="from", to_kind="reflection", to_id=self.reflection_id)
+        events = [
+            replace(link, to_id=f"{self.reflection_id}/{link.to_id}")
+            for link in self.draft.links
+            if link.to_kind == "event"
+        ]
+        return [origin, *events]
+
+    def _tools_of(self, lesson: Lesson) -> list[Link]:
+        return [
+            link
+            for link in self.draft.links
+            if link.to_kind == "tool" and link.to_id in lesson.tags
+        ]

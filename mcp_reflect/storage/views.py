@@ -16,6 +16,13 @@ _MOST_RECALLS: Final = 100
 _REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
 _MOST_NEAR: Final = 50  # neighbors of a node
 _SHARED: Final = ("tool", "failure")  # the kinds of node that records share
+_WITHHELD: Final = (
+    ("recalls", "task"),
+    ("outcomes", "note"),
+    ("warnings", "arguments"),
+    ("warnings", "tool"),
+)
+"""Tables of the board and columns with words from outside."""
 
 
 class Views(Repository):
@@ -191,31 +198,24 @@ Table = dict[str, Any]
 def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool) -> Table:
     where = scoped(scope)
     events = {"limit": MOST_EVENTS, **where}
-
-    def order(
-        lesson: Lesson,
-    ) -> tuple[Any, ...]:  # active records by rate, then those in quarantine or out of use
-        held = lesson.trust is Trust.QUARANTINED
-        return lesson.state is not State.ACTIVE, held, -lesson.rate, -lesson.importance, lesson.id
-
-    records = sorted(reading.lessons("board_lessons", scope, limit=most), key=order)
-    rows = [lesson_row(record, whole=whole) for record in records]
+    records = sorted(reading.lessons("board_lessons", scope, limit=most), key=_order_on_board)
     ids = [record.id for record in records]
     places = {record_id: place for place, record_id in enumerate(ids)}
     links = reading.rows("board_links", {"ids": ids})
-    archived = {record.id for record in records if record.state is State.ARCHIVED}
-    merged = [
-        link for link in links if link["relation"] == "merged_into" and link["from_id"] in archived
-    ]
-    into = {link["from_id"]: link["to_id"] for link in merged}
-    outcomes = _outcomes(reading.rows("board_outcomes", {"ids": ids}), into, places)
+    merged = _merged_into(records, links)
     table: Table = {
         "scope": str(scope),
         "project": scope.project,
         "at": int(now),
         "records": reading.rows("board_lesson_count", where)[0]["count"],
-        "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
-        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(outcomes)},
+        "lessons": {
+            "columns": LESSON_COLUMNS,
+            "rows": [lesson_row(record, whole=whole) for record in records],
+        },
+        "outcomes": {
+            "columns": _OUTCOME_COLUMNS,
+            "rows": list(_outcomes(reading.rows("board_outcomes", {"ids": ids}), merged, places)),
+        },
         "links": [
             [places[link["from_id"]], link["relation"], places[link["to_id"]]]
             for link in links
@@ -239,18 +239,35 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
         ),
         "warning_days": [list(row) for row in reading.rows("board_warning_days", where)],
     }
-    hidden = (
-        ("recalls", "task"),
-        ("outcomes", "note"),
-        ("warnings", "arguments"),
-        ("warnings", "tool"),
-    )
-    for name, column in () if whole else hidden:  # each that reads as an order to its reader
+    if not whole:
+        _withhold_orders(table)
+    return table
+
+
+def _order_on_board(lesson: Lesson) -> tuple[Any, ...]:
+    """Return the key by which records are sorted: active ones by rate, then those in quarantine or out of use."""
+    is_held = lesson.trust is Trust.QUARANTINED
+    return lesson.state is not State.ACTIVE, is_held, -lesson.rate, -lesson.importance, lesson.id
+
+
+def _merged_into(records: Iterable[Lesson], links: Iterable[Row]) -> dict[str, str]:
+    """Return the records into which archived ones were merged, by the ids of these."""
+    archived = {record.id for record in records if record.state is State.ARCHIVED}
+    return {
+        link["from_id"]: link["to_id"]
+        for link in links
+        if link["relation"] == "merged_into" and link["from_id"] in archived
+    }
+
+
+def _withhold_orders(table: Table) -> None:
+    """Put a reason in the place of each text that reads as an order to its reader."""
+    for name, column in _WITHHELD:
         place = table[name]["columns"].index(column)
         for row in table[name]["rows"]:
-            if row[place] and (reason := suspicion([row[place]])):
+            reason = suspicion([row[place]]) if row[place] else None
+            if reason:
                 row[place] = waits(reason)
-    return table
 
 
 def _table(

@@ -222,47 +222,46 @@ class WarningRepository(Repository):
 
         The same call is made at most once more; a call of another kind says nothing.
         """
+        if call.script.is_partial:
+            return  # what could not be read follows no lesson, and goes against none
         now = self.clock.now()
-        if (
-            call.script.is_partial
-        ):  # what could not be read follows no lesson, and goes against none
-            return
         met = {lesson.id for lesson in guards_met(tx, scope, call)}
         notes = (session_state(tx, scope, state.id) or state).notes
         for watched in notes.guarded:
             lesson_id, key = watched.split(" ")[:2]
-            again = key == exact
-            followed = (
-                not again
-                and worked
-                and lesson_id not in met
-                and is_guarded(tx, scope, lesson_id, call)
-            )
-            if watched.endswith(SETTLED) or not (again or followed):
+            is_again = key == exact
+            follows = not is_again and worked and lesson_id not in met
+            follows = follows and is_guarded(tx, scope, lesson_id, call)
+            if watched.endswith(SETTLED) or not (is_again or follows):
                 continue
-            if again and watched.endswith(
-                TOLD
-            ):  # the call at which the agent was told: the next one counts
-                after = watched.removesuffix(TOLD)
-            else:
-                after = watched.removesuffix(TOLD) + SETTLED
-                if (
-                    again
-                ):  # what follows a lesson is noted of every call: OutcomeRepository.note_followed
-                    add_measured_outcome(
-                        tx, scope, lesson_id, self.clock.new_id("warn"),
-                        success=float(not worked), now=now,
-                    )  # fmt: skip
-                doubted = note_passed(tx, scope, lesson_id, worked=again and worked)
-                if doubted is not None:
-                    add_proposal(
-                        tx, scope, doubted, ProposalKind.DISARM, PASSED, {},
-                        proposal_id=self.clock.new_id(PREFIX), now=now,
-                    )  # fmt: skip
-            notes = replace(
-                notes, guarded=tuple(after if one == watched else one for one in notes.guarded)
-            )
+            after = watched.removesuffix(TOLD)
+            # The call at which the agent was told is no answer to it: the next one counts.
+            if not (is_again and watched.endswith(TOLD)):
+                after += SETTLED
+                self._note_answer(tx, scope, lesson_id, is_again=is_again, worked=worked)
+            guarded = tuple(after if one == watched else one for one in notes.guarded)
+            notes = replace(notes, guarded=guarded)
             tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=now))
+
+    def _note_answer(
+        self, tx: Writing, scope: Scope, lesson_id: str, *, is_again: bool, worked: bool
+    ) -> None:
+        """Record that an agent made a call once more that a guard spoke at, or a correct one in its place.
+
+        What follows a lesson is noted of every call (`OutcomeRepository.note_followed`), so here is only the other.
+        """
+        now = self.clock.now()
+        if is_again:
+            add_measured_outcome(
+                tx, scope, lesson_id, self.clock.new_id("warn"), success=float(not worked), now=now
+            )
+        doubted = note_passed(tx, scope, lesson_id, worked=is_again and worked)
+        if doubted is not None:
+            proposal_id = self.clock.new_id(PREFIX)
+            add_proposal(
+                tx, scope, doubted, ProposalKind.DISARM, PASSED, {},
+                proposal_id=proposal_id, now=now,
+            )  # fmt: skip
 
     @brief_transaction
     def note_correction(self, tx: Writing, scope: Scope, known: KnownFailure, worked: Json) -> None:

@@ -45,9 +45,8 @@ def reflection_node(
     (an `error` or `error_message` of the state, the decision or the result among them) only `validation_results` and
     `error`, and the log names the check.
     """
-    decision, result = state.get(decision_key), state.get(result_key)
-    if (active := state.get("active_component")) and (result is None or is_object(result)):
-        result = {"component": active, **(result or {})}
+    decision = state.get(decision_key)
+    result = _with_component(state.get(result_key), state)
     checked = validate(decision, result, allowed_actions, state)
     if not checked.valid:
         make_engine().log.warning("decision_rejected", failed_check=checked.failed_check)
@@ -55,14 +54,9 @@ def reflection_node(
             "validation_results": _validation(checked, success=False),
             "error": checked.checks[-1].detail,
         }
-    about = decision_of(decision)
     others = _others(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
     sent: dict[str, Any] = {
-        **{
-            name: state[name]
-            for name in _TEXTS
-            if isinstance(state.get(name), str) and state[name].strip()
-        },
+        **_texts_of(state),
         "decision": {**(decision or {}), "state": others} if others else decision,
         "execution": result,
         "allowed_actions": list(allowed_actions),
@@ -76,19 +70,41 @@ def reflection_node(
         reflection = run(work)
     except McpReflectError as error:
         ran: dict[str, Any] = result or {}  # its structure was checked
-        return _failed(
-            state, checked, fallback(about, ran.get("metrics") or {}, str(error)), str(error)
-        )
+        text = fallback(decision_of(decision), ran.get("metrics") or {}, str(error))
+        return _failed(state, checked, text, str(error))
     if reflection.validation is not None and reflection.validation.reflection_success is False:
-        return _failed(
-            state,
-            checked,
-            reflection.reflection,
-            reflection.note or "the language model gave nothing",
-        )
-    insights, assessment = reflection.insights or Insights(), reflection.assessment or Assessment()
-    by_rules = reflection.insights is not None and reflection.thinker == RULES
-    text = markdown(insights.raw_sections) if by_rules else reflection.reflection
+        fault = reflection.note or "the language model gave nothing"
+        return _failed(state, checked, reflection.reflection, fault)
+    return _reflected(state, checked, reflection)
+
+
+def _with_component(result: Any, state: Mapping[str, Any]) -> Any:
+    """Return a result with the component that the state works on, where it names none itself."""
+    active = state.get("active_component")
+    if not active or not (result is None or is_object(result)):
+        return result
+    return {"component": active, **(result or {})}
+
+
+def _texts_of(state: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a state says of its run in words."""
+    texts: dict[str, str] = {}
+    for name in _TEXTS:
+        value = state.get(name)
+        if isinstance(value, str) and value.strip():
+            texts[name] = value
+    return texts
+
+
+def _reflected(
+    state: Mapping[str, Any], checked: Validation, reflection: Reflection
+) -> dict[str, Any]:
+    """Return the keys that a state gains by a reflection."""
+    insights = reflection.insights or Insights()
+    assessment = reflection.assessment or Assessment()
+    text = reflection.reflection
+    if reflection.insights is not None and reflection.thinker == RULES:
+        text = markdown(insights.raw_sections)
     return {
         **_gained(state, checked, text, success=True, note=reflection.note),
         "reflection_insights": {

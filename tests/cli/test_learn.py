@@ -341,7 +341,7 @@ def test_files_without_rights_are_named(home: Home) -> None:
 def test_a_home_without_sessions_says_so(home: Home) -> None:
     assert (
         home.command("learn")
-        == "There is no session of claude-code, codex, gemini, copilot, cline, qwen, pi on this machine yet.\n"
+        == "There is no session of claude-code, codex, gemini, copilot, cline, qwen, opencode, pi on this machine yet.\n"
     )
 
 

@@ -122,7 +122,7 @@ def test_our_command_runs_nothing_of_the_folder(hostile: Path) -> None:
 
 
 async def test_a_worker_and_a_background_process_run_nothing_of_the_folder(hostile: Path) -> None:
-    worker = await children.start_worker("mcp_reflect.services.learn", 1 << 20)
+    worker = await children.start_worker("mcp_reflect.services.session_workers", 1 << 20)
     out, _ = await worker.communicate(b'["/none", "codex"]\n')
     assert json.loads(out)["found"] == []
     errors = hostile.parent / "errors"

@@ -237,7 +237,7 @@ def test_the_command_plans_does_lists_and_undoes(
 async def test_dreams_log_their_events_with_the_keys_of_the_page(
     bank_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    page = (ROOT / "docs/dreaming.md").read_text()
+    page = (ROOT / "docs/python.md").read_text()
     told = dict(re.findall(r"^- `(dream_\w+)`: ([\w, ]+)$", page, re.MULTILINE))
     async with Engine(Settings(bank=bank_path, project="app", log_level="info")) as engine:
         await reflections(engine, *SAME, FAR)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.models.finding import Finding
-from mcp_reflect.services.learn import kept, weigh
+from mcp_reflect.services.learn import weigh
+from mcp_reflect.services.session_workers import kept
 from mcp_reflect.sessions.past_sessions import SessionReader
 
 Step = tuple[str, str] | tuple[str, str, int]

@@ -1,0 +1,168 @@
+"""Read the files of past sessions, in this process or in others (`python -m mcp_reflect.services.session_workers`).
+
+Such a process takes a path on a line and answers with JSON on a line; it ends with the process that started it.
+"""
+
+import asyncio
+import json
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final, cast
+
+from mcp_reflect import children
+from mcp_reflect.models.common import Scope, from_json, json_of
+from mcp_reflect.models.finding import Finding, FindingKind, Seen
+from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.services.findings import gives_orders
+from mcp_reflect.sessions.found import is_said
+from mcp_reflect.sessions.past_sessions import read_session
+from mcp_reflect.sessions.session_lines import record_keys
+from mcp_reflect.sessions.session_places import SessionPlace
+from mcp_reflect.storage.retrieval.index import STOP_WORDS, terms_of
+
+_MOST_ANSWER: Final = 64_000_000
+"""Bytes of what another process says of one file."""
+
+_LONGEST_SAID: Final = 300
+"""Characters of what a person says; what is longer is a task."""
+
+_MOST_LINES: Final = 8  # of a finding that a session shows several times
+
+SessionFindings = list[tuple[Finding, Seen]]
+"""What a session shows, each thing once."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastSession:
+    """The file of a past session, the project that it is of, and files from which it was copied."""
+
+    place: SessionPlace
+    scope: Scope
+    originals: tuple[Path, ...] = ()
+
+
+Done = Callable[[PastSession, SessionFindings, Sequence[str]], Awaitable[None]]
+"""What is called with each session, what it shows, and its faults."""
+
+
+async def read_here(queue: Sequence[PastSession], done: Done) -> None:
+    """Read files in this process."""
+    for session in queue:
+        shown, faults = read(session.place.path, session.place.host, session.originals)
+        await done(session, shown, faults)
+
+
+async def read_apart(queue: Sequence[PastSession], done: Done) -> None:
+    """Read files in another process, and in a new one where a file ends it."""
+    left = deque(queue)
+    while left:
+        process = await children.start_worker(__name__, _MOST_ANSWER)
+        sender, receiver = cast("tuple[Any, Any]", (process.stdin, process.stdout))
+        try:
+            sender.write(b"".join(_request_of(session) for session in left))
+            await _take_answers(left, receiver, done)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+
+async def _take_answers(
+    left: deque[PastSession], receiver: asyncio.StreamReader, done: Done
+) -> None:
+    """Take what a process says of one file after the other, until it ends; that file is the fault then."""
+    while left:
+        session = left.popleft()
+        answer: Any = None
+        with suppress(OSError, ValueError):
+            answer = json_of(await receiver.readline())
+        if answer is None:
+            await done(session, [], ["the process that read it ended"])
+            return
+        shown = [(from_json(Finding, one), from_json(Seen, two)) for one, two in answer["found"]]
+        await done(session, shown, answer["faults"])
+
+
+def _request_of(session: PastSession) -> bytes:
+    originals = [str(path) for path in session.originals]
+    request = [str(session.place.path), session.place.host, originals]
+    return json.dumps(request).encode() + b"\n"
+
+
+def read(
+    path: Path | str, host: str, originals: Iterable[Path | str] = ()
+) -> tuple[SessionFindings, list[str]]:
+    """Return what a session's file shows, each thing once, and its faults.
+
+    Records that one of the `originals` has as well are left out: they are read there.
+    """
+    try:
+        known = frozenset[str]().union(*(record_keys(Path(one)) for one in originals))
+        found, faults = read_session(Path(path), host, known)
+    except OSError as error:
+        return [], [error.strerror or "it cannot be read"]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        # The file is of another version.
+        return [], [f"it cannot be read: {type(error).__name__}"]
+    by_thing: dict[str, tuple[Finding, Seen]] = {}
+    for finding, seen in kept(found):
+        earlier = by_thing.get(finding.thing)
+        if earlier is None:
+            by_thing[finding.thing] = (finding, seen)
+        else:
+            by_thing[finding.thing] = _joined(earlier, finding, seen)
+    return [*by_thing.values()], faults
+
+
+def _joined(earlier: tuple[Finding, Seen], finding: Finding, seen: Seen) -> tuple[Finding, Seen]:
+    """Return a thing that is shown once more. Words that a person only said give way to a correction."""
+    first, known = earlier
+    lines = (*known.lines, *seen.lines)[:_MOST_LINES]
+    kept_finding = finding if first.kind is FindingKind.SAID else first
+    return kept_finding, replace(known, times=known.times + seen.times, lines=lines)
+
+
+def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
+    """Yield what is kept of a session, without secrets."""
+    for finding, seen in pairs:
+        if is_said(finding):
+            named = _named_by_words(finding)
+            if named is None:
+                continue
+        elif gives_orders(finding):
+            continue  # a review would repeat words that give orders to their reader
+        else:
+            named = finding
+        lines = tuple(clean_text(line) for line in seen.lines)
+        cleaned = replace(seen, session=clean_text(seen.session), lines=lines)
+        yield from_json(Finding, clean(asdict(named))), cleaned
+
+
+def _named_by_words(finding: Finding) -> Finding | None:
+    """Return what a person said, known by the stems of its words; None for a task, or for too few words.
+
+    It is a correction where they refused a call and said why, else a request: whether a request corrects is for its
+    reader to say.
+    """
+    words = sorted({*terms_of(clean_text(finding.thing))} - STOP_WORDS)
+    least = 2 if finding.kind is FindingKind.SAID else 1
+    if len(words) < least or len(finding.thing) > _LONGEST_SAID:
+        return None
+    return replace(finding, thing=f"{finding.kind}: {' '.join(words)}"[:300])
+
+
+def main() -> None:
+    """Answer each line of stdin, a path and its host, with what the file shows."""
+    for line in sys.stdin:
+        found, faults = read(*json.loads(line))
+        pairs = [(asdict(finding), asdict(seen)) for finding, seen in found]
+        sys.stdout.write(json.dumps({"found": pairs, "faults": faults}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
