@@ -1,5 +1,6 @@
 """A trouble as it is seen finds the lesson on what is behind it, as a weak fit, where no lesson shares its words."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -56,17 +57,17 @@ async def test_a_trouble_finds_the_lesson_on_its_cause_weakly_and_says_why(engin
 async def test_a_task_in_the_words_of_a_lesson_is_ordered_without_guesses(engine: Engine) -> None:
     await _stored(engine)
     assert not any(
-        match.guessed for match in await _matches(engine, RecallQuery(task=IN_ITS_WORDS))
+        match.guessed for match in await _matches(engine, RecallQuery(task=IN_ITS_WORDS, limit=5))
     )
 
 
 @pytest.mark.sqlite
-async def test_a_hook_does_not_guess_at_a_cause(engine: Engine) -> None:
+async def test_who_wants_a_few_or_what_surely_fits_gets_no_guess(engine: Engine) -> None:
     await _stored(engine)
-    guessed = [match.guessed for match in await _matches(engine, RecallQuery(task=SEEN))]
-    assert max(guessed) > 0
-    asked_by_hook = RecallQuery(task=SEEN, strong_only=True)
-    assert not any(match.guessed for match in await _matches(engine, asked_by_hook))
+    wants_more = RecallQuery(task=SEEN, limit=5)
+    assert max(match.guessed for match in await _matches(engine, wants_more)) > 0
+    for query in (replace(wants_more, strong_only=True), replace(wants_more, limit=3)):
+        assert not any(match.guessed for match in await _matches(engine, query))
 
 
 def test_terms_behind_a_trouble_are_of_its_cause_and_not_its_own() -> None:

@@ -151,10 +151,12 @@ class Search:
     def _weights_behind(self) -> dict[str, float]:
         """Return the terms of what may be behind a trouble, as parts of the weight that a term may have.
 
-        None where a row shares much of the words: then the question is a task, in the words of a lesson. None for a
-        hook: it says what surely fits, and a guess at a cause is too little for that.
+        None where a row shares much of the words: then the question is a task, in the words of a lesson. None for who
+        wants what surely fits, or only a few: a guess at a cause is too little for that.
         """
-        if self.query.strong_only or self._in_other_words(self._parts(FITTED), FITTED) == 0.0:
+        if self.query.strong_only or not self.query.wants_more:
+            return {}
+        if self._in_other_words(self._parts(FITTED), FITTED) == 0.0:
             return {}
         terms = terms_behind(text_of(self.query))
         rows = self.counts.look_up(list(terms))
