@@ -7,6 +7,7 @@ reads sessions need not know of it. The database is read while its host may writ
 import io
 import json
 import sqlite3
+import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ _MOST_BYTES: Final = 200_000_000
 """Of one session; a longer one is not read."""
 _SECONDS: Final = 2.0
 """In which another process may hold the database."""
+_MOST_SECONDS: Final = 20.0
+"""That a question may take: a database of another making may never answer one."""
+_STEPS: Final = 100_000
+"""Of SQLite's machine, a few milliseconds, after which the time is looked at."""
 
 _SESSIONS: Final = """
 SELECT session.id, session.directory, session.time_updated, sum(length(part.data))
@@ -102,6 +107,8 @@ def _opened(database: Path) -> Generator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", _SECONDS, uri=True)) as bank:
             bank.execute("PRAGMA query_only = ON")
             bank.execute("PRAGMA trusted_schema = OFF")
+            ends = time.monotonic() + _MOST_SECONDS
+            bank.set_progress_handler(lambda: time.monotonic() > ends, _STEPS)
             yield bank
     except sqlite3.Error as error:
         raise OSError(EIO, f"it cannot be read: {error}", str(database)) from None

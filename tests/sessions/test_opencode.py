@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect.sessions import session_database
 from mcp_reflect.sessions.records import Speaker
 from mcp_reflect.sessions.session_database import DATABASE
 from mcp_reflect.sessions.session_lines import open_session, read_file
@@ -145,3 +146,22 @@ def test_reading_changes_nothing_while_the_host_writes(database: Path) -> None:
         assert [len(heard(place).calls) for place in places()] == [2]
         assert database.read_bytes() == before
         host.rollback()
+
+
+def test_a_database_that_never_answers_is_given_up(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_database, "_MOST_SECONDS", 0.1)
+    keep(database, "/home/ada/shop", DEPLOYED)
+    endless = """
+    ALTER TABLE part RENAME TO old_part;
+    CREATE VIEW part AS WITH RECURSIVE counted(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM counted)
+      SELECT number AS id, 'ses_1' AS session_id, 'x' AS data FROM counted;
+    """
+    with closing(sqlite3.connect(database)) as bank:
+        bank.executescript(endless)
+    faults: list[tuple[str, str]] = []
+    assert list(sessions_of("opencode", faults)) == []
+    [(path, fault)] = faults
+    assert path == str(database)
+    assert "interrupted" in fault
