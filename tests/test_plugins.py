@@ -202,6 +202,24 @@ def test_what_a_clone_has_beside_the_package_leaves_the_host_s_copy(tmp_path: Pa
     assert (tmp_path / "kept").is_dir()
 
 
+def test_what_a_plugin_ships_is_small() -> None:
+    program = "import runpy, sys; print(*runpy.run_path(sys.argv[1])['NEEDED'])"
+    words = [sys.executable, "-c", program, str(ROOT / "plugin/launcher.py")]
+    needed = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", *needed],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("it is no clone")
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert len(files) > 300
+    assert sum(file.stat().st_size for file in files if file.is_file()) < 15_000_000
+
+
 def test_the_environment_lies_outside_of_an_extension_and_goes_with_it(tmp_path: Path) -> None:
     folder = tmp_path / "extensions/mcp-reflect"
     folder.mkdir(parents=True)

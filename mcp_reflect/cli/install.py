@@ -19,6 +19,7 @@ from mcp_reflect.cli.host_hooks import HookSettings, set_hooks
 from mcp_reflect.cli.host_state import hooks_switched_off, is_registered, running
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS, find_hooks, find_program
 from mcp_reflect.cli.hosts import AGENT_RULES, Command, HostConfig, Remote, person_file
+from mcp_reflect.cli.leftovers import leftovers
 from mcp_reflect.cli.output import confirm, diff, write_json, write_line, write_result
 from mcp_reflect.cli.place import ask, checked_address, checked_variable
 from mcp_reflect.config import Settings
@@ -134,14 +135,20 @@ def _install(options: Namespace, command: Command) -> Report | None:
     host = HOSTS[options.host]
     changes = _changes(host, command, options)
     if not changes:
-        return Report(_nothing_text(options))
+        return Report("\n".join((_nothing_text(options), *_left(options))))
     if not options.yes and not _agreed(changes):
         return None
     apply_all(changes)
     backups = [backup_of(change.path) for change in changes]
     kept = [str(backup) for backup in backups if backup.exists()]
-    lines = [_done_text(host, options), *(f"The file as it was: {backup}" for backup in kept)]
+    lines = [_done_text(host, options)]
+    lines += _left(options) or [f"The file as it was: {backup}" for backup in kept]
     return Report("\n".join(lines), [str(change.path) for change in changes], kept)
+
+
+def _left(options: Namespace) -> list[str]:
+    """Return what a removal leaves for a person to remove."""
+    return leftovers(options.host) if options.uninstall else []
 
 
 def _print_entry(options: Namespace, command: Command) -> None:

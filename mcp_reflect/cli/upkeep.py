@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from mcp_reflect import __version__, services
 from mcp_reflect.cli.host_state import hooks_switched_off, hosts_with_our_hooks, registrations
+from mcp_reflect.cli.host_table import HOSTS
+from mcp_reflect.cli.leftovers import leftovers
 from mcp_reflect.cli.output import (
     GREEN,
     RED,
@@ -76,7 +78,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "registered_in": registrations(),
         "language_models": engine.context.runner.bound(),
         "prompt_overrides": engine.context.runner.overridden(),
-        "notes": engine.settings.fading(),
+        "notes": [*engine.settings.fading(), *(told for host in HOSTS for told in leftovers(host))],
     }
     try:
         opened = await engine.bank.open()

@@ -1,24 +1,26 @@
-"""The word for what a program does: a lesson that names pytest alone is about tests, and a person asks for those."""
+"""The words for what a program does: a lesson that names pytest alone is about tests, and a person asks for those."""
 
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.text.stemmer import stem
+
 _FILE: Final = Path(__file__).with_name("program_words.txt")
 
 
 def words_for_programs(terms: Iterable[str]) -> list[str]:
-    """Return the words for what the programs among these terms do, each once."""
+    """Return the words for what the programs among these terms do, each once. Terms are stems, as those of an index."""
     table = _table()
-    return list(dict.fromkeys(table[term] for term in terms if term in table))
+    return list(dict.fromkeys(word for term in terms for word in table.get(term, ())))
 
 
 @lru_cache(maxsize=1)
-def _table() -> dict[str, str]:
+def _table() -> dict[str, list[str]]:
     lines = [line for line in _FILE.read_text("utf-8").splitlines() if line and line[0] != "#"]
-    table: dict[str, str] = {}
+    table: dict[str, list[str]] = {}
     for line in lines:
-        word, _, programs = line.partition(":")
-        table |= dict.fromkeys(programs.split(), word)
+        words, _, programs = line.partition(":")
+        table |= dict.fromkeys(map(stem, programs.split()), words.split())
     return table

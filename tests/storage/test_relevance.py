@@ -352,6 +352,9 @@ async def test_a_program_of_the_project_is_no_verb(engine: Engine) -> None:
         ("Ran pytest without uv", "Use uv run pytest", "run the tests"),
         ("Called jest in the root folder", "Run vitest in packages/web", "run the tests"),
         ("eslint was called without a cache", "Pass --cache to eslint", "fix the lint errors"),
+        ("Ran pytest without uv", "Use uv run pytest", "execute the test suite"),
+        ("Ran ruff from the system", "Use uv run ruff", "run the linter"),
+        ("Ran mypy without the stubs", "Pass --install-types to mypy", "run the type checker"),
     ],
 )
 async def test_a_lesson_that_names_a_program_is_found_by_what_it_is_for(

@@ -1,0 +1,136 @@
+"""What a host keeps of our plugin after a person has removed it there, and copies of hosts' files that nobody needs."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.cli.file_changes import backup_of
+from mcp_reflect.cli.host_state import is_registered
+from mcp_reflect.cli.host_table import HOSTS
+from mcp_reflect.cli.hosts import person_file
+
+_MOST_FILES: Final = 50_000  # whose sizes are added
+_MOST_BYTES: Final = 10_000_000  # of a file that says which plugins there are
+_MEGABYTE: Final = 1_000_000
+_CACHE: Final = "mcp-reflect/plugin"
+"""The folder of the plugin's environment below the person's caches, where a host has none for a plugin's data."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginTraces:
+    """Where a host keeps a plugin: the folders that it leaves, and the files by which it is installed.
+
+    A folder is a pattern. Of a file with a `sign` its text says so, of another one that it is there.
+    """
+
+    folders: tuple[str, ...]
+    installed: tuple[str, ...]
+    sign: str = ""
+    in_caches: bool = False
+
+    def is_installed(self) -> bool:
+        """True while the host has the plugin."""
+        for name in self.installed:
+            for path in _found(name):
+                if not self.sign or self.sign in _text(path):
+                    return True
+        return False
+
+    def left(self) -> Iterator[Path]:
+        """Yield the folders that are there."""
+        for name in self.folders:
+            yield from _found(name)
+        if self.in_caches and (caches() / _CACHE).is_dir():
+            yield caches() / _CACHE
+
+
+_EXTENSIONS: Final = (
+    ".gemini/extensions/mcp-reflect",
+    ".qwen/extensions/mcp-reflect",
+    ".copilot/installed-plugins/*/mcp-reflect",
+)
+PLUGINS: Final = {
+    "claude-code": PluginTraces(
+        (".claude/plugins/cache/*/mcp-reflect", ".claude/plugins/data/mcp-reflect-*"),
+        (".claude/plugins/installed_plugins.json",),
+        "mcp-reflect@",
+    ),
+    "codex": PluginTraces(
+        (".codex/plugins/cache/*/mcp-reflect", ".codex/plugins/data/mcp-reflect-*"),
+        (".codex/config.toml",),
+        "mcp-reflect@",
+    ),
+    "gemini": PluginTraces((), _EXTENSIONS, in_caches=True),
+}
+"""The hosts in which a removed plugin leaves folders."""
+
+
+def leftovers(host: str) -> list[str]:
+    """Return a sentence for each thing of ours that a host does not use any more, with the way to remove it."""
+    title = HOSTS[host].title
+    traces = PLUGINS.get(host)
+    paths: list[Path] = []
+    if traces is not None and not traces.is_installed():
+        paths += traces.left()
+    told = [
+        f"{title} has kept {path} ({_size(path):.1f} MB) of the plugin, which is not installed. "
+        f"{_removal(path, of_folder=True)}"
+        for path in paths
+    ]
+    copy = backup_of(HOSTS[host].file())
+    if copy.is_file() and not is_registered(host):
+        told.append(
+            f"{copy} is {title}'s file as it was before the first installation. "
+            f"{_removal(copy, of_folder=False)}"
+        )
+    return told
+
+
+def caches() -> Path:
+    """Return the folder of a person's caches, as the plugin's launcher finds it."""
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+
+
+def _found(name: str) -> list[Path]:
+    """Return what matches a name in the home directory, where the host has it; its first part may be moved."""
+    first, _, rest = name.partition("/")
+    folder = person_file(f"{first}/-").parent
+    return sorted(folder.glob(rest)) if folder.is_dir() else []
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _size(folder: Path) -> float:
+    """Return the megabytes of the files in a folder, no link followed."""
+    total, count = 0, 0
+    for place, _, files in os.walk(folder):
+        for file in files:
+            count += 1
+            if count > _MOST_FILES:
+                return total / _MEGABYTE
+            path = Path(place, file)
+            if not path.is_symlink() and path.exists():
+                total += path.stat().st_size
+    return total / _MEGABYTE
+
+
+def _removal(path: Path, *, of_folder: bool) -> str:
+    if os.name == "nt":
+        return "Delete it."
+    option = "-r " if of_folder else ""
+    return f"To remove it: rm {option}{shlex.quote(str(path))}"
