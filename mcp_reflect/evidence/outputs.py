@@ -32,8 +32,12 @@ _CAMEL: Final = re.compile(r"[a-z][A-Z]")
 _HASH: Final = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40}")
 _COLOR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _JOB: Final = re.compile(r"\[[\w./ -]{1,40}\][ \t|=]{1,40}")
+_HAS_ARGUMENTS: Final = re.compile(r"[\s/.]")
 _LISTED_LINE: Final = re.compile(r"\s*\d{1,6}(?:→|\t|:|[-|])")
 
+
+WRITTEN: Final = "+ "
+"""Begins each line that a call wrote into a file, where the tool itself does not show it."""
 
 HISTORY: Final = "history"
 """The role of commands that show commits, branches and changed files."""
@@ -129,6 +133,39 @@ class Output:
         """The command with single blanks, by which two runs are known to be of the same."""
         return " ".join(self.tool.split())
 
+    @property
+    def is_of_file(self) -> bool:
+        """True where the tool is named by the path of a file: a host read it or changed it."""
+        tool = self.result.tool or ""
+        return " " not in tool and "/" in tool
+
+    @property
+    def is_look_at_file(self) -> bool:
+        """True for the text of a file: what its lines say of errors and counts is no end of a run."""
+        return self.is_of_file and not self.is_edit
+
+    @cached_property
+    def what_it_repeats(self) -> tuple[object, ...]:
+        """What two outputs have in common of which the newer one takes the older one's place.
+
+        These are runs of one command, and looks at one place of a file. A change of a file stands for itself: what it
+        says is still true where another part was read or changed since. So does a call of a tool without arguments.
+        """
+        if self.is_edit or not _HAS_ARGUMENTS.search(self.command):
+            return (self.number,)
+        if self.is_of_file:
+            return (self.command, *self.lines[:1])
+        return (self.command,)
+
+    def is_newer_of_same_file(self, other: "Output") -> bool:
+        """True if this output is a later one of the same file; one may be named by the end of its path."""
+        if self.number < other.number or not (self.is_of_file and other.is_of_file):
+            return False
+        longer, shorter = self.command, other.command
+        if len(longer) < len(shorter):
+            longer, shorter = shorter, longer
+        return longer == shorter or longer.endswith(f"/{shorter}")
+
     @cached_property
     def lines(self) -> list[str]:
         """Its lines without indents and colors, in their order; what every run prints is left out.
@@ -190,8 +227,8 @@ class Output:
     def roles(self) -> frozenset[str]:
         """What a run of its command shows, as `roles_in` names it for a claim."""
         command = (self.result.tool or "")[:_MOST_COMMAND]
-        if " " not in command and "/" in command:
-            return frozenset()  # the path of a file
+        if self.is_of_file:
+            return frozenset()
         roles: set[str] = set()
         for started in own_commands(read_script(command)):
             words = unwrapped(started.line)

@@ -13,6 +13,7 @@ from mcp_reflect.evidence.outputs import (
     SUMMARY,
     TELLING,
     TESTS_SUMMARY,
+    WRITTEN,
     Output,
     is_common,
 )
@@ -23,12 +24,14 @@ _SHORT_OUTPUT: Final = 5  # lines
 _MOST_ITEMS: Final = 8  # lines of an output of which each may be shown
 _WORDS_OF_AN_ITEM: Final = 3
 _NUMBER: Final = re.compile(r"\d+")
+_PLACE: Final = re.compile(r"^(?:\S{1,200}:)?\d{1,6}(?:→|:|-)")
 _AGAIN: Final = 0.5  # what a word counts for that a line before has shown
 _LATER: Final = 0.9  # what the form of a line counts for behind another one
 
 # What the form of a line counts for, beside the words that it shares with a claim.
 _SUMS_UP: Final = 0.8
 _TELLS: Final = 0.35
+_COUNTS: Final = 0.2
 _NAMES_ERROR: Final = 0.9
 _IS_LAST: Final = 0.3
 _IS_FIRST: Final = 0.4
@@ -40,16 +43,16 @@ _OF_A_SHORT_ONE: Final = 0.4
 class LinesFor:
     """The lines of an output as a claim sees them. `weights` are of the terms that both share.
 
-    `is_run`: the output is the run that the claim speaks of, so that how it ended tells, whatever words it uses.
+    `is_run`: the output is the run that the claim speaks of, so that how it ended tells, whatever words it uses. `counts`:
+    the claim has a number.
     """
 
     output: Output
     weights: Mapping[str, float]
     named: frozenset[str]
     is_run: bool
-    least_words: int
-    least_form: float
     of_tests: bool
+    counts: bool
 
     @cached_property
     def by_rarity(self) -> dict[str, float]:
@@ -74,16 +77,19 @@ class LinesFor:
         shared = self.shared[at]
         if self._is_item(at):
             return any(term[0] == "=" for term in shared) or len(shared) >= _WORDS_OF_AN_ITEM
-        if self.is_run and self.form(at) >= self.least_form:
-            return True
-        has_name = any(term[0] == "=" or term in self.named for term in shared)
-        words = [term for term in shared if not is_common(term)]
-        return has_name or len(words) >= self.least_words
+        return self.form(at) > 0 or any(not is_common(term) for term in shared)
 
     def _is_item(self, at: int) -> bool:
         """True where one item of many passed: the line that sums the run up says so of all."""
         is_long = len(self.output.lines) > _MOST_ITEMS
         return is_long and ITEM.search(self.output.lines[at][:_MOST_FORM]) is not None
+
+    def covered(self, weights: Mapping[str, float]) -> float:
+        """Return what the terms weigh that one line has together with the command, of the line that has most."""
+        of_tool = self.output.tool_terms & weights.keys()
+        return max(
+            (sum(weights[term] for term in of_tool | line) for line in self.shared), default=0.0
+        )
 
     @cached_property
     def best(self) -> float:
@@ -112,7 +118,13 @@ class LinesFor:
         """Return what the words of a line count for: less in a long line, which shares many by chance."""
         length = len(self.output.lines[at])
         spread = 1 + max(0.0, math.log(length / _LONG_LINE))
-        return sum(left[term] for term in self.shared[at]) / spread
+        score = sum(left[term] for term in self.shared[at]) / spread
+        return score + _COUNTS if score and self._counts(at) else score
+
+    def _counts(self, at: int) -> bool:
+        """True for a line with a number beside a claim with one: what a claim counts is decided by what was counted."""
+        start = _PLACE.sub("", self.output.lines[at][:_MOST_FORM])
+        return self.counts and _NUMBER.search(start) is not None
 
     def _last_summary(self) -> int | None:
         """Return the place of the last line that sums the run up, of tests where the claim speaks of them."""
@@ -125,7 +137,7 @@ class LinesFor:
 
     def form(self, at: int) -> float:
         """Return what a line of a run counts for by its form and its place alone."""
-        if not self.is_run:
+        if not self.is_run or self.output.lines[at].startswith(WRITTEN):
             return 0.0
         start = self.output.lines[at][:_MOST_FORM]
         if self._is_item(at):
@@ -134,6 +146,8 @@ class LinesFor:
         score = _SUMS_UP if SUMMARY.search(start) else 0.0
         if TELLING.search(start):
             score += _TELLS
+        if self._counts(at):
+            score += _COUNTS
         if ERROR.search(start):
             score += _NAMES_ERROR
         if at == 0:

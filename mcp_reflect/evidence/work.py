@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import islice, pairwise
 from typing import Final
 
+from mcp_reflect.evidence.sentences import sentences_of
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.models.critique import Claim, ToolResult
 
@@ -30,12 +31,6 @@ _NUMBERED: Final = re.compile(
 )
 _BULLET: Final = re.compile(r"^\s{0,40}(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
 _HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s|^\s*(?:\*\*|__)?[^.!?=\d]{1,80}:(?:\*\*|__)?\s*$")
-# "Dr. Wirz" and "25. November" end no sentence.
-_END: Final = re.compile(
-    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bNr\.)(?<!\bNo\.)(?<!e\.g\.)(?<!i\.e\.)"
-    r"(?!(?<=\d\.)\s+(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])[a-z]*\b)"
-    r"[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•À-Þ]|$)|(?<=[.!?])$|(?<=[。！？])"
-)
 _AROUND_WORDS: Final = " \t.!…。！¡*_~🎉✅👍🚀"
 _LETTERS: Final = re.compile(r"[^\W_]")
 
@@ -144,7 +139,7 @@ def _of_line(line: str) -> Iterator[tuple[str, Form | None]]:
         yield line.strip(), Form.QUOTATION
         return
     body = _BULLET.sub("", line[:_LONGEST_LINE], count=1).replace("**", "").replace("__", "")
-    for piece in _END.split(body.lstrip("✓✔✅❌✗☑ \t").strip()):
+    for piece in sentences_of(body.lstrip("✓✔✅❌✗☑ \t").strip()):
         text = piece.strip()
         if _LETTERS.search(text):
             yield text[:_LONGEST_SENTENCE], form_of(text)

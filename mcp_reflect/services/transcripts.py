@@ -3,11 +3,15 @@
 import json
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.file_edits import edits_in
+from mcp_reflect.evidence.outputs import WRITTEN
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.schemas.value_checks import check_values
 from mcp_reflect.sessions.tools import command_of, file_of, is_own_tool
@@ -65,8 +69,19 @@ def _is_foreign(item: Any) -> bool:
 
 
 _MOST_BYTES: Final = 2_000_000  # from the end of a transcript
-_MOST_RESULTS: Final = 50
+_MOST_RESULTS: Final = 400
 _MOST_NAME: Final = 200  # characters
+_MOST_WRITTEN: Final = 100  # lines of an edit
+_OBJECTS: Final = ("url", "query", "pattern")
+"""What a call is about that names no command and no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ToldCall:
+    """A call as its output is named by it, and the lines that it writes into a file."""
+
+    name: str
+    written: tuple[str, ...]
 
 
 def read_outputs(path: Path) -> tuple[ToolResult, ...]:
@@ -77,23 +92,21 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
         return ()
     run = RunBuilder()
     read_records(run, records_in(data))
-    names: dict[object, str] = {}
+    calls: dict[object, _ToldCall] = {}
     found = deque[ToolResult](maxlen=_MOST_RESULTS)
     for event in run.events:
         facts = event.get("metadata", {})
         call_id = facts.get("tool_call_id")
         if event["type"] == "tool_call":
-            names[call_id] = _name_of(event["tool"], event["arguments"])
+            calls[call_id] = call_of(event["tool"], event["arguments"])
             continue
-        if event["type"] != "tool_response" or not names.get(call_id):
+        call = calls.get(call_id)
+        if event["type"] != "tool_response" or call is None or not call.name:
             continue
         if event["content"].strip() in ("", NO_ANSWER):
             continue
-        found.append(
-            ToolResult(
-                tool=names[call_id], content=event["content"], exit_code=facts.get("exit_code")
-            )
-        )
+        content = with_written(event["content"], call, failed=bool(event.get("error")))
+        found.append(ToolResult(tool=call.name, content=content, exit_code=facts.get("exit_code")))
     return tuple(found)
 
 
@@ -106,8 +119,25 @@ def _tail_of(path: Path) -> bytes:
     return data[data.find(b"\n") + 1 :] if start else data
 
 
-def _name_of(tool: str, arguments: Any) -> str:
-    """Return what a call is called beside its output: its command, its file, else its tool; nothing for our own."""
+def call_of(tool: str, arguments: Any) -> _ToldCall:
+    """Return a call by its command, its file, or its tool with what it is about; one of our own has no name."""
     if is_own_tool(tool, arguments):
-        return ""
-    return (command_of(arguments) or file_of(arguments) or tool)[:_MOST_NAME]
+        return _ToldCall("", ())
+    name = command_of(arguments) or file_of(arguments)
+    if not isinstance(arguments, Mapping):
+        return _ToldCall((name or tool)[:_MOST_NAME], ())
+    sent = cast("Mapping[str, Any]", arguments)
+    if name is None:
+        about = next((sent[key] for key in _OBJECTS if isinstance(sent.get(key), str)), "")
+        name = f"{tool} {about}".strip()
+    texts = (edit.new or "" for edit in edits_in(sent))
+    written = tuple(islice(chain.from_iterable(text.splitlines() for text in texts), _MOST_WRITTEN))
+    return _ToldCall(name[:_MOST_NAME], written)
+
+
+def with_written(content: str, call: _ToldCall, *, failed: bool) -> str:
+    """Return an output, with the lines that a call wrote into a file where it does not show them itself."""
+    lines = [line.strip() for line in call.written if line.strip()]
+    if failed or not lines or lines[0] in content:
+        return content
+    return "\n".join((content, *(f"{WRITTEN}{line}" for line in lines)))

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from mcp_reflect.evidence.digest import MOST_BYTES, Digest, Outputs
+from mcp_reflect.evidence.digest import Digest, Outputs
+from mcp_reflect.evidence.shown_outputs import MOST_BYTES
 from mcp_reflect.evidence.work import statements_of
 from mcp_reflect.models.critique import ToolResult
 
@@ -143,7 +144,7 @@ def test_a_long_page_of_many_words_stands_behind_a_short_output_that_decides() -
     )
     work = "Close enough to the target (1119 in the plan, right density, all required sections)."
     shown = Outputs([SIZES, *NOISE, page]).digest(statements_of([work]).claims).shown
-    assert [one.tool for one in shown][:2] == ["wc -w notes/plan.md", "WebFetch"]
+    assert [one.tool for one in shown] == ["wc -w notes/plan.md"]
 
 
 EDIT = ToolResult(
@@ -168,7 +169,7 @@ def test_a_newest_run_that_failed_beside_what_the_work_says_stands_first() -> No
 def test_of_an_edited_file_the_lines_are_shown_that_a_claim_names() -> None:
     shown = digest(REPORT, *NOISE, EDIT, GREEN).shown
     assert [one.lines for one in shown if one.tool == EDIT.tool] == [
-        ("12→    rounded = quantize(items)",)
+        ("11→def total(items):", "12→    rounded = quantize(items)")
     ]
 
 
@@ -237,3 +238,50 @@ def test_a_red_run_of_tests_is_known_by_its_end_where_no_command_is_named(tool: 
     red = ToolResult(tool=tool, content="F..\n1 failed, 2 passed")
     (shown,) = digest("All 3 tests pass.", *NOISE, red).shown
     assert (shown.lines[-1], shown.failed_beside) == ("1 failed, 2 passed", (1,))
+
+
+READ = ToolResult(
+    tool="/shop/app/cart.py",
+    content="     1→import decimal\n     2→\n     3→def total(items):\n     4→    rounded = round(items)\n"
+    "     5→    return rounded",
+)
+
+
+def test_a_change_of_a_file_stands_before_an_older_look_at_it() -> None:
+    shown = digest("`rounded` in total is quantized.", READ, *NOISE, EDIT).shown
+    assert shown[0].lines[0] == "11→def total(items):"
+    assert [one.result for one in shown][:1] == [10]
+
+
+def test_a_later_look_at_another_part_does_not_hide_a_change() -> None:
+    later = ToolResult(
+        tool=EDIT.tool, content="    90→def tax(): ...\n    91→    return 7\n    92→#\n    93→#"
+    )
+    shown = digest("`quantize` is called in total.", EDIT, *NOISE, later).shown
+    assert "12→    rounded = quantize(items)" in shown[0].lines
+
+
+def test_two_calls_of_a_tool_without_arguments_are_no_runs_of_one_command() -> None:
+    pages = [
+        ToolResult(tool="WebFetch", content="Beads keeps its issues in a Dolt database."),
+        ToolResult(tool="WebFetch", content="Request failed with status code 504"),
+    ]
+    (shown,) = digest("Beads keeps issues in Dolt.", pages[0], *NOISE, pages[1]).shown
+    assert shown.lines == ("Beads keeps its issues in a Dolt database.",)
+
+
+def test_an_output_that_shares_one_word_of_many_with_a_claim_is_not_shown() -> None:
+    killed = ToolResult(tool="KillShell", content="Successfully killed shell: dce0af")
+    work = "Migrating to worklets is the proper modern solution with more work and better shell support."
+    assert digest(work, *NOISE, killed).shown == ()
+
+
+def test_a_claim_that_counts_is_shown_the_lines_with_numbers() -> None:
+    css = ToolResult(
+        tool="/shop/site.css",
+        content="\n".join(
+            [f"{n}→  width: auto;" for n in range(1, 20)] + ["20→textarea {", "21→  width: 100%;"]
+        ),
+    )
+    shown = digest("The width in site.css is 80 percent.", *NOISE, css).shown
+    assert "21→  width: 100%;" in shown[0].lines

@@ -3,6 +3,7 @@
 import pytest
 
 from mcp_reflect.evidence.work import Form, form_of, split, statements_of
+from tests.evidence.case_files import HERE
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,13 @@ def test_claims_are_numbered_over_all_steps_and_each_sentence_once() -> None:
 
 def test_a_numbered_list_is_split_into_its_steps() -> None:
     assert split("1. Add 7: 3x = 18\n2. Divide: x = 6") == ("1. Add 7: 3x = 18", "2. Divide: x = 6")
+
+
+def test_a_sentence_that_begins_in_lower_case_is_parted_where_that_is_certain() -> None:
+    unsure = {"The port is 8080. the server answers.", "It exits with 0. stderr is empty."}
+    lines = (HERE / "cases" / "sentences.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        whole = line.replace(" | ", " ")
+        if line.startswith("#") or whole in unsure:
+            continue
+        assert [claim.text for claim in statements_of([whole]).claims] == line.split(" | ")
