@@ -8,26 +8,36 @@ for each an edit after which it may no longer hold. For each lesson, in a fresh 
 - **ordinary**: the part of all lessons that are marked at any time over 100 ordinary commits: functions added, lines of
   source changed at random, documents and changelogs edited, patches of packages.
 
-`--cost` prints what the look at roots costs at a prompt in a bank of 10,000 lessons.
+`--cost` prints what the look at roots costs of the processor at a prompt and at a call, in pairs: the same event in a bank of
+10,000 lessons of which the three that are shown stand on 24 files, and in one without roots.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import random
+import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.hook_events import read_hook
 
 CASES: Final = Path(__file__).with_name("roots_cases.json")
 COMMITS: Final = 100
+FILES: Final = tuple(f"src/part{number}.py" for number in range(24))
+SERVER_PAIRS: Final = 100
+COMMAND_PAIRS: Final = 15
 _FILLER: Final = {
     ".py": "\n\ndef step_{0}(value: int) -> int:\n    total = value + {0}\n    return total * {1}\n",
     ".ts": "\n\nexport function step{0}(value: number): number {{\n  const total = value + {0};\n  return total * {1};\n}}\n",
@@ -120,45 +130,121 @@ async def measure(case: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A bank with lessons in a repository, for one side of a pair."""
+
+    folder: Path
+    bank: Path
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of its server."""
+        return Settings(bank=self.bank, folder=self.folder)
+
+
+async def fill(home: Home, lessons: int, names: Sequence[str]) -> None:
+    """Fill a bank; the three lessons that a prompt brings stand on eight of the files each, if there are any."""
+    lay_out(home.folder, dict.fromkeys(FILES, "import os\n\nLIMIT = 1\n" * 30))
+    async with Engine(home.settings) as engine:
+        lines = [
+            (number, {"mistake": f"Case {number} went wrong", "correction": f"Do {number}"})
+            for number in range(lessons)
+        ]
+        async for _ in engine.import_lessons(lines):
+            pass
+        for group in range(3):
+            await engine.store_lesson(
+                mistake=f"LIMIT of the payment retries was too small for group {group}",
+                correction=f"Raise LIMIT of the payment retries for group {group}",
+                wrong_call=f"retryctl limit {group} --keep",
+                right_call=f"retryctl limit {group} --raise",
+                files=names[8 * group : 8 * group + 8],
+            )
+
+
+def at_prompt(number: int) -> dict[str, str]:
+    """Return what a host sends at a prompt that brings the three lessons."""
+    prompt = "The payment retries fail for every group: raise LIMIT of the payment retries"
+    return {"session_id": f"session-{number}", "prompt": prompt}
+
+
+def at_call(number: int) -> dict[str, Any]:
+    """Return what a host sends before a call that goes against one of them."""
+    call = {"tool_name": "Bash", "tool_input": {"command": f"retryctl limit {number % 3} --keep"}}
+    return {"session_id": f"call-{number}", **call}
+
+
+EVENTS: Final = {"UserPromptSubmit": at_prompt, "PreToolUse": at_call}
+
+
+async def processor_at_server(engine: Engine, event: str, number: int) -> float:
+    """Return the milliseconds of the processor that a server takes for an event."""
+    hook = read_hook(event, EVENTS[event](number))
+    if hook is None:
+        raise ValueError(event)
+    began = time.process_time()
+    text, _ = await services.hooks.answer(engine.context, hook)
+    spent = (time.process_time() - began) * 1000
+    if "LIMIT" not in text:
+        raise ValueError(f"no lesson was shown: {text}")
+    return spent
+
+
+def processor_of_command(home: Home, event: str, number: int) -> float:
+    """Return the milliseconds of the processor that the hook command takes for an event."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("mcp-reflect")), "hook", event],
+        input=json.dumps({**EVENTS[event](number), "cwd": str(home.folder)}),
+        cwd=home.folder,
+        env={**os.environ, "MCP_REFLECT_BANK": str(home.bank), "HOME": str(home.folder.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if "LIMIT" not in done.stdout:
+        raise ValueError(f"no lesson was shown: {done.stdout} {done.stderr}")
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
+
+
 async def cost(lessons: int) -> None:
-    """Print the milliseconds of the look at roots, with three shown lessons of eight files each."""
-    names = [f"src/part{number}.py" for number in range(24)]
+    """Print what the look at roots costs of the processor, in pairs: the same event with roots and without any."""
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "repository"
-        lay_out(folder, dict.fromkeys(names, "import os\n\nLIMIT = 1\n" * 30))
-        settings = Settings(bank=Path(place) / "bank.db", folder=folder)
-        async with Engine(settings) as engine:
-            lines = [
-                (
-                    number,
-                    {
-                        "mistake": f"Case {number} of part{number % 24}.py went wrong",
-                        "correction": f"Do {number}",
-                    },
-                )
-                for number in range(lessons)
-            ]
-            async for _ in engine.import_lessons(lines):
-                pass
-            shown = [
-                (
-                    await engine.store_lesson(
-                        mistake=f"LIMIT of group {group} was too small",
-                        correction=f"Set LIMIT of group {group} in its parts",
-                        files=names[8 * group : 8 * group + 8],
+        homes = [Home(Path(place) / name / "shop", Path(place) / f"{name}.db") for name in "ab"]
+        for home, names in zip(homes, (FILES, ()), strict=True):
+            await fill(home, lessons, names)
+        with_roots, without = homes
+        async with Engine(with_roots.settings) as one, Engine(without.settings) as other:
+            for event in EVENTS:
+                pairs = [
+                    (
+                        await processor_at_server(one, event, number),
+                        await processor_at_server(other, event, number),
                     )
-                ).lesson_id
-                for group in range(3)
-            ]
-            own, spent = engine.scopes.own, list[float]()
-            for _ in range(300):
-                began = time.perf_counter()
-                await services.ground.marks_of(engine.context, own, shown)
-                spent.append((time.perf_counter() - began) * 1000)
-    spent.sort()
+                    for number in range(SERVER_PAIRS)
+                ]
+                tell(f"{event} at the server, {lessons} lessons", pairs)
+        for event in EVENTS:
+            tell(
+                f"{event} as a command, {lessons} lessons",
+                [
+                    (
+                        processor_of_command(with_roots, event, 1000 + number),
+                        processor_of_command(without, event, 1000 + number),
+                    )
+                    for number in range(COMMAND_PAIRS)
+                ],
+            )
+
+
+def tell(name: str, pairs: Sequence[tuple[float, float]]) -> None:
+    """Print the medians of both sides, and of what one took more than the other in its pair."""
+    more = statistics.median(one - other for one, other in pairs)
+    (one, other) = (statistics.median(side) for side in zip(*pairs, strict=True))
     print(
-        f"three lessons with 24 files at {lessons} lessons: median {statistics.median(spent):.2f} ms, "
-        f"fastest tenth {spent[len(spent) // 10]:.2f} ms, p95 {spent[int(len(spent) * 0.95)]:.2f} ms"
+        f"{name}: {one:.2f} ms of processor with roots, {other:.2f} without; {more:+.2f} in pairs"
     )
 
 

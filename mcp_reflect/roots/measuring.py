@@ -35,18 +35,18 @@ def measured(tree: Path | None, roots: Roots, now: float) -> Ground:
 
 
 def _of_file(tree: Path, root: FileRoot) -> Ground:
-    name = PurePosixPath(root.path).name[:_LONGEST_NAME]
     try:
         content = read_in(tree, root.path)
     except NotMeasuredError:
         return Ground()
+    if content is not None and digest_of(content) == root.digest:
+        return Ground()
+    name = PurePosixPath(root.path).name[:_LONGEST_NAME]
     if content is None:
         if _may_be_elsewhere(tree, root):
             return Ground()
         return Ground(Standing.DOUBTED, f"{name} is gone since")
-    if root.digest is None or digest_of(content) == root.digest:
-        return Ground()
-    if _is_changed(root, content):
+    if root.digest is not None and _is_changed(root, content):
         return Ground(Standing.CHANGED, f"{name} changed since")
     return Ground()
 

@@ -46,12 +46,22 @@ def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:
         if error.errno in (errno.ENOENT, errno.ENOTDIR) and not _has_link(tree, path):
             return None
         raise NotMeasuredError from None
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            raise NotMeasuredError
+        return _content_of(descriptor, most)
+    finally:
         os.close(descriptor)
-        raise NotMeasuredError
-    with os.fdopen(descriptor, "rb") as content:
-        data = content.read(most + 1)
+
+
+def _content_of(descriptor: int, most: int) -> bytes:
+    """Return the content of an open file, without the file object that takes as long as reading it."""
+    data = os.read(descriptor, most + 1)
+    if not data:
+        return data
+    while part := os.read(descriptor, most + 1 - len(data)):
+        data += part
     if len(data) > most:
         raise NotMeasuredError
     return data
