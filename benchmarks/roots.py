@@ -186,7 +186,7 @@ async def processor_at_server(engine: Engine, event: str, number: int) -> float:
     began = time.process_time()
     text, _ = await services.hooks.answer(engine.context, hook)
     spent = (time.process_time() - began) * 1000
-    if "LIMIT" not in text:
+    if text is None or "LIMIT" not in text:
         raise ValueError(f"no lesson was shown: {text}")
     return spent
 

@@ -105,38 +105,71 @@ def screened(lesson: Lesson, outputs: Sequence[str] = (), waiting: Sequence[Less
     """
     if lesson.mistake and lesson.correction:  # of which an edit may have changed one
         lesson = replace(lesson, text=lesson_text(lesson.mistake, lesson.correction))
-    values: list[str | tuple[str, ...] | None] = [
-        getattr(lesson, name) for name in TEXT_FIELDS if name != "context"
-    ]
-    # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
-    texts = [value if isinstance(value, str) else "\n".join(value) for value in values if value]
+    texts = _texts_of(lesson)
     others = (*outputs, *(other.text for other in waiting))
     lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(texts), others))
-    if same := next((other for other in waiting if same_record(lesson, other)), None):
-        held = (
-            {} if lesson.trust is Trust.TRUSTED else {"trust": Trust.QUARANTINED, "held": same.held}
-        )
-        lesson = replace(lesson, outside=True, **held)
+    lesson = _as_its_twin(lesson, waiting)
+    reason = _reason_to_hold(lesson, texts)
+    lesson = _without_suspicious_names(lesson)
+    if reason is None or lesson.trust is Trust.TRUSTED:
+        return redacted(lesson)
+    return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
+
+
+def _texts_of(lesson: Lesson) -> list[str]:
+    """Return the texts of a record that are shown, each list of words as one.
+
+    They are judged in parts and as a whole: beside much honest text an order weighs less, and halves of one may each
+    look harmless.
+    """
+    texts: list[str] = []
+    for name in TEXT_FIELDS:
+        value: str | tuple[str, ...] | None = getattr(lesson, name)
+        if name == "context" or not value:
+            continue
+        if isinstance(value, tuple):
+            value = "\n".join(value)
+        texts.append(value)
+    return texts
+
+
+def _as_its_twin(lesson: Lesson, waiting: Sequence[Lesson]) -> Lesson:
+    """Return a record that says the same as one in quarantine as words from outside; it waits, too, but for a person's."""
+    same = next((other for other in waiting if same_record(lesson, other)), None)
+    if same is None:
+        return lesson
+    if lesson.trust is Trust.TRUSTED:
+        return replace(lesson, outside=True)
+    return replace(lesson, outside=True, trust=Trust.QUARANTINED, held=same.held)
+
+
+def _reason_to_hold(lesson: Lesson, texts: Sequence[str]) -> str | None:
+    """Return why a record goes into quarantine, or stays there; None if it does not."""
+    reason: str | None = None
+    if _is_from_outside(lesson):
+        reason = suspicion((*texts, *_quotes_of(lesson)))
+    if reason is None and lesson.trust is Trust.QUARANTINED:
+        return lesson.held or _HELD_BEFORE
+    return reason
+
+
+def _quotes_of(lesson: Lesson) -> list[str]:
+    """Return what rules quote: their plain words around a quote make an order look like a report."""
+    if lesson.source is not Source.RULES:
+        return []
     quotes: list[str] = []
-    if (
-        lesson.source is Source.RULES
-    ):  # the plain words of rules around a quote make an order look like a report
-        for text in (lesson.text, lesson.why or ""):
-            quotes += [
-                quote
-                for quote in (*text.split('"'), *_SINGLE.findall(text))
-                if len(quote) >= _MIN_QUOTE
-            ]
-    reason = suspicion((*texts, *quotes)) if _is_from_outside(lesson) else None
+    for text in (lesson.text, lesson.why or ""):
+        quotes += [*text.split('"'), *_SINGLE.findall(text)]
+    return [quote for quote in quotes if len(quote) >= _MIN_QUOTE]
+
+
+def _without_suspicious_names(lesson: Lesson) -> Lesson:
+    """Return a record without a context or the name of an agent that may be an order: neither is shown."""
     if lesson.agent and not _PLAIN_NAME.fullmatch(lesson.agent) and suspicion((lesson.agent,)):
         lesson = replace(lesson, agent=None)
     if suspicion((lesson.context,)):
         lesson = replace(lesson, context=None)
-    if reason is None and lesson.trust is Trust.QUARANTINED:
-        reason = lesson.held or _HELD_BEFORE
-    if reason is None or lesson.trust is Trust.TRUSTED:
-        return redacted(lesson)
-    return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
+    return lesson
 
 
 def redacted(lesson: Lesson) -> Lesson:
