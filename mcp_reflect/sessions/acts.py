@@ -44,6 +44,7 @@ _CODE_PROGRAMS: Final = word_set("""
 """)
 _RUNNERS_OF_DOTTED_TASKS: Final = word_set("mix gradle gradlew sbt")  # mix ecto.migrate
 _SCRIPT_ENDINGS: Final = (".ps1", ".sh", ".bat", ".cmd", ".py", ".rb", ".js", ".ts")
+_DEEDS_ON_A_PAGE: Final = word_set("click type fill press drag upload submit")
 _EDITS: Final = word_set("edit write replace patch multiedit create insert str")
 _OBJECTS: Final = (
     "file_path path filename file notebook_path target_file url uri id key name title card issue ticket"
@@ -131,6 +132,8 @@ def act_of_part(part: Part) -> SessionAct:
         subcommand = ""
     elif program.endswith(_SCRIPT_ENDINGS):
         program = PurePosixPath(program).stem.lstrip(".")
+    if part.runner[-1:] == ("-m",):
+        program = program.rsplit(".", 1)[-1]  # `python -m scripts.export` is `python scripts/export.py`
     flags = frozenset(word.partition("=")[0] for word in rest if word.startswith("-"))
     name = f"{program} {subcommand}".strip()
     return SessionAct(name, frozenset(operands), flags, part)
@@ -235,6 +238,8 @@ def is_look(call: SessionCall) -> bool:
     """True for a call of a tool that reads or searches, and of a shell that does nothing else."""
     if is_shell(call.tool):
         return not acts_of(call) and not _writes_files(call)
+    if tool_words(call.tool) & _DEEDS_ON_A_PAGE:
+        return False
     return kind_of(call.tool, call.arguments) in (Kind.READ, Kind.SEARCH)
 
 

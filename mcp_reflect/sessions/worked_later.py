@@ -20,6 +20,7 @@ from mcp_reflect.sessions.found import finding_of
 from mcp_reflect.sessions.tools import command_of
 
 NEAR: Final = 12  # calls between a failure and the call that worked
+_SEVERAL: Final = 2  # words that say what a program is to do
 TRIES: Final = 2  # failures of a test or build, after which its success after an edit is hard-won
 
 
@@ -47,8 +48,8 @@ def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
             return None
         if not shared and _is_stood_in_for(failed, acts_of(call)):
             return finding_of(FindingKind.WORKED, acts_of(failed)[-1].name, failed, call)
-        for act in shared:
-            tries = _Tries(before, failed, act, between, call, acts[act.name])
+        for act, again in shared:
+            tries = _Tries(before, failed, act, between, call, again)
             if _is_hard_won(tries):
                 line = _line_of_failure(failed, call)
                 return finding_of(FindingKind.WORKED, act.name, failed, call, line)
@@ -71,8 +72,7 @@ def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
     if worked.says_no:
         return False
     acts = {act.name: act for act in acts_of(worked) if not act.is_idle}
-    for act in _failed_acts(failed, acts):
-        again = acts[act.name]
+    for act, again in _failed_acts(failed, acts):
         if act.is_test:
             is_moved = (act.folder, act.setup) != (again.folder, again.setup)
             was_told = any(flag in failed.line for flag in again.flags - act.flags)
@@ -113,21 +113,39 @@ class _Tries:
         return any((act.name, act.operands, act.flags) not in known for act in first)
 
 
-def _failed_acts(failed: SessionCall, acts: Mapping[str, SessionAct]) -> list[SessionAct]:
-    """Return the acts of a failed call that are among `acts`, the last one first and checks at the end.
+def _failed_acts(
+    failed: SessionCall, acts: Mapping[str, SessionAct]
+) -> list[tuple[SessionAct, SessionAct]]:
+    """Return the acts of a failed call with those that do the same among `acts`, the last one first, checks at the end.
 
     Which act of a line failed is not known. An act is left out where a later one of its line is missing: a part of the
     line that works says nothing of the rest.
     """
     if not failed.says_no or failed.expected or (not failed.failed and ends_with_look(failed)):
         return []
-    shared: list[SessionAct] = []
+    shared: list[tuple[SessionAct, SessionAct]] = []
     for act in reversed(acts_of(failed)):
-        if act.name in acts:
-            shared.append(act)
+        again = _same_act(act, acts)
+        if again is not None:
+            shared.append((act, again))
         elif not act.is_own_check:
             break
-    return sorted(shared, key=lambda act: act.is_own_check)
+    return sorted(shared, key=lambda pair: pair[0].is_own_check)
+
+
+def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | None:
+    """Return the act of the same name, else that of the same program with all of its words.
+
+    A flag in front may hide the subcommand from who does not know its program: `systemctl --user restart indexer`.
+    """
+    if act.name in acts:
+        return acts[act.name]
+    if len(act.words) < _SEVERAL:
+        return None
+    for other in acts.values():
+        if other.program == act.program and act.words <= other.words:
+            return other
+    return None
 
 
 def _is_stood_in_for(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
@@ -224,6 +242,8 @@ def _is_alike(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:
         return False
     if act.operands <= again.operands or act.operands & again.operands:
         return True
+    if act.name != again.name:
+        return True  # they have all words in common, see `_same_act`
     if not failed.failed:
         return len(act.operands) == len(again.operands)
     one, other = _words_of(act), _words_of(again)
