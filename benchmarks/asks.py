@@ -12,9 +12,9 @@ once for one act. Printed for each set, and compared with a limit:
 
 The detectors were made on `coding_runs`. They were not made on `traces`: an airline's agent with tools, code that
 several agents wrote, and searches. Their labels, `asks_traces.json`, were written by reading before a detector had run
-on them; sessions whose failures nothing put right have none. `later` are short sessions written in other tools
-(`tests/sessions/cases/asks_later.txt`): at first sight 13 of its 18 hard ones were asked, 12 about the right call, and 1
-of 10 that teach nothing; six rules were mended with it at hand. `--show` prints each ask beside its session's label.
+on them; sessions whose failures nothing put right have none. `later` and `last` are short sessions, written one after
+the other in other tools (`tests/sessions/cases`). At first sight 13 of 18 hard ones were asked, 12 about the right call,
+and 1 of 10 that teach nothing; then 14 of 15, 13, and 3 of 10; ten rules were mended with them at hand. `--show` prints each ask beside its session's label.
 """
 
 import argparse
@@ -167,10 +167,10 @@ def other_sessions(data: Path) -> Iterator[Session]:
         yield Session(name or record["task"][:40], calls, teaches, failed)
 
 
-def written_sessions() -> Iterator[Session]:
+def written_sessions(name: str) -> Iterator[Session]:
     """Short sessions that were written after the detectors, in other tools."""
     kinds = {"hard": Teaches.HARD, "plain": Teaches.NOTHING, "clean": Teaches.CLEAN}
-    for episode in asks.episodes("later"):
+    for episode in asks.episodes(name):
         calls = asks.calls_of(episode.steps)
         yield Session(episode.name, calls, kinds[episode.kind], frozenset(episode.failed))
 
@@ -247,7 +247,8 @@ def main() -> int:
     sets = {
         "coding_runs (the detectors were made on them)": coding_sessions(chosen.data),
         "traces (they were not made on them)": other_sessions(chosen.data),
-        "later (written after them, six rules mended with it)": written_sessions(),
+        "later (written after them, six rules mended with it)": written_sessions("later"),
+        "last (written after these, four rules mended with it)": written_sessions("last"),
     }
     holds = [measure(name, list(sessions), shows=chosen.show) for name, sessions in sets.items()]
     return 0 if all(holds) else 1

@@ -133,7 +133,9 @@ def act_of_part(part: Part) -> SessionAct:
     elif program.endswith(_SCRIPT_ENDINGS):
         program = PurePosixPath(program).stem.lstrip(".")
     if part.runner[-1:] == ("-m",):
-        program = program.rsplit(".", 1)[-1]  # `python -m scripts.export` is `python scripts/export.py`
+        program = program.rsplit(".", 1)[
+            -1
+        ]  # `python -m scripts.export` is `python scripts/export.py`
     flags = frozenset(word.partition("=")[0] for word in rest if word.startswith("-"))
     name = f"{program} {subcommand}".strip()
     return SessionAct(name, frozenset(operands), flags, part)
@@ -224,6 +226,8 @@ def is_edit(call: SessionCall) -> bool:
     """True for a call that only changes files: by a tool for it, or by the shell's means for that."""
     if is_shell(call.tool):
         return not acts_of(call) and _writes_files(call)
+    if named_arguments(call.arguments).get("command") == "view":
+        return False  # an editor that shows a file
     named = file_of(call.arguments) is not None or call.tool == "edit"
     return named and bool(tool_words(call.tool) & _EDITS)
 

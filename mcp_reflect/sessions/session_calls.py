@@ -137,7 +137,10 @@ def _is_typed_code(call: Call) -> bool:
 def _is_probe(tool: str, arguments: Json) -> bool:
     """True where a command only asks: for help, whether a program is there, whether two files differ."""
     parts = parts_of(tool, arguments)
-    return bool(parts) and (asks_for_help(parts[-1]) or program_of(parts[-1]) in _PROBES)
+    if not parts:
+        return False
+    last = parts[-1]
+    return asks_for_help(last) or program_of(last) in _PROBES or last.head == "git diff"
 
 
 def _is_look_for_absent_file(call: Call, text: str) -> bool:

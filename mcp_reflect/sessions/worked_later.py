@@ -17,6 +17,7 @@ from mcp_reflect.sessions.acts import (
     waits,
 )
 from mcp_reflect.sessions.found import finding_of
+from mcp_reflect.sessions.text import word_set
 from mcp_reflect.sessions.tools import command_of
 
 NEAR: Final = 12  # calls between a failure and the call that worked
@@ -27,6 +28,7 @@ TRIES: Final = 2  # failures of a test or build, after which its success after a
 _HALF: Final = 0.5  # of the words of an object that two calls share
 _WORD: Final = re.compile(r"[^\W_]+")
 _HOST: Final = re.compile(r"\w{1,20}://([^/\s?#]+)")
+_MENDING: Final = word_set("--fix --write --unsafe --autofix --apply --in-place")
 _QUOTES: Final = str.maketrans("", "", "\"'`\\")
 _NO_PROGRAM: Final = lazy_compile(r"(?i)command not found|not recognized|not installed")
 _LATE: Final = lazy_compile(
@@ -149,12 +151,15 @@ def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | N
 
 
 def _is_stood_in_for(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
-    """True where the program was not there, and another one did the same: `pnpm install` for `npm install`."""
+    """True where the program was not there, and another one did the same: `pnpm install` for `npm install`.
+
+    The same letters in another order are a slip of the fingers: `gti status`.
+    """
     if not failed.failed or failed.expected or not _NO_PROGRAM.search(failed.line):
         return False
     absent = acts_of(failed)[-1:]
     return any(
-        act.program != other.program and act.words and act.words <= other.words
+        sorted(act.program) != sorted(other.program) and act.words and act.words <= other.words
         for act in absent
         for other in acts
     )
@@ -210,9 +215,15 @@ def _was_prepared(tries: _Tries) -> bool:
     if is_edit(tries.failed):
         return bool(tries.between)
     done = tries.done
-    if tries.act.is_test and done and all(is_edit(item) for item in done):
+    if tries.act.is_test and done and all(is_edit(item) or _mends(item) for item in done):
         return _failures_in_a_row(tries.before, tries.act) >= TRIES
     return bool(done) or tries.is_done_first
+
+
+def _mends(call: SessionCall) -> bool:
+    """True for linters and formatters that change the files themselves: that is an edit."""
+    acts = acts_of(call)
+    return bool(acts) and all(act.is_test and not _MENDING.isdisjoint(act.flags) for act in acts)
 
 
 def _failures_in_a_row(before: Sequence[SessionCall], act: SessionAct) -> int:
@@ -227,9 +238,14 @@ def _failures_in_a_row(before: Sequence[SessionCall], act: SessionAct) -> int:
 
 
 def _does_more(act: SessionAct, again: SessionAct) -> bool:
-    """True where the run that worked does all that the failed one did, and something else: it is no smaller run."""
+    """True where the run that worked does all that the failed one did, and something else: it is no smaller run.
+
+    A linter that mends what it finds is the normal course of work.
+    """
     same_folder = act.folder == again.folder or not act.folder
-    return same_folder and act.operands <= again.operands and act.flags <= again.flags
+    is_mending = not _MENDING.isdisjoint(again.flags - act.flags)
+    is_no_smaller = act.operands <= again.operands and act.flags <= again.flags
+    return same_folder and is_no_smaller and not is_mending
 
 
 def _is_alike(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:

@@ -5,7 +5,8 @@ failed ones with commas), `plain` for a failure that teaches nothing, `clean` fo
 shell, `@TOOL JSON` of another tool; the answer follows, its first line after `: ` or, where it failed, `! `.
 The rules were written with `seen` at hand, `held` was put away and measured once; `kept` is the behavior of 0.2.0 that stays.
 `later` was written afterward in other tools: 13 of its 18 hard ones were asked at first sight, 12 about the right pair;
-six rules were mended with it at hand, and with what was missed in `held`.
+six rules were mended with it at hand, and with what was missed in `held`. `last` was written after these: 14 of 15, 13 about
+the right pair, and 3 of 10 that teach nothing; four rules were mended.
 """
 
 import json
