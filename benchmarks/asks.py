@@ -14,7 +14,8 @@ The detectors were made on `coding_runs`. They were not made on `traces`: an air
 several agents wrote, and searches. Their labels, `asks_traces.json`, were written by reading before a detector had run
 on them; sessions whose failures nothing put right have none. `later` and `last` are short sessions, written one after
 the other in other tools (`tests/sessions/cases`). At first sight 13 of 18 hard ones were asked, 12 about the right call,
-and 1 of 10 that teach nothing; then 14 of 15, 13, and 3 of 10; ten rules were mended with them at hand. `--show` prints each ask beside its session's label.
+and 1 of 10 that teach nothing; then 14 of 15, 13, and 3 of 10; ten rules were mended with them at hand. `--show` prints
+each ask beside its session's label.
 """
 
 import argparse
