@@ -61,13 +61,11 @@ class Log:
         """Return a logger on what stderr is now: it may be another one later."""
         import structlog  # noqa: PLC0415 - takes .1 s
 
-        last = (
-            structlog.processors.JSONRenderer()
-            if self._style == "json"
-            else structlog.processors.KeyValueRenderer()
-        )
+        form = structlog.processors.KeyValueRenderer
+        if self._style == "json":
+            form = structlog.processors.JSONRenderer
         stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
         return structlog.wrap_logger(
             structlog.WriteLogger(sys.stderr),
-            processors=[structlog.processors.add_log_level, stamp, last],
+            processors=[structlog.processors.add_log_level, stamp, form()],
         )

@@ -52,15 +52,19 @@ def run_board(options: Namespace) -> None:
     show(options, settings_of(options))
 
 
-def _write(options: Namespace, settings: Settings) -> None:
+def _html(options: Namespace, settings: Settings) -> str:
+    """Return the page over the bank of a service, or of this machine."""
+    if options.url:
+        return render_page("written", ask_as(options, "page", {})).html
+
     async def work(engine: Engine) -> str:
         return render_page("written", await collect(engine)).html
 
-    html = (
-        render_page("written", ask_as(options, "page", {})).html
-        if options.url
-        else with_engine(work, settings)
-    )
+    return with_engine(work, settings)
+
+
+def _write(options: Namespace, settings: Settings) -> None:
+    html = _html(options, settings)
     write_output(options.out, "--out", html, mark=MARK, force=options.force)
     size = len(html.encode())
     text = f"The board is in {options.out} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network."

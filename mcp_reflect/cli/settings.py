@@ -42,11 +42,9 @@ def run_settings(options: Namespace) -> None:
     shown = [_shown(item, settings) for item in readable()]
     wanted = [one for one in shown if _is_wanted(one, everything=options.all)]
     rows = [(one.name, one.value, one.origin, one.meaning) for one in wanted]
-    lines = [
-        table(rows, _HEADS, _MEANING)
-        if rows
-        else "No setting is set here: all have their defaults."
-    ]
+    lines = ["No setting is set here: all have their defaults."]
+    if rows:
+        lines = [table(rows, _HEADS, _MEANING)]
     lines += [*settings.misspelled(), *settings.fading()]
     if not options.all:
         lines.append("mcp-reflect settings --all shows the defaults too.")

@@ -200,11 +200,9 @@ async def _list(engine: Engine, options: Namespace) -> None:
         (t.name, t.tenant, ", ".join(t.projects), t.role.value, _state(t, engine.clock.now()))
         for t in tokens
     ]
-    text = (
-        table(rows, ("NAME", "TENANT", "PROJECTS", "ROLE", "STATE"), flexible=2)
-        if rows
-        else "There is no token."
-    )
+    text = "There is no token."
+    if rows:
+        text = table(rows, ("NAME", "TENANT", "PROJECTS", "ROLE", "STATE"), flexible=2)
     write_result(options, [plain(token) for token in tokens], text)
 
 

@@ -285,13 +285,11 @@ class Registry:
     def describe(self, role: Role) -> str:
         """Return the role's model as the setting names it, `off`, or `unusable`."""
         llm = self.llm(role)
-        return (
-            "unusable"
-            if isinstance(llm, Unusable)
-            else self._settings[self._setting_of(role)].strip()
-            if llm
-            else OFF
-        )
+        if llm is None:
+            return OFF
+        if isinstance(llm, Unusable):
+            return "unusable"
+        return self._settings[self._setting_of(role)].strip()
 
     def problems(self) -> list[LLMSettingError]:
         """Return the errors of the settings, each once, for the person who runs the server."""

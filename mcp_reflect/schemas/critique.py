@@ -101,11 +101,9 @@ def _steps(value: Any, info: ValidationInfo) -> Any:
     value = parsed(value, ReadContext.of(info))
     if isinstance(value, str):
         return (value,)
-    return (
-        [fields.as_text(item) for item in cast("list[Any]", value)]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    if not isinstance(value, list | tuple):
+        return value
+    return [fields.as_text(item) for item in cast("list[Any]", value)]
 
 
 class CritiqueArguments(Arguments):

@@ -84,12 +84,10 @@ def _as_call(value: Any, info: ValidationInfo) -> Any:
     """Return a call as a lesson keeps it: a shell command, else the JSON text of {tool, arguments}."""
     if isinstance(value, str) and value.lstrip()[:1] == "{":
         value = fields.parsed(value, fields.ReadContext.of(info))
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, cast("list[Any]", value)))
     if not isinstance(value, Mapping):
-        return (
-            " ".join(map(str, cast("list[Any]", value)))
-            if isinstance(value, list | tuple)
-            else value
-        )
+        return value
     call = cast("Mapping[str, Any]", value)
     arguments = call.get("arguments", call.get("input", call.get("tool_input", {})))
     tool = call.get("tool", call.get("tool_name", call.get("name")))
@@ -261,23 +259,31 @@ class LessonArguments(Arguments):
     def _importance(self) -> float:
         """Return the importance as sent; that of a person's lesson is at least high enough to prevent archiving."""
         sent = UNKNOWN_SCORE if self.importance is None else self.importance
-        return max(sent, TOLD_BY_PERSON) if self.evidence is Evidence.USER else sent
+        if self.evidence is Evidence.USER:
+            return max(sent, TOLD_BY_PERSON)
+        return sent
 
     def _texts(self) -> tuple[str, str, str]:
+        """Return the whole text, the mistake and the correction, from what was sent of them."""
         mistake, correction = self.mistake or "", self.correction or ""
-        if self.lesson is None:
-            if mistake and correction:
-                return lesson_text(mistake, correction), mistake, correction
-            return (
-                (correction, "", correction)
-                if correction
-                else (f"Tried without success: {mistake}", mistake, "")
-            )
-        if mistake or correction:
-            correction = correction or self.lesson
-            return lesson_text(mistake or self.lesson, correction), mistake, correction
-        mistake, correction = lesson_parts(self.lesson)
-        return (self.lesson, mistake, correction) if mistake else (self.lesson, self.lesson, "")
+        if self.lesson is not None:
+            return _texts_beside(self.lesson, mistake, correction)
+        if mistake and correction:
+            return lesson_text(mistake, correction), mistake, correction
+        if correction:
+            return correction, "", correction
+        return f"Tried without success: {mistake}", mistake, ""
+
+
+def _texts_beside(lesson: str, mistake: str, correction: str) -> tuple[str, str, str]:
+    """Return the whole text, the mistake and the correction of a lesson in one text, which stands for what is missing."""
+    if mistake or correction:
+        correction = correction or lesson
+        return lesson_text(mistake or lesson, correction), mistake, correction
+    mistake, correction = lesson_parts(lesson)
+    if mistake:
+        return lesson, mistake, correction
+    return lesson, lesson, ""
 
 
 class ImportArguments(LessonArguments):

@@ -172,14 +172,12 @@ def access(principal: Principal, *, client_id: str, expires_at: int | None = Non
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    parts = (
-        value.split()
-        if isinstance(value, str)
-        else cast("list[Any]", value)
-        if isinstance(value, list)
-        else []
-    )
-    return tuple(part for part in parts if isinstance(part, str))
+    """Return the words of a claim: of a text, or of a list."""
+    if isinstance(value, str):
+        return tuple(value.split())
+    if not isinstance(value, list):
+        return ()
+    return tuple(part for part in cast("list[Any]", value) if isinstance(part, str))
 
 
 PROJECT_HEADER: Final = b"mcp-reflect-project"

@@ -114,15 +114,16 @@ async def lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
 async def shown(engine: Engine, sent: Sent, *, speaker: Speaker) -> Shown:
     """Return a lesson and all that is known about it."""
     own, found = engine.scopes.own, await lesson(engine, sent, speaker=speaker)
+    versions: list[dict[str, Any]] = []
+    if speaker is Speaker.PERSON:
+        versions = compact(await engine.bank.lessons.history(own, found.id))
     effect = (await engine.bank.effects.of(own, [found.id])).get(found.id)
     mark = (await services.ground.marks_of(engine.context, own, [found.id])).get(found.id)
     return Shown(
         lesson=found,
         guards=mode_in(engine.settings.guards, await engine.bank.lessons.guard_mode(own)),
         effectiveness_estimate=found.estimate(),
-        versions=compact(await engine.bank.lessons.history(own, found.id))
-        if speaker is Speaker.PERSON
-        else [],
+        versions=versions,
         links=list(await engine.bank.lessons.links(own, found.id)),
         neighbors=list(await engine.bank.views.neighbors(own, "record", found.id)),
         effect=(effect.comparison if effect else Comparison()).told,

@@ -34,6 +34,8 @@ from mcp_reflect.services.triggers import note_task
 from mcp_reflect.sessions.diagnose import diagnose
 
 _MORE_FACTS: Final = 2  # beside those in the reflection; all are stored
+_OF_RUN: Final = "{mistake, correction, strategy}"
+_OF_DECISION: Final = "{reflection, decision_appropriate, execution_effective, strategy}"
 _FROM_THE_BANK: Final = (
     "The bank already had a reflection on the same run; no model was asked again."
 )
@@ -243,11 +245,9 @@ def from_stored(stored: StoredReflection) -> Reflection:
 
 def _next(reflection: Reflection, facts: Sequence[str]) -> dict[str, object]:
     """Return the request for an analysis, and the facts that the reflection had no room for."""
-    asked = (
-        "{mistake, correction, strategy}"
-        if reflection.validation is None
-        else "{reflection, decision_appropriate, execution_effective, strategy}"
-    )
-    more = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
+    asked = _OF_RUN if reflection.validation is None else _OF_DECISION
     send = f"reflection_id with analysis {asked}: these are facts, you know what they mean"
-    return {**({"facts": more} if more else {}), "send": send}
+    more = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
+    if more:
+        return {"facts": more, "send": send}
+    return {"send": send}

@@ -97,11 +97,9 @@ async def replan(
     # A suggestion that gives orders to its reader would come back as a query.
     offered = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
     held = len(suggestions) - len(offered)
-    remarks = (
-        (f"{held} of the suggestions left out: they read as orders to their reader",)
-        if held
-        else ()
-    )
+    remarks: tuple[str, ...] = ()
+    if held:
+        remarks = (f"{held} of the suggestions left out: they read as orders to their reader",)
     search_id = sent.search_id or context.clock.new_id("srch")
     proposal: ModelResult[Proposal] | None = None
     while True:
@@ -193,13 +191,18 @@ def _request(
         request,
         user_message=message,
         queries=queries,
-        results=None
-        if sent.results is None
-        else {clean(table): n for table, n in read_results(sent.results).items()},
+        results=_results_in(sent),
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
         max_retries=context.settings.max_retries,
     )
+
+
+def _results_in(sent: ReplanArguments) -> dict[str, int] | None:
+    """Return how many results each table gave, None where the call does not say."""
+    if sent.results is None:
+        return None
+    return {clean(table): count for table, count in read_results(sent.results).items()}
 
 
 def _reports(sent: ReplanArguments) -> bool:

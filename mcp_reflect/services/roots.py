@@ -44,11 +44,9 @@ async def plant_roots(
     here = (context.settings.folder or Path.cwd()).resolve()
     own = replace(scope, project=lesson.project)
     with suppress(BankError, OSError):
-        roots = (
-            await asyncio.to_thread(plant, tree, here, told)
-            if tree
-            else Roots(valid_until=valid_until)
-        )
+        roots = Roots(valid_until=valid_until)
+        if tree:
+            roots = await asyncio.to_thread(plant, tree, here, told)
         await context.bank.roots.plant(own, lesson_id, roots)
 
 

@@ -46,17 +46,15 @@ class SharedFile:
     @property
     def note(self) -> str:
         """What to tell a person about it; empty where there is nothing to say."""
-        faults = (
-            f"; {len(self.faults)} of its lines are not read: {self.faults[0]}"
-            if self.faults
-            else ""
-        )
-        if self.new:
-            return (
-                f"{SHARED_FILE} has {len(self.new)} lessons that are not in this bank{faults}. "
-                "`mcp-reflect import --here` lets them wait for you."
-            )
-        return f"{SHARED_FILE}{faults.removeprefix(';')}" if faults else ""
+        faults = ""
+        if self.faults:
+            faults = f"{len(self.faults)} of its lines are not read: {self.faults[0]}"
+        if not self.new:
+            return faults and f"{SHARED_FILE} {faults}"
+        new = f"{SHARED_FILE} has {len(self.new)} lessons that are not in this bank"
+        if faults:
+            new += f"; {faults}"
+        return f"{new}. `mcp-reflect import --here` lets them wait for you."
 
 
 def _tree(context: Context) -> Path:

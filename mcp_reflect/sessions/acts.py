@@ -160,12 +160,10 @@ def _script_of(part: Part, operands: Sequence[str]) -> tuple[str, list[str]]:
         return f"{part.program} -c", []
     scripts = [word for word in operands if word.endswith(_SCRIPT_ENDINGS)]
     script = scripts[0] if scripts else operands[0]
-    name = (
-        script.rsplit(".", 1)[-1]
-        if is_module
-        else PurePosixPath(_base_name(script)).stem.lstrip(".")
-    )
-    return name, [*operands[operands.index(script) + 1 :]]
+    others = [*operands[operands.index(script) + 1 :]]
+    if is_module:
+        return script.rsplit(".", 1)[-1], others
+    return PurePosixPath(_base_name(script)).stem.lstrip("."), others
 
 
 def _act_of_tool(call: SessionCall) -> SessionAct:

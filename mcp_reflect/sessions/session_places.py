@@ -231,11 +231,10 @@ def folder_in(head: bytes) -> str | None:
         if b'"cwd"' in line and (folder := _folder_of(parsed(line))):
             return folder
     found = _CWD.search(head)
-    return (
-        _absolute(as_text(as_record(parsed(b'{"cwd": ' + found[1] + b"}")).get("cwd")))
-        if found
-        else None
-    )
+    if found is None:
+        return None
+    record = as_record(parsed(b'{"cwd": ' + found[1] + b"}"))
+    return _absolute(as_text(record.get("cwd")))
 
 
 def _absolute(folder: str) -> str | None:

@@ -86,6 +86,9 @@ class Views(Repository):
             row["effectiveness"] or 0.0 for row in lessons if row["kind"] == "lesson"
         )
         active = [row for row in lessons if row["state"] == "active"]
+        average = None
+        if with_outcome:
+            average = round(effectiveness / with_outcome, 4)
         return {
             "scope": str(scope),
             "total_reflections": sum(row["count"] for row in reflections),
@@ -98,9 +101,7 @@ class Views(Repository):
                 for name in _REFLECTION_COUNTS
             },
             "quarantined": sum(row["count"] for row in active if row["trust"] == "quarantined"),
-            "average_lesson_effectiveness": round(effectiveness / with_outcome, 4)
-            if with_outcome
-            else None,
+            "average_lesson_effectiveness": average,
             "lessons_applied": sum(row["applied"] or 0 for row in lessons),
             "uplift": _uplift(await self.db.rows("task_arms", where)),
             **dict(await self.db.row("stats_counts", where) or {}),

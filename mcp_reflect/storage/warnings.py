@@ -384,11 +384,9 @@ def note_failure(
 ) -> None:
     """Note a failing call; with `again` false it was counted before, with `judged` its error is kept already."""
     # An error that gives orders to its reader is not kept, because a warning would repeat it.
-    held = (
-        None
-        if judged
-        else suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
-    )
+    held = None
+    if not judged:
+        held = suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
     worked = None if failure.worked is None or held else [failure.worked]
     error = failure.error if held is None else f"(left out: {held})"
     values = {**asdict(failure), "arguments": [failure.arguments], "worked": worked, "error": error}

@@ -126,8 +126,6 @@ def _normalized(value: Json, depth: int, normalize: Callable[[str], str]) -> Jso
         return normalize(value)
     if isinstance(value, dict):
         return {str(key): _normalized(item, depth + 1, normalize) for key, item in value.items()}
-    return (
-        [_normalized(item, depth + 1, normalize) for item in value]
-        if isinstance(value, list)
-        else value
-    )
+    if isinstance(value, list):
+        return [_normalized(item, depth + 1, normalize) for item in value]
+    return value
