@@ -139,9 +139,11 @@ class GeminiReader(MessagesReader):
 
 def _response_in(result: object) -> Record:
     """The response among the parts of a result, which may stand in a list of their own."""
-    for part in as_list(result):
-        if inner := _response_in(part) if isinstance(part, list) else as_record(part):
-            return as_record(as_record(inner.get("functionResponse")).get("response")) or inner
+    parts = as_list(result)
+    if parts and as_list(parts[0]):
+        parts = as_list(parts[0])
+    for part in as_records(list(parts)):
+        return as_record(as_record(part.get("functionResponse")).get("response"))
     return {}
 
 
