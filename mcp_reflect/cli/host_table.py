@@ -221,10 +221,8 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         hooks=HookSettings(**_OF_COPILOT),
         off=HooksOff(
-            files=(
-                ".copilot/config.json", ".copilot/settings.json",
-                "./.github/copilot/settings.json", "./.github/copilot/settings.local.json",
-            ),
+            # The same entry in its settings does not reach this file (1.0.102).
+            files=(".copilot/hooks/mcp-reflect.json", "./.github/hooks/mcp-reflect.json"),
             entries=((("disableAllHooks",), True),),
         ),
         processes=re.compile(r"copilot|copilot\.exe"),

@@ -94,19 +94,14 @@ def test_hooks_that_are_switched_off_are_said_by_install_and_doctor(
     assert said in str(command.json_status("doctor", code=1)["degraded"])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".copilot/settings.json",
-        ".copilot/config.json",
-        "shop/.github/copilot/settings.json",
-        "shop/.github/copilot/settings.local.json",
-    ],
-)
-def test_every_file_in_which_copilot_switches_hooks_off_is_read(home: Path, name: str) -> None:
-    file = home / name
-    file.parent.mkdir(parents=True)
-    file.write_text('{"disableAllHooks": true}')
+def test_copilot_switches_hooks_off_in_their_own_file_alone(command: Command, home: Path) -> None:
+    settings = home / ".copilot" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"disableAllHooks": true}')
+    command("install", "copilot", "--hooks", "--yes")
+    assert hooks_switched_off("copilot") == []
+    file = home / ".copilot" / "hooks" / "mcp-reflect.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "disableAllHooks": True}))
     (said,) = hooks_switched_off("copilot")
     assert str(file) in said
 
