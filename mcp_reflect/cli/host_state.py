@@ -42,10 +42,8 @@ def _hooks_instead(host: str, path: Path) -> list[str]:
     events = [name for name in HOOK_SETTINGS[host].events if values.get(name)]
     if not events:
         return []
-    return [
-        f"{HOSTS[host].title} reads the hooks of {', '.join(events)} in {path} instead of ours: "
-        "write ours there too (--print)."
-    ]
+    replaced = f"{HOSTS[host].title} reads the hooks of {', '.join(events)} in {path}"
+    return [f"{replaced} instead of ours: write ours there too (--print)."]
 
 
 def _path_of(name: str) -> Path:
