@@ -126,9 +126,9 @@ async def _use(name: str, viewer: Viewer, request: Request) -> Response:
         ) from None
     if isinstance(result, tuple):
         return json_response([asdict(one) for one in cast("tuple[Any, ...]", result)])
-    return json_response(
-        asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
-    )
+    if is_dataclass(result) and not isinstance(result, type):
+        return json_response(asdict(result))
+    return json_response(result)
 
 
 async def read_body(request: Request) -> dict[str, Any]:

@@ -99,6 +99,13 @@ def is_lock(path: str) -> bool:
     return path.rpartition("/")[2] in _LOCKS
 
 
+def _path_in(folder: str, name: str) -> str:
+    """Return the path of a file in a folder of a tree; an empty one is the tree itself."""
+    if not folder:
+        return name
+    return f"{folder}/{name}"
+
+
 def versions_of(
     tree: Path, folders: Iterable[str], code: Iterable[str], words: Iterable[str]
 ) -> tuple[VersionRoot, ...]:
@@ -111,11 +118,11 @@ def versions_of(
     in_code, every = list(dict.fromkeys(code)), list(dict.fromkeys((*code, *words)))
     for folder in dict.fromkeys(folders):
         for file, lock in _LOCKS.items():
-            path = f"{folder}/{file}" if folder else file
+            path = _path_in(folder, file)
             text = _text_of(tree, path, _MOST_LOCK)
             if text is None or _CONFLICT in text:
                 continue
-            manifests = [f"{folder}/{name}" if folder else name for name in lock.manifests]
+            manifests = [_path_in(folder, name) for name in lock.manifests]
             direct = "\n".join(_text_of(tree, name, _MOST_MANIFEST) or "" for name in manifests)
             for name in every:
                 if name.casefold() in found or not (name in in_code or _is_named(name, direct)):
@@ -207,4 +214,6 @@ def _release(version: str) -> tuple[str, ...]:
 def _major(version: str) -> tuple[str, ...]:
     """Return the numbers after whose change things may work differently: of 0.x both."""
     numbers = _NUMBERS.findall(version)
-    return tuple(numbers[:2] if numbers[:1] == ["0"] else numbers[:1])
+    if numbers[:1] == ["0"]:
+        return tuple(numbers[:2])
+    return tuple(numbers[:1])

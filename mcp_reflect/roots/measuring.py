@@ -98,5 +98,9 @@ def _of_version(tree: Path, root: VersionRoot) -> Ground:
     new = changed_version(tree, root)
     if new is None:
         return Ground()
-    told = f"{new.name} is {new.version} now" if new.version else f"{new.name} is gone since"
-    return Ground(Standing.DOUBTED if new.is_major else Standing.CHANGED, told)
+    told = f"{new.name} is gone since"
+    if new.version:
+        told = f"{new.name} is {new.version} now"
+    if new.is_major:
+        return Ground(Standing.DOUBTED, told)
+    return Ground(Standing.CHANGED, told)

@@ -43,7 +43,9 @@ async def marks_of(context: Context, scope: Scope, ids: Iterable[str]) -> Mappin
     if not wanted:
         return {}
     planted = await context.bank.roots.of(scope, wanted)
-    tree, now = (working_tree(context) if planted else None), context.clock.now()
+    tree, now = None, context.clock.now()
+    if planted:
+        tree = working_tree(context)
     marks: dict[str, Mark] = {}
     for lesson_id, one in planted.items():
         ground = measured(tree, one.roots, now)
@@ -76,6 +78,8 @@ async def marked(context: Context, scope: Scope, recall: Recall) -> Recall:
 
 
 def _marked(hit: Hit, mark: Mark) -> Hit:
-    told = f"{mark.told}: {STILL_TRUE}" if mark.ground.standing is Standing.DOUBTED else mark.told
+    told = mark.told
+    if mark.ground.standing is Standing.DOUBTED:
+        told = f"{told}: {STILL_TRUE}"
     score = round(max(hit.score - _BEHIND, 0.0), 4)
     return replace(hit, text=f"{hit.text} ({told})", score=score)

@@ -10,6 +10,7 @@ from typing import Final
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.sessions.records import Record, as_record, as_records, parsed
+from mcp_reflect.sessions.session_database import is_in_database
 from mcp_reflect.sessions.session_lines import (
     COMPRESSED,
     MOST_LINE,
@@ -28,6 +29,8 @@ _READ_ERRORS: Final = (OSError, ValueError, EOFError, ModuleNotFoundError, Recur
 
 def last_worked(place: SessionPlace) -> float:
     """Return when a session was last worked in: by its records, else by its file."""
+    if is_in_database(place.path):
+        return place.changed  # its host notes it beside the session
     told = _last_told(place.path)
     if told is None:
         return place.changed
