@@ -17,6 +17,7 @@ from mcp_reflect.storage.retrieval.vectors import (
     LONGEST_TEXT,
     QueryVector,
     Vector,
+    middle,
     packed,
     signs,
     text_of,
@@ -134,14 +135,24 @@ class Embeddings:
         return await self._db.write(self._tenant, register)
 
     async def _embed(self, model: Row, rows: list[Row]) -> int | None:
-        """Embed and store a batch; return how many lessons got a vector, None if the embedder gives none."""
+        """Embed and store a batch; return how many lessons got a vector, None if the embedder gives none.
+
+        A lesson's vector is the middle of that of its whole text and that of its mistake alone: the mistake names the
+        situation in which the lesson is wanted, and the correction draws the vector of the whole away from it.
+        """
         texts = [
             text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"]))
             for row in rows
         ]
-        vectors = await self.embedder.embed(texts, BATCH_SECONDS)
-        if vectors is None or len(vectors[0]) != model["dims"]:
+        mistakes = [row["mistake"][:LONGEST_TEXT] for row in rows if row["mistake"]]
+        found = await self.embedder.embed([*texts, *mistakes], BATCH_SECONDS)
+        if found is None or len(found[0]) != model["dims"]:
             return None
+        of_mistakes = iter(found[len(texts) :])
+        vectors = [
+            middle(whole, next(of_mistakes)) if row["mistake"] else whole
+            for row, whole in zip(rows, found, strict=False)
+        ]
         lessons = [
             {
                 "lesson": row["row"],

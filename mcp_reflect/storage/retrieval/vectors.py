@@ -54,6 +54,13 @@ def packed(vector: Vector) -> bytes:
     )
 
 
+def middle(one: Vector, other: Vector) -> Vector:
+    """Return the unit vector in the middle of two; one of them where they are opposite."""
+    sums = [first + second for first, second in zip(one, other, strict=True)]
+    length = hypot(*sums)
+    return [number / length for number in sums] if length else one
+
+
 def signs(blob: bytes) -> bytes:
     """Return a bit for each dimension of a packed vector: 1 where the number is positive."""
     dimensions = len(blob) - _FACTOR.size

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.llm.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.model_vectors import BATCH, Embeddings
-from mcp_reflect.storage.retrieval.vectors import packed
+from mcp_reflect.storage.retrieval.vectors import middle, packed
 from tests.held_clock import HeldClock
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
@@ -73,7 +73,12 @@ def asked_for(server: Loopback) -> list[str]:
     ]
 
 
-async def test_each_lesson_gets_the_vector_of_its_text_symptoms_and_keywords_once(
+def of_length_1(numbers: Sequence[float]) -> list[float]:
+    length = sum(number**2 for number in numbers) ** 0.5
+    return [number / length for number in numbers]
+
+
+async def test_each_lesson_gets_the_middle_of_all_that_it_says_and_of_its_mistake_once(
     settings: Settings, clock: HeldClock, bank_path: Path
 ) -> None:
     async with served() as server, engine_at(server, settings, clock) as engine:
@@ -83,11 +88,16 @@ async def test_each_lesson_gets_the_vector_of_its_text_symptoms_and_keywords_onc
         assert await caught_up(engine) == 0
         state = await told(engine)
     slow = "The report query was sluggish. Read from the replica\ntimeout of the database\npostgres"
-    assert asked_for(server) == [slow, "Sent the newsletter twice. Check the outbox"]
-    length = sum(number**2 for number in vector(slow)) ** 0.5
-    assert kept(bank_path)[slow.partition("\n")[0]] == packed(
-        [number / length for number in vector(slow)]
+    assert asked_for(server) == [
+        slow,
+        "Sent the newsletter twice. Check the outbox",
+        SLOW["mistake"],
+        MAIL["mistake"],
+    ]
+    between = middle(
+        of_length_1(vector(slow)), of_length_1(vector("The report query was sluggish"))
     )
+    assert kept(bank_path)[slow.partition("\n")[0]] == packed(between)
     assert (state["lessons"], state["with_vector"]) == (2, 2)
     assert state["embedder"] == f"openai:concepts@{server.url}/v1"
 
@@ -100,7 +110,7 @@ async def test_a_secret_does_not_leave_the_machine(settings: Settings, clock: He
         await caught_up(engine)
         await engine.recall(task="log in with password=hunter2-4711")
     assert not [text for text in asked_for(server) if "hunter2" in text]
-    assert len(asked_for(server)) == 2
+    assert len(asked_for(server)) == 3
 
 
 async def test_an_edit_embeds_again_retiring_takes_the_vector_along_and_restoring_brings_one(
@@ -182,7 +192,7 @@ async def test_many_lessons_are_embedded_in_batches_and_an_interrupted_run_goes_
         async with engine_at(server, settings, clock) as engine:
             assert await caught_up(engine) == BATCH + 5
     assert sorted(asked_for(server)) == sorted(
-        f"Mistake {number}. Mend it" for number in range(2 * BATCH + 5)
+        f"Mistake {number}{rest}" for number in range(2 * BATCH + 5) for rest in ("", ". Mend it")
     )
 
 
@@ -220,7 +230,7 @@ async def test_two_processes_share_the_work_and_no_lesson_is_embedded_twice(
         assert [done async for done in working] == []
         await second.store_lesson(**MAIL)
         assert await caught_up(second) == 1
-    assert len(asked_for(server)) == len(set(asked_for(server))) == 41
+    assert len(asked_for(server)) == len(set(asked_for(server))) == 2 * 41
 
 
 @pytest.mark.parametrize(
@@ -247,8 +257,10 @@ async def test_an_embedder_that_fails_leaves_the_lessons_for_later_and_stats_say
 
 
 async def test_a_model_that_changed_its_dimensions_behind_its_name_is_another_model(
-    settings: Settings, clock: HeldClock, bank_path: Path
+    settings: Settings, clock: HeldClock, bank_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.model_vectors.WAIT_SECONDS", 60)
+
     def longer(received: Received) -> Step:
         return embeddings([[*vector(text), 1.0, 1.0] for text in inputs(received)])
 
@@ -291,11 +303,12 @@ async def test_a_lesson_that_changes_while_it_is_embedded_does_not_keep_the_old_
         name = "editing:1"
 
         async def embed(self, texts: Any) -> list[list[float]]:
-            if "sluggish" in texts[0] and "index" not in texts[0]:
+            whole, *_ = texts
+            if "sluggish" in whole and "index" not in whole:
                 clock.time += 1
                 await engine.edit_lesson(stored.lesson_id, {"correction": "Add an index"})
                 await meaning(engine).close()
-            return [[1.0, float("index" in text)] for text in texts]
+            return [[1.0, float("index" in whole)] for _ in texts]
 
     async with Engine(settings, clock=clock, embedder=Editing()) as engine:
         stored = await engine.store_lesson(**SLOW)

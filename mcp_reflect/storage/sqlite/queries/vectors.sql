@@ -26,7 +26,7 @@ ON CONFLICT (lesson, embedder) DO NOTHING;
 
 -- name: unembedded_list
 -- The next rows of some projects; of those that lack a vector of a model, and may have one, with their texts.
-SELECT row, updated_at, text, symptoms, keywords FROM lessons
+SELECT row, updated_at, text, mistake, symptoms, keywords FROM lessons
 WHERE row > :after AND +tenant = :tenant AND +project IN (SELECT value FROM json_each(:projects))
   AND +state = 'active' AND +trust <> 'quarantined'
   AND NOT EXISTS (SELECT 1 FROM vectors WHERE lesson = lessons.row AND embedder = :embedder)
