@@ -44,9 +44,7 @@ class Limits:
         4_194_304  # The longest line on stdin, in bytes; a longer one is read past and refused
     )
     max_depth: int = 64  # Levels of lists and objects in an argument
-    max_values: int = (
-        2_000_000  # Values (texts, numbers, lists, objects) in the arguments of a call
-    )
+    max_values: int = 150_000  # Values (texts, numbers, lists, objects) in the arguments of a call
     max_http_requests: int = 512  # Requests that `serve --http` works on at once
     max_body_seconds: int = 30  # Seconds that the body of a request over HTTP may take to come
     max_task_chars: int = 20_000  # Characters of a task, goal, context or user_message

@@ -31,7 +31,7 @@ from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import SCORE_WORDS
 from mcp_reflect.schemas.faults import UNKNOWN, error_path, explain, with_notes
-from mcp_reflect.schemas.value_checks import check_values
+from mcp_reflect.schemas.value_checks import CheckedArguments, check_values
 from mcp_reflect.security.redact import clean_text, quoted
 
 _Arguments = TypeVar("_Arguments", bound="Arguments")
@@ -40,6 +40,7 @@ _TYPO_CUTOFF: Final = 0.84
 _PARSED_CHARS: Final = 1_000_000
 _WRAPPERS: Final = ("arguments", "args", "input", "params", "parameters", "kwargs", "payload")
 _MOST_IGNORED: Final = 5
+_MOST_NAMES: Final = 200  # of a call; no shape has a third of that
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PERCENT: Final = 100
 _TENTHS: Final = 10
@@ -104,9 +105,10 @@ class Arguments(BaseModel):
 
 def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFAULT) -> _Arguments:
     """Read arguments into `shape`. InputError names the field, the fault and the fix."""
-    check_values(sent, limits)
+    if not isinstance(sent, CheckedArguments):
+        check_values(sent, limits)
     context = ReadContext(limits)
-    values = shape.gathered(_unwrapped(shape, sent))
+    values = shape.gathered(_few_names(shape, _unwrapped(shape, sent), context))
     values = named(shape, values, context)
     while True:  # each repair takes an argument out or makes it valid
         try:
@@ -131,6 +133,17 @@ def _unwrapped(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any
     if not isinstance(inner, dict):
         return values
     return {str(name): value for name, value in cast("dict[Any, Any]", inner).items()}
+
+
+def _few_names(
+    shape: type[Arguments], values: dict[str, Any], context: ReadContext
+) -> dict[str, Any]:
+    """Return the first arguments of very many, those of the shape before others: what each may mean takes time."""
+    if len(values) <= _MOST_NAMES:
+        return values
+    names = sorted(values, key=lambda name: name not in shape.model_fields)
+    context.ignored.append(f"{len(names) - _MOST_NAMES} more names{UNKNOWN}")
+    return {name: values[name] for name in names[:_MOST_NAMES]}
 
 
 def named(

@@ -14,6 +14,10 @@ _LONGEST_PATH: Final = 80  # characters of the path to a value that is nested to
 _SEND_UNICODE: Final = "Send valid Unicode text."
 
 
+class CheckedArguments(dict[str, Any]):
+    """Arguments that passed `check_values`, which takes a thread a moment where they have very many values."""
+
+
 def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
     """Refuse deep nesting, text that is not Unicode, NUL characters, and numbers that are not finite."""
     count = 0

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_reflect.config import Limits
+from mcp_reflect.server.dense import MOST_SIGNS, is_dense
 
 MOST_HELD: Final = 64 << 20
 """Bytes of unfinished bodies that are held, over all requests."""
@@ -24,9 +25,9 @@ _MOST_CONNECTIONS: Final = 2_000
 class RequestLimits:
     """An ASGI application around `app`, which gets a request when its body is there; `body_bytes` is its size.
 
-    A body over 4 MiB is 413. One that does not come within `seconds` (None: the setting) is 408, as is the one that is
-    awaited longest when all hold more than MOST_HELD. A request over the setting's number is 503. The connection is
-    then closed.
+    A body over 4 MiB, or with too many values, is 413. One that does not come within `seconds` (None: the setting) is
+    408, as is the one that is awaited longest when all hold more than MOST_HELD. A request over the setting's number is
+    503. The connection is then closed.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, seconds: float | None = None) -> None:
@@ -66,6 +67,11 @@ class RequestLimits:
             fault = (
                 408,
                 f"body: it did not come within {self._seconds} s, or too many are awaited. Send it at once.",
+            )
+        elif is_dense(body):
+            fault = (
+                413,
+                f"body: it has more than {MOST_SIGNS} values. Send fewer at once, or a value as text.",
             )
         elif self._open >= self._most:
             fault = 503, f"requests: {self._open} are open already. Close one first."

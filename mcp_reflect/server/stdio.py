@@ -25,6 +25,7 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, Tex
 
 from mcp_reflect import children
 from mcp_reflect.errors import McpReflectError
+from mcp_reflect.server.dense import MOST_SIGNS, is_dense
 
 LOOK: Final = 4096
 """Bytes at either end of a line in which its id is searched."""
@@ -60,6 +61,12 @@ class Lines:
     async def __aiter__(self) -> AsyncIterator[str]:
         file = sys.stdin.buffer
         while line := await to_thread.run_sync(file.readline, self._most + 1):
+            if is_dense(line):
+                text = f"message: it has more than {MOST_SIGNS} values. Send fewer at once."
+                await self._answer(
+                    refusal(request_id(line[:LOOK], line[-LOOK:]), INVALID_REQUEST, text)
+                )
+                continue
             if len(line) <= self._most:
                 # A line of 20 MB takes some 60 ms: others are answered meanwhile.
                 yield (
@@ -73,9 +80,12 @@ class Lines:
                 piece := await to_thread.run_sync(file.readline, 1 << 16)
             ):
                 tail, size = (tail + piece)[-LOOK:], size + len(piece)
-            if self.refuse is not None:
-                text = f"message: it has {size} bytes. Send at most {self._most}."
-                await self.refuse(refusal(request_id(head, tail), INVALID_REQUEST, text))
+            text = f"message: it has {size} bytes. Send at most {self._most}."
+            await self._answer(refusal(request_id(head, tail), INVALID_REQUEST, text))
+
+    async def _answer(self, error: JSONRPCError) -> None:
+        if self.refuse is not None:
+            await self.refuse(error)
 
 
 def request_id(head: bytes, tail: bytes) -> int | str | None:

@@ -187,10 +187,10 @@ class Engine:
         would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
         would not be recognized.
         """
-        from mcp_reflect.schemas.value_checks import check_values
+        from mcp_reflect.schemas.value_checks import CheckedArguments, check_values
 
         check_values(arguments, self.settings)
-        return clean_arguments(arguments)
+        return CheckedArguments(clean_arguments(arguments))
 
     # Reflections.
 

@@ -1,5 +1,6 @@
 """Read the lines of an import, and store them as new lessons or as a person's own export has them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -34,7 +35,9 @@ async def import_lessons(
     """
     drafts: list[tuple[Scope, LessonDraft]] = []
     noted: dict[Scope, list[Call]] = {}
-    for place, (named, sent) in enumerate(_read_lines(context, ImportArguments, lines)):
+    # In a thread: thousands of lines take seconds, and other calls are answered meanwhile.
+    read_lines = await asyncio.to_thread(lambda: [*_read_lines(context, ImportArguments, lines)])
+    for place, (named, sent) in enumerate(read_lines):
         scope, draft = scope_of(named, sent.visibility), sent.draft(Source.IMPORT)
         if draft.wrong_call or draft.guard:
             if scope not in noted:
@@ -50,7 +53,7 @@ async def import_own(
     context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> list[Stored]:
     """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored."""
-    sent_lines = [*_read_lines(context, OwnExportArguments, lines)]
+    sent_lines = await asyncio.to_thread(lambda: [*_read_lines(context, OwnExportArguments, lines)])
     moved = _project_that_moves(context, {scope.project for scope, _ in sent_lines})
     records: list[Exported] = []
     for named, sent in sent_lines:

@@ -1,5 +1,6 @@
 """A warning before a call that is known to fail, and what the agent then did."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +30,7 @@ from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.sessions.known_failures import forms_of
+from mcp_reflect.sessions.known_failures import Forms, forms_of
 from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.storage.spool import Spool
 from mcp_reflect.text.signature import drawn
@@ -63,16 +64,20 @@ async def _look_up(
     if not tool.strip():
         raise InputError("tool", "it is empty", "Send the name of the tool.")
     tool, session, whole = clean(tool.strip()[:200]), _session_id(session), Call(tool, arguments)
-    try:
-        arguments = cast("Json", clean_middles(without_labels(tool, arguments), KEPT_CHARS))
-        forms = forms_of(tool, arguments)
+
+    def read_call() -> tuple[Json, Forms]:
+        kept = cast("Json", clean_middles(without_labels(tool, arguments), KEPT_CHARS))
+        return kept, forms_of(tool, kept)
+
+    try:  # in a thread: what a service is sent may take seconds, and other calls are answered meanwhile
+        kept, forms = await asyncio.to_thread(read_call)
     except RecursionError:
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
     keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
     watched = drawn(session, context.settings.holdout)
     known_calls = context.bank.warnings.known_calls
     state, known = await known_calls(scope, session, held_out=watched, call=whole, **keys)
-    return scope, WatchedCall(tool, arguments, forms, known, state)
+    return scope, WatchedCall(tool, kept, forms, known, state)
 
 
 async def before_call(
@@ -246,7 +251,7 @@ async def after_call(
     answered = _answered(
         call.tool,
         call.arguments,
-        cast("Json", clean_output(result, KEPT_CHARS)),
+        cast("Json", await asyncio.to_thread(clean_output, result, KEPT_CHARS)),
         None if error is None else clean_ends(error, KEPT_CHARS),
     )
     if not witnessed:

@@ -48,9 +48,15 @@ def words_that_may_run(text: str) -> frozenset[str]:
 
 
 def words_in(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, each as it is written and without the quotes within it."""
-    text = text.replace(_CONTINUED, "").lower()
-    return frozenset(_WORD.findall(text)) | frozenset(_WORD.findall(text.translate(_JOINING)))
+    """Return the words of a text in lower case, each as it is written and without the quotes within it.
+
+    Blanks divide it first: a pattern that goes through megabytes at once lets no other thread run meanwhile.
+    """
+    found: set[str] = set()
+    for piece in set(text.replace(_CONTINUED, "").lower().split()):
+        found.update(_WORD.findall(piece))
+        found.update(_WORD.findall(piece.translate(_JOINING)))
+    return frozenset(found)
 
 
 def _documents(lines: list[str]) -> Iterator[_Document]:

@@ -27,7 +27,7 @@ from mcp_reflect.sessions.hosts.codex_scripts import calls_in
 from tests.fuzz.random_calls import GOOD
 
 MOST_SECONDS: Final = 1.0  # of the processor for a call
-MOST_BLOCKED: Final = 0.3
+MOST_BLOCKED: Final = 0.1
 """Seconds of the event loop's own thread between two of its turns: three times what is aimed at, for slow machines."""
 
 # What stalled a server once, and its neighbors: each is repeated to the length that an argument may have.
@@ -155,6 +155,9 @@ async def test_no_text_made_to_stall_takes_a_tool_long(settings: Settings, tool:
             },
         ),
         ("replan_search", {"user_message": "x", "queries": [{"query_text": "a" * 3_900}]}),
+        ("recall_lessons", {"task": "x", **dict.fromkeys(map(str, range(30_000)), 0)}),
+        ("recall_lessons", {"task": "x", "extra": [{"a": 1}] * 30_000}),
+        ("store_lesson", {"mistake": "x", "correction": "y", "extra": [[]] * 60_000}),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )

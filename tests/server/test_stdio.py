@@ -57,6 +57,7 @@ def test_a_backslash_before_letters_that_look_like_half_a_character_stays() -> N
 
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+DENSE = "[" + ",".join(["[]"] * 200_000) + "]"
 PING = b'{"jsonrpc":"2.0","id":"next","method":"ping"}\n'
 
 
@@ -76,8 +77,9 @@ PING = b'{"jsonrpc":"2.0","id":"next","method":"ping"}\n'
         ('{"jsonrpc":"1.0","id":"a","method":"ping"}', -32600, "a"),
         ('{"id":7,"method":"ping"}', -32600, 7),
         ('[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600, None),
+        ('{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":' + DENSE + "}}", -32600, 7),
     ],
-    ids=["number", "cut off", "no json", "params", "version", "no version", "batch"],
+    ids=["number", "cut off", "no json", "params", "version", "no version", "batch", "dense"],
 )
 def test_a_line_that_is_no_message_is_answered_with_its_id(
     server: RawClient, line: str, code: int, name: int | str | None
