@@ -12,7 +12,7 @@ MOST_SIGNS: Final = 150_000
 _SIGNS: Final = (b",", b"[", b"{")
 
 
-def is_dense(message: bytes) -> bool:
+def is_dense(message: bytes | bytearray) -> bool:
     """Return whether a message has more values than are parsed; texts in it count for nothing, however long."""
     if len(message) <= MOST_SIGNS or _count(message) <= MOST_SIGNS:
         return False
@@ -22,5 +22,5 @@ def is_dense(message: bytes) -> bool:
     return sum(map(_count, plain.split(b'"')[::2])) > MOST_SIGNS
 
 
-def _count(text: bytes) -> int:
+def _count(text: bytes | bytearray) -> int:
     return sum(map(text.count, _SIGNS))

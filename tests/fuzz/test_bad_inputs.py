@@ -157,7 +157,7 @@ async def test_no_text_made_to_stall_takes_a_tool_long(settings: Settings, tool:
         ("replan_search", {"user_message": "x", "queries": [{"query_text": "a" * 3_900}]}),
         ("recall_lessons", {"task": "x", **dict.fromkeys(map(str, range(30_000)), 0)}),
         ("recall_lessons", {"task": "x", "extra": [{"a": 1}] * 30_000}),
-        ("store_lesson", {"mistake": "x", "correction": "y", "extra": [[]] * 60_000}),
+        ("store_lesson", {"mistake": "x", "correction": "y", "extra": [[0]] * 50_000}),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
