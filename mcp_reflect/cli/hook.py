@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import children, services
+from mcp_reflect.cli.kept_guards import guards_from, keep_guards, kept_file
 from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
 from mcp_reflect.cli.quick_hook import MAX_TEAM_SECONDS
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.models.common import compact
-from mcp_reflect.models.warning import HookInput, Moment
+from mcp_reflect.models.warning import EnforcedGuard, HookInput, Moment
 from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.places import BANK
 from mcp_reflect.projects import Folder, Scopes
@@ -154,6 +155,8 @@ async def _say(
     line = await _claim_told(engine, hook)
     text, hold = await services.hooks.answer(engine.context, hook)
     spool.pending.clear()
+    if isinstance(own.bank, ServerUrl) and hook.moment in (Moment.START, Moment.PROMPT):
+        _keep_guards(hook, None, await services.enforced.enforced_guards(engine.context))
     answer: dict[str, Any] | None = None
     if text:
         answer = hook_answer(hook, text, hold=hold)
@@ -229,6 +232,8 @@ def _ask_service(
     try:
         answered = _send(options, body, seconds=_SERVICE_SECONDS)
     except (BankError, NotAllowedError) as error:
+        if hook.moment is Moment.BEFORE and isinstance(error, BankError):
+            raise  # what this machine keeps of its guards decides
         if hook.moment is not Moment.START:
             return None
         return _out_of_reach(hook, str(error))
@@ -238,11 +243,20 @@ def _ask_service(
     spool.pending.clear()
     if spool.has_some():
         _deliver_in_background(options)
+    _keep_guards(hook, options.get("url"), guards_from(answered.get("enforced")))
     if not answered.get("text"):
         return None
     from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - a hook that says nothing needs none
 
     return hook_answer(hook, clean_text(str(answered["text"])), hold=answered.get("hold") is True)
+
+
+def _keep_guards(
+    hook: HookInput, url: str | None, guards: tuple[EnforcedGuard, ...] | None
+) -> None:
+    file = kept_file(url, hook.folder)
+    if file is not None and guards is not None:
+        keep_guards(file, guards)
 
 
 def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) -> Any:

@@ -111,8 +111,8 @@ def run_hook(arguments: list[str]) -> int:
         event: Any = next(iter(events), sent.get("hook_event_name"))
         if event in _AFTER and "url" not in options:
             watch.at_end = lambda: _leave(event, sent)
-        if event in _BEFORE and "url" not in options:
-            watch.unchecked = lambda: _unchecked(event, sent)
+        if event in _BEFORE:
+            watch.unchecked = lambda: _unchecked(event, sent, options)
         watch.has_input()
         if sent and not _is_done(event, sent, options):
             from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
@@ -191,11 +191,14 @@ class Watch:
         self._nowhere.close()
 
 
-def _unchecked(event: str, sent: dict[str, Any]) -> dict[str, Any] | None:
+def _unchecked(event: str, sent: dict[str, Any], options: dict[str, str]) -> dict[str, Any] | None:
     """Return the refusal of a call that may go against a lesson which a person enforces; None where no guard may.
 
     The words of the call are compared with the names of the guards, as the bank's file has them: that needs no time.
+    Of a bank elsewhere this machine keeps the guards themselves.
     """
+    if "url" in options or bank_file(os.environ.get(BANK)) is None:
+        return _unanswered(event, sent, options)
     from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
     from mcp_reflect.storage.sqlite.hook_reader import enforced_by_name  # noqa: PLC0415 - the same
 
@@ -210,6 +213,18 @@ def _unchecked(event: str, sent: dict[str, Any]) -> dict[str, Any] | None:
         text = text.replace(escape, " ")
     lesson = enforced_by_name(bank, project, tool, text)
     return None if lesson is None else refusal(event, UNCHECKED.format(lesson))
+
+
+def _unanswered(event: str, sent: dict[str, Any], options: dict[str, str]) -> dict[str, Any] | None:
+    """Return the refusal of a call that the bank elsewhere did not answer, by the guards that this machine keeps."""
+    from mcp_reflect.cli.kept_guards import kept_file, refusal_text  # noqa: PLC0415 - a bank elsewhere alone needs it
+
+    tool, folder = sent.get("tool_name"), sent.get("cwd")
+    file = kept_file(options.get("url"), folder if isinstance(folder, str) else None)
+    if file is None or not isinstance(tool, str):
+        return None
+    text = refusal_text(file, tool, unpacked(sent.get("tool_input")))
+    return None if text is None else refusal(event, text)
 
 
 def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:

@@ -61,6 +61,15 @@ class HookInput:
         return self.parent or self.session
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnforcedGuard:
+    """A guard that a person enforces, and what is said where it refuses a call."""
+
+    lesson_id: str
+    guard: str
+    text: str
+
+
 TOLD: Final = " told"
 """The suffix for a call against a lesson that was made while its agent was being told of the lesson."""
 

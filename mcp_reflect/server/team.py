@@ -308,7 +308,11 @@ class Replica:
             self._reflecting.add(task)
             task.add_done_callback(self._reflecting.discard)
         text, hold = await services.hooks.answer(viewer.engine.context, hook, transcript)
-        return json_response({"text": text, "hold": hold})
+        answered: dict[str, Any] = {"text": text, "hold": hold}
+        if hook.moment in (Moment.START, Moment.PROMPT):  # its machine keeps them
+            guards = await services.enforced.enforced_guards(viewer.engine.context)
+            answered["enforced"] = [asdict(guard) for guard in guards]
+        return json_response(answered)
 
     async def _reflect(self, viewer: Viewer, session: str, transcript: str, size: int) -> None:
         """Reflect on each new run of a finished session in a turn of its tenant."""

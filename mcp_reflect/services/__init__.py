@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import consolidate as consolidate
     from mcp_reflect.services import critique as critique
     from mcp_reflect.services import critique_models as critique_models
+    from mcp_reflect.services import enforced as enforced
     from mcp_reflect.services import findings as findings
     from mcp_reflect.services import ground as ground
     from mcp_reflect.services import guards as guards

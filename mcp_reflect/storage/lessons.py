@@ -282,6 +282,12 @@ class LessonRepository(Repository):
         if mode is not None:
             tx.run("guard_add", scoped(scope, key="", lesson_id=mode.value))
 
+    async def enforced(self, scope: Scope, most: int) -> list[Lesson]:
+        """Return the lessons of a project that a person enforces, the newest first."""
+        return await self.db.look(
+            scope.tenant, lambda reading: reading.lessons("guards_enforced", scope, limit=most)
+        )
+
     async def noted_calls(self, scope: Scope) -> list[Call]:
         """Return the latest calls of a project that are in the bank: of reflected runs, and those that failed."""
 

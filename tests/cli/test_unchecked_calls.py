@@ -30,6 +30,7 @@ quick_hook.run_hook(["{event}", "--project=app", "--bank={bank}"])
 """
 IN_TIME = """
 from mcp_reflect.cli import quick_hook
+quick_hook.MAX_SECONDS = 60.0
 quick_hook.run_hook(["{event}", "--project=app", "--bank={bank}"])
 """
 PUSH = "git push --force origin main"

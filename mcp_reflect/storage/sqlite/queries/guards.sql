@@ -13,6 +13,13 @@ WHERE guards.tenant = :tenant AND guards.project IN (:project, '')
   AND guards.key IN (SELECT value FROM json_each(:keys))
 ORDER BY CASE lessons.source WHEN 'person' THEN 0 ELSE 1 END, lessons.id DESC LIMIT :limit;
 
+-- name: guards_enforced
+-- The lessons of a project that a person enforces, the newest first.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND guard_mode = 'enforce'
+  AND id IN (SELECT lesson_id FROM guards WHERE tenant = :tenant AND project IN (:project, '') AND key <> '')
+ORDER BY id DESC LIMIT :limit;
+
 -- name: guard_keys
 -- The keys of a lesson's guard.
 SELECT key FROM guards WHERE lesson_id = :id AND tenant = :tenant;

@@ -1,0 +1,101 @@
+"""What this machine keeps of the guards that a person enforces in a bank elsewhere: a team's service, or PostgreSQL.
+
+They are written at the start of a session and at each prompt that the bank answers. Before a call that it does not
+answer they are compared as the bank would: what is refused goes against a guard, it does not only name its program.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, cast
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import parse_guard
+from mcp_reflect.guards.matching import matches, may_be_met
+from mcp_reflect.models.warning import EnforcedGuard
+from mcp_reflect.places import BANK, GUARDS, PROJECT, bank_file, data_folder
+from mcp_reflect.storage.spool import SESSION_FOLDER
+from mcp_reflect.whole_files import open_regular, replace_whole
+
+_MOST_BYTES: Final = 1 << 19
+_UNANSWERED: Final = "mcp-reflect: the bank does not answer. This is what it said last, on {}.\n{}"
+
+
+def kept_file(url: str | None, folder: str | None) -> Path | None:
+    """Return the file for the bank that a hook asks; None for a bank in a file, which is always there.
+
+    `url` is the service's. On PostgreSQL the folder of the session says which project it is, where no setting does.
+    """
+    bank, project = os.environ.get(BANK) or "", os.environ.get(PROJECT) or ""
+    own = bank_file(bank)
+    if url is None and own is not None:
+        return None
+    if url is None:
+        project = project or os.environ.get(SESSION_FOLDER) or folder or ""
+    name = sha256("\n".join((url or bank, project)).encode("utf-8", "replace")).hexdigest()[:24]
+    return (
+        Path(own).with_name(f"guards-{name}.json")
+        if own
+        else Path(data_folder(), f"guards-{name}.json")
+    )
+
+
+def keep_guards(file: Path, guards: Iterable[EnforcedGuard]) -> None:
+    """Keep the guards of a bank that answered; a file that says the same stays, and none is made for none."""
+    records = [asdict(guard) for guard in guards]
+    known = _read(file)
+    if known.get("guards", []) == records:
+        return
+    value = {"date": datetime.now(UTC).date().isoformat(), "guards": records}
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_whole(str(file), json.dumps(value, ensure_ascii=False).encode())
+
+
+def guards_from(sent: object) -> tuple[EnforcedGuard, ...] | None:
+    """Return the guards that a service sent; None from an older one, which sends none."""
+    if not isinstance(sent, list):
+        return None
+    return tuple(
+        guard for item in cast("list[Any]", sent) if (guard := _guard_of(item)) is not None
+    )
+
+
+def refusal_text(file: Path, tool: str, arguments: Any) -> str | None:
+    """Return why a call is refused that goes against a kept guard; None where it goes against none."""
+    if os.environ.get(GUARDS) == "off":
+        return None
+    kept = _read(file)
+    guards = guards_from(kept.get("guards")) or ()
+    if not guards:
+        return None
+    call = Call(tool, arguments)
+    meets = may_be_met if call.script.is_partial else matches
+    for guard in guards:
+        with suppress(InputError):  # of another release
+            if meets(parse_guard(guard.guard), call):
+                return _UNANSWERED.format(kept.get("date"), guard.text)
+    return None
+
+
+def _guard_of(item: object) -> EnforcedGuard | None:
+    fields: Mapping[str, Any] = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    names = ("lesson_id", "guard", "text")
+    values = {name: fields.get(name) for name in names}
+    if not all(isinstance(value, str) for value in values.values()):
+        return None
+    return EnforcedGuard(**cast("dict[str, str]", values))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    with suppress(OSError, ValueError, RecursionError), open_regular(file) as opened:
+        value = json.loads(opened.read(_MOST_BYTES))
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value)
+    return {}

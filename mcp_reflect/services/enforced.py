@@ -1,0 +1,34 @@
+"""The guards that a person enforces, for a machine whose bank is elsewhere and may not answer one day."""
+
+from typing import Final
+
+from mcp_reflect.models.lesson import GuardMode
+from mcp_reflect.models.warning import EnforcedGuard
+from mcp_reflect.moments.guarded import may_hold, mode_in
+from mcp_reflect.moments.texts import guard_text
+from mcp_reflect.services.context import Context
+
+MOST_GUARDS: Final = 100
+MOST_CHARS: Final = 64_000
+"""Characters of all of them: a machine reads them before a call that its bank does not answer."""
+
+
+async def enforced_guards(context: Context) -> tuple[EnforcedGuard, ...]:
+    """Return the enforced guards of the project, the newest first, as many as a machine keeps."""
+    scope = context.scopes.own
+    if (
+        mode_in(context.settings.guards, await context.bank.lessons.guard_mode(scope))
+        is GuardMode.OFF
+    ):
+        return ()
+    found: list[EnforcedGuard] = []
+    left = MOST_CHARS
+    for lesson in await context.bank.lessons.enforced(scope, MOST_GUARDS):
+        if not may_hold(lesson) or not lesson.guard:
+            continue
+        text = guard_text(lesson, hold=True, always=True)
+        left -= len(lesson.guard) + len(text)
+        if left < 0:
+            break
+        found.append(EnforcedGuard(lesson_id=lesson.id, guard=lesson.guard, text=text))
+    return tuple(found)
