@@ -76,10 +76,10 @@ def refusal_text(file: Path, tool: str, arguments: Any) -> str | None:
     if not guards:
         return None
     call = Call(tool, arguments)
-    meets = may_be_met if call.script.is_partial else matches
     for guard in guards:
         with suppress(InputError):  # of another release
-            if meets(parse_guard(guard.guard), call):
+            known = parse_guard(guard.guard)
+            if matches(known, call) or may_be_met(known, call):
                 return _UNANSWERED.format(kept.get("date"), guard.text)
     return None
 

@@ -15,7 +15,7 @@ from mcp_reflect.models.access import Role, Token
 from mcp_reflect.models.common import plain
 from mcp_reflect.projects import stored_name
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.speaker import refuse_in_host
+from mcp_reflect.speaker import refuse_agent, refuse_in_host, speaker_of_process
 
 _MOST: Final = 1 << 40
 _LEAST_KEY_CHARS: Final = 32
@@ -172,6 +172,9 @@ def run_tokens(options: Namespace) -> None:
 
 async def _add(engine: Engine, options: Namespace) -> None:
     refuse_in_host("tokens", "make a token")
+    if options.role == Role.ADMIN or await engine.bank.tokens.list_all():
+        # The first token of a container's setup may come from a script; an admin's word is a person's.
+        refuse_agent(speaker_of_process(), "tokens", "make a token of an admin, or one more")
     projects = [stored_name(name.strip()) for text in options.projects for name in text.split(",")]
     for field, value in (
         ("name", options.name),

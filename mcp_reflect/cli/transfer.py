@@ -28,7 +28,7 @@ from mcp_reflect.models.common import json_of, plain
 from mcp_reflect.models.lesson import Stored
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.speaker import refuse_agent, refuse_in_host, speaker_of_process
+from mcp_reflect.speaker import Speaker, refuse_agent, refuse_in_host, speaker_of_process
 from mcp_reflect.storage.sqlite import backup
 
 _MOST_SENT: Final = 1_000_000  # characters of lines that a service is sent at once
@@ -79,14 +79,16 @@ def run_restore(options: Namespace) -> int:
     async def restore(engine: Engine) -> int:
         bank = engine.bank
         _refuse_server(engine, "pg_restore --clean --if-exists --single-transaction FILE")
-        if backup.holds_word_of_person(bank.path, engine.settings.bank_busy_seconds):
-            refuse_agent(speaker_of_process(), "restore", "replace a bank that holds their lessons")
+        speaker, wait = speaker_of_process(), engine.settings.bank_busy_seconds
+        if backup.holds_word_of_person(bank.path, wait):
+            refuse_agent(speaker, "restore", "replace a bank that holds their lessons")
         file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
         question = f"Replace all that is in {bank.place} by {file}?"
         if not options.yes and not confirm(question, "it replaces all that is in the bank"):
             write_line("Nothing was restored.")
             return 1
-        kept = backup.restore(bank.path, file, bank.clock.now(), engine.settings.bank_busy_seconds)
+        by_person = speaker is Speaker.PERSON
+        kept = backup.restore(bank.path, file, bank.clock.now(), wait, by_person=by_person)
         text = f"Restored {file}." + (f" The previous content is in {kept}." if kept else "")
         write_result(options, {"restored": str(file), "kept": kept and str(kept)}, text)
         return 0

@@ -7,14 +7,17 @@ from functools import cached_property
 from typing import Final
 
 from mcp_reflect.guards.items import MOST_VALUE_CHARS, name_of, tool_key
+from mcp_reflect.guards.knowledge import subcommand_depth
 from mcp_reflect.guards.program import HeadUses, Program, after_head
 from mcp_reflect.guards.shell_tools import command_text, is_powershell, is_shell, tool_words
 from mcp_reflect.models.common import Json
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import (
     Command,
     Inside,
     Script,
     base_name,
+    invocations_of,
     patched_files,
     read_script,
     written_files,
@@ -25,6 +28,9 @@ _EDIT_WORDS: Final = frozenset("edit write create insert replace patch update st
 _CHANGING_FOLDER: Final = frozenset(("cd", "pushd", "popd"))
 _UNCERTAIN: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED}
 _MOST_FOLDER_CHARS: Final = 1_000
+_VARIABLE_ALONE: Final = lazy_compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?[-+][^{}$]*)?\})")
+_SUBCOMMAND: Final = lazy_compile(r"[A-Za-z][\w:-]*")
+_NAME_PARTS: Final = lazy_compile(r"[\W_]+")
 _PATHS: Final = (
     "file_path",
     "path",
@@ -146,6 +152,22 @@ class Call:
                 found.append((name, _text_of_value(value)))
         return tuple(found)
 
+    @cached_property
+    def without_unknown(self) -> tuple[Program, ...]:
+        """The programs that it starts where variables that nobody here knows are empty, and say what it does."""
+        found: list[Program] = []
+        for command in self.commands:
+            words = words_if_empty(command)
+            if words is not None:
+                programs = invocations_of(words, command.fed_by)
+                found += (Program(self, command, program) for program in programs)
+        return tuple(found)
+
+    @property
+    def keys_without_unknown(self) -> set[str]:
+        """The keys under which guards of those programs are looked up."""
+        return {f"$ {program.found.name}" for program in self.without_unknown}
+
     @property
     def keys(self) -> set[str]:
         """The keys under which guards of this call are looked up."""
@@ -160,6 +182,34 @@ class Call:
                 *(f"{folder}/" for folder in folders),
             }
         return keys | {tool_key(self.tool)}
+
+
+def words_if_empty(command: Command) -> tuple[str, ...] | None:
+    """Return the words of a command without an unknown variable in the place of its program or its subcommand.
+
+    None where none stands there: `pytest $TESTS` says what it does. A variable that is named after a program with
+    subcommands is that program: `$GIT rm` removes no file of its own.
+    """
+    words = command.words
+    at = _first_known(command, 0)
+    if at == len(words):
+        return None
+    if at > 0:
+        named = [part for word in words[:at] for part in _NAME_PARTS.split(word.lower())]
+        return None if any(map(subcommand_depth, named)) else words[at:]
+    behind = _first_known(command, 1)
+    if behind == 1 or behind == len(words) or not _SUBCOMMAND.fullmatch(words[behind]):
+        return None
+    return (words[0], *words[behind:])
+
+
+def _first_known(command: Command, start: int) -> int:
+    """Return the place of the first word that is not a variable alone which nobody here knows."""
+    for at in range(start, len(command.words)):
+        is_empty = at in command.unknown and _VARIABLE_ALONE.fullmatch(command.words[at])
+        if not is_empty:
+            return at
+    return len(command.words)
 
 
 def _folder_behind(command: Command, folder: str) -> str:

@@ -32,6 +32,11 @@ def _depths() -> dict[str, int]:
     return depths
 
 
+def subcommand_depth(program: str) -> int:
+    """Return how many words behind a program say what it does; 0 of one that nobody knows."""
+    return _depths().get(program, 0)
+
+
 def subcommands_of(program: str, words: list[str]) -> list[str] | None:
     """Return those of its first words that say what a program does; None for a program that nobody knows."""
     depth = _depths().get(program)

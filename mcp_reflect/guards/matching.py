@@ -6,7 +6,7 @@ from typing import Final
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
 from mcp_reflect.guards.items import NUMBER, has_words, is_path, name_of
-from mcp_reflect.guards.program import HeadUses
+from mcp_reflect.guards.program import HeadUses, Program, after_head
 
 _ASKING: Final = frozenset(
     "--help -help --version -version help version list ls --list show status info --abort --continue --quit".split()
@@ -39,13 +39,34 @@ def _has_one_of(call: Call, items: Sequence[str]) -> bool:
 
 
 def may_be_met(guard: Guard, call: Call) -> bool:
-    """True for a call that was not read to its end, and has the program of a guard as a word.
+    """True for a call of which nobody can say that it does not go against a guard.
 
-    Nothing is concluded from it but that an enforced guard cannot let the call pass.
+    It was not read to its end, and has the program of the guard as a word; or it goes against the guard where a variable
+    that nobody here knows is empty: `terraform $X destroy`. Nothing is concluded from it but that an enforced guard
+    cannot let the call pass.
     """
-    if guard.tool not in (SHELL, POWERSHELL) or not call.script.is_partial:
+    if guard.tool not in (SHELL, POWERSHELL):
         return False
-    return any(call.script.may_start(name_of(head)) for head in guard.has[0])
+    if call.script.is_partial:
+        return any(call.script.may_start(name_of(head)) for head in guard.has[0])
+    return bool(call.without_unknown) and any(
+        _is_met(guard, _uses_if_empty(head, call)) for head in guard.has[0]
+    )
+
+
+def _uses_if_empty(head: str, call: Call) -> HeadUses:
+    """Return the programs of a guard's head where unknown variables are empty.
+
+    Of a head without a subcommand those count alone whose program was unknown: the others name it as it is.
+    """
+    words = head.split()
+    uses: list[tuple[Program, tuple[str, ...]]] = []
+    for program in call.without_unknown:
+        rest = after_head(words, program)
+        is_new = len(words) > 1 or program.command.words[0] != program.found.program
+        if rest is not None and is_new:
+            uses.append((program, rest))
+    return HeadUses(tuple(uses))
 
 
 def key_may_be_met(key: str, call: Call) -> bool:

@@ -70,6 +70,9 @@ class EnforcedGuard:
     text: str
 
 
+MAY_BE_EMPTY: Final = "a variable in it, which nobody here knows, may be empty"
+"""Why a call cannot be read that goes against a guard without that variable."""
+
 TOLD: Final = " told"
 """The suffix for a call against a lesson that was made while its agent was being told of the lesson."""
 

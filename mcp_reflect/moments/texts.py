@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_reflect.models.lesson import Lesson, Source
 from mcp_reflect.models.shown_lesson import MOST_SHOWN, Told, first_sentences, named_lesson
-from mcp_reflect.models.warning import Due, KnownFailure, Match
+from mcp_reflect.models.warning import MAY_BE_EMPTY, Due, KnownFailure, Match
 from mcp_reflect.security.injection import fence
 from mcp_reflect.sessions.text import call_text, clip, quote, times
 
@@ -30,6 +30,7 @@ ENFORCED: Final = (
     "It was not made, and never will be: a person enforces this lesson. "
     "Do it another way, or ask them."
 )
+WRITE_OUT: Final = "Write its value out."
 SPLIT: Final = "Make it in smaller parts."
 AGAINST: Final = "mcp-reflect: this call goes against a lesson of this project."
 AGAINST_UNREAD: Final = (
@@ -72,7 +73,8 @@ def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str 
     `unread` is the reason why nobody can say whether the call goes against it.
     """
     if unread:
-        return f"{AGAINST_UNREAD}: {unread}. {SPLIT} {_guarding_lesson(lesson)}"
+        fix = WRITE_OUT if unread == MAY_BE_EMPTY else SPLIT
+        return f"{AGAINST_UNREAD}: {unread}. {fix} {_guarding_lesson(lesson)}"
     text = f"{AGAINST} {_guarding_lesson(lesson)}"
     if not hold:
         return text

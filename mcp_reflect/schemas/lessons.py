@@ -69,6 +69,9 @@ def is_vague(text: str) -> bool:
 TOLD_BY_PERSON: Final = 0.9
 """The least importance of a lesson that a person told: an agent may send as much, and words from outside are judged."""
 
+MOST_OF_AGENT: Final = 0.75
+"""The most importance that an agent gives its own lesson: a full bank archives it, and a person's counts for more."""
+
 _AS_SENT: Final = {
     "why",
     "task_type",
@@ -251,17 +254,22 @@ class LessonArguments(Arguments):
             mistake=mistake,
             correction=correction,
             tags=tuple(dict.fromkeys((*self.tags, *((self.task_type,) if self.task_type else ())))),
-            importance=self._importance(),
+            importance=self._importance(source),
             confidence=UNKNOWN_SCORE if self.confidence is None else self.confidence,
             source=source,
         )
 
-    def _importance(self) -> float:
-        """Return the importance as sent; that of a person's lesson is at least high enough to prevent archiving."""
+    def _importance(self, source: Source) -> float:
+        """Return the importance as sent by a person.
+
+        An agent's stays below what prevents archiving, unless the person told it the lesson.
+        """
         sent = UNKNOWN_SCORE if self.importance is None else self.importance
         if self.evidence is Evidence.USER:
             return max(sent, TOLD_BY_PERSON)
-        return sent
+        if source is Source.PERSON:
+            return sent
+        return min(sent, MOST_OF_AGENT)
 
     def _texts(self) -> tuple[str, str, str]:
         """Return the whole text, the mistake and the correction, from what was sent of them."""

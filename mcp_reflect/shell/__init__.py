@@ -64,6 +64,7 @@ from mcp_reflect.shell.programs import (
     VALUED,
     Invocation,
     base_name,
+    invocations_of,
     program_name,
     unwrapped,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "acts_in",
     "base_name",
     "doing_in",
+    "invocations_of",
     "is_idle",
     "is_viewed",
     "is_viewer",

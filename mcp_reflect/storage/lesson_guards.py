@@ -1,8 +1,10 @@
 """The guards of lessons that are on, by the programs, files and tools of the calls that they may meet."""
 
+from collections.abc import Callable
 from typing import Final
 
 from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import Guard
 from mcp_reflect.guards.matching import key_may_be_met, matches, may_be_met
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson
@@ -26,9 +28,25 @@ def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]
 
     Of a call that could not be read they are those that it may go against: its words have the program of each.
     """
-    meets, keys = matches, sorted(call.keys)
     if call.script.is_partial:
-        meets, keys = may_be_met, _keys_in(reading, scope, call)
+        return _met_by(reading, scope, call, _keys_in(reading, scope, call), may_be_met)
+    return _met_by(reading, scope, call, sorted(call.keys), matches)
+
+
+def guards_in_doubt(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
+    """Return the lessons whose guards a call goes against where a variable that nobody here knows is empty."""
+    if not call.without_unknown:
+        return ()
+    return _met_by(reading, scope, call, sorted(call.keys_without_unknown), may_be_met)
+
+
+def _met_by(
+    reading: Reading,
+    scope: Scope,
+    call: Call,
+    keys: list[str],
+    meets: Callable[[Guard, Call], bool],
+) -> tuple[Lesson, ...]:
     rows = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_MET)
     lessons = {lesson.id: lesson for lesson in rows}
     found = ((lesson, lesson_records.guard_of(lesson)) for lesson in lessons.values())

@@ -13,6 +13,7 @@ from mcp_reflect.models.proposal import PREFIX, ProposalKind
 from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
 from mcp_reflect.models.warning import (
     LAST_WORD_COUNTS,
+    MAY_BE_EMPTY,
     SETTLED,
     TOLD,
     KnownCalls,
@@ -25,6 +26,7 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.lesson_guards import (
     PASSED,
     guard_mode,
+    guards_in_doubt,
     guards_met,
     is_guarded,
     note_passed,
@@ -106,12 +108,12 @@ class WarningRepository(Repository):
                 id=session, held_out=held_out
             )
             lessons = _lessons(reading, scope, (*calls, *heads))
-            against = tuple(
-                lesson for lesson in guards_met(reading, scope, call) if not suspicion_of(lesson)
-            )
+            met, unread = guards_met(reading, scope, call), call.script.why_partial
+            if not (met or unread):
+                met, unread = guards_in_doubt(reading, scope, call), MAY_BE_EMPTY
+            against = tuple(lesson for lesson in met if not suspicion_of(lesson))
             mode = guard_mode(reading, scope) if against else None
             told: dict[str, Any] = {"lessons": lessons, "guards": against, "guard_mode": mode}
-            unread = call.script.why_partial
             return state, KnownCalls(same_call=calls, same_head=heads, unread=unread, **told)
 
         return await self.db.look(scope.tenant, read)

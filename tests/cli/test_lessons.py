@@ -24,7 +24,7 @@ LINES = [
         "mistake": "Deployed on a Friday",
         "correction": "Deploy on a Tuesday",
         "task_type": "deploy",
-        "importance": 0.9,
+        "importance": 0.6,
     },
     {
         "mistake": "部署在星期五失败了因为没有人值班" * 6,
@@ -108,7 +108,7 @@ def test_a_lesson_is_edited_in_an_editor_and_a_fault_leaves_the_text_in_its_file
 ) -> None:
     editor = tmp_path / "editor"
     given = {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)}
-    editor.write_text("#!/bin/sh\nsed -i -e s/Friday/Saturday/ -e s/0.9/0.7/ $1\n")
+    editor.write_text("#!/bin/sh\nsed -i -e s/Friday/Saturday/ -e s/0.6/0.7/ $1\n")
     editor.chmod(0o755)
     person = Person(["lessons", "edit", ids[1]], given)
     assert person.leaves() == 0

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
+from mcp_reflect.errors import BankError
+from mcp_reflect.storage.sqlite import backup
 from tests.cli.commands import Command
 
 WORDS = ("--mistake", "Pushed to main", "--correction", "Open a pull request first")
@@ -95,3 +97,29 @@ def test_an_agent_revokes_no_token_and_writes_no_shared_file(
 ) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     assert "only a person may" in command(*words, code=2)
+
+
+def add_token(command: Command, name: str, role: str, code: int = 0) -> str:
+    place = ("--tenant", "acme", "--projects", "shop")
+    return command("tokens", "add", name, *place, "--role", role, code=code)
+
+
+def test_a_script_makes_the_first_token_and_neither_another_nor_an_admins(command: Command) -> None:
+    assert "only a person may make a token" in add_token(command, "ada", "admin", code=2)
+    assert "mcpr_" in add_token(command, "ci", "writer")
+    assert "only a person may make a token" in add_token(command, "bob", "reader", code=2)
+    command.by_person(
+        "tokens", "add", "ada", "--tenant", "acme", "--projects", "shop", "--role", "admin"
+    )
+    assert [token["name"] for token in command.json("tokens", "list")] == ["ci", "ada"]
+
+
+def test_what_a_person_keeps_while_a_script_restores_stays(command: Command) -> None:
+    of_agent(command)
+    copy = Path(a_copy(command))
+    lesson_id = kept_lesson(command)
+    bank = command.folder / "bank.db"
+    with pytest.raises(BankError, match="A person just kept a lesson"):
+        backup.restore(bank, copy, 0.0, 1.0, by_person=False)
+    assert [one["id"] for one in command.json("lessons", "list")] == [lesson_id]
+    assert not list(bank.parent.glob("*.before-restore-*"))

@@ -1,5 +1,6 @@
 """A team's service as processes: its commands, how it ends, and the day of a team."""
 
+import asyncio
 import json
 import signal
 import socket
@@ -17,6 +18,9 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from benchmarks.forked import Forked, run_forked
+from mcp_reflect.config import Settings
+from mcp_reflect.models.access import Role
+from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.server.calls import told
 from tests.server.servers import LESSON
@@ -27,21 +31,15 @@ def run(bank: Path, *words: str) -> CompletedProcess[str]:
 
 
 def made(bank: Path, name: str, role: str = "writer") -> str:
-    """The text of a new token."""
-    done = run(
-        bank,
-        "tokens",
-        "add",
-        name,
-        "--tenant",
-        "acme",
-        "--projects",
-        "shop,billing",
-        "--role",
-        role,
-        "--json",
-    )
-    return json.loads(done.stdout)["token"]
+    """The text of a new token, as a person makes it."""
+
+    async def add() -> str:
+        async with Engine(Settings(bank=bank)) as engine:
+            return await engine.bank.tokens.add(
+                name, tenant="acme", projects=["shop", "billing"], role=Role(role)
+            )
+
+    return asyncio.run(add())
 
 
 @contextmanager
@@ -206,7 +204,7 @@ def test_tokens_are_shown_once_listed_without_their_text_and_revoked_by_name(
         "--role",
         "reader",
     )
-    assert (again.returncode, "'ada' is the name of another token" in again.stderr) == (2, True)
+    assert (again.returncode, "only a person may make a token" in again.stderr) == (2, True)
     listed = run(bank_path, "tokens", "list")
     assert "ada\tacme\tshop, billing\twriter\tworks" in listed.stdout
     assert token not in run(bank_path, "tokens", "list", "--json").stdout + listed.stdout

@@ -348,3 +348,49 @@ async def test_a_lesson_of_an_ask_keeps_the_two_calls_and_the_guard_that_they_ma
     said = await engine.before_call("Bash", {"command": "relctl cut v2"}, session="s")
     assert said is not None
     assert not said.hold
+
+
+@pytest.mark.parametrize(
+    ("command", "is_held"),
+    [
+        ("terraform $X destroy", True),
+        ("terraform ${TF_FLAGS:-} $X destroy -auto-approve", True),
+        ("$SUDO terraform destroy", True),
+        ("f() { $RUN terraform destroy; }; f", True),
+        ("terraform $X plan", False),
+        ("terraform $X", False),
+        ("terraform $X state destroy", False),
+        ("$X destroy", False),
+        ("$TERRAGRUNT_TERRAFORM terraform destroy", False),
+        ("echo $X destroy", False),
+        ("pytest $TESTS", False),
+        ("pytest $TESTS tests/test_a.py", False),
+        ("$RUN pytest", False),
+        ("$DOCKER rm -f web", False),
+        ("$SUDO rm -f web", True),
+        ("rm $FILES web", False),
+    ],
+)
+async def test_an_enforced_guard_holds_where_an_empty_variable_would_make_the_call_its_own(
+    engine: Engine, command: str, is_held: bool
+) -> None:
+    for guard in ("`terraform destroy`", "`pytest` with `tests/slow`", "`rm` with `-f`"):
+        lesson = {"mistake": f"Made a call like {guard}", "correction": f"Do without {guard}"}
+        stored = await engine.store_lesson(**lesson)
+        await engine.edit_lesson(stored.lesson_id, {"guard": f"Bash: {guard}"})
+        await guards.set_mode(engine.context, stored.lesson_id, GuardMode.ENFORCE)
+    said = await engine.before_call("Bash", {"command": command}, session="s")
+    assert (said is not None and said.hold) is is_held
+    if said is not None and "$" in command:
+        assert "Write its value out" in said.text
+
+
+async def test_a_guard_that_tells_says_nothing_of_a_variable_that_may_be_empty(
+    engine: Engine,
+) -> None:
+    await engine.store_lesson(
+        mistake="Ran terraform destroy", correction="Run terraform plan",
+        wrong_call="terraform destroy", right_call="terraform plan",
+    )  # fmt: skip
+    said = await engine.before_call("Bash", {"command": "terraform $X destroy"}, session="s")
+    assert said is None

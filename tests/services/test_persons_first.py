@@ -29,6 +29,14 @@ async def test_a_persons_lesson_is_recalled_and_shown_before_an_agents_opposite(
     assert 0 <= shown.find("Use make ship") < shown.find("never with make ship")
 
 
+async def test_an_agents_importance_stays_below_what_is_never_archived(engine: Engine) -> None:
+    scope = engine.scopes.own
+    theirs = await engine.store_lesson(**OF_AGENT)
+    assert (await engine.bank.lessons.get(scope, theirs.lesson_id)).importance == 0.75
+    mine = await services.lessons.add(engine.context, {**OF_PERSON, "importance": 1})
+    assert (await engine.bank.lessons.get(scope, mine.lesson_id)).importance == 1
+
+
 async def test_a_persons_lesson_about_something_else_does_not_come_first(engine: Engine) -> None:
     await services.lessons.add(
         engine.context, {"mistake": "Deployed the docs late", "correction": "Deploy docs at noon"}

@@ -97,10 +97,13 @@ def holds_word_of_person(path: Path, busy_seconds: float) -> bool:
             return any(keeps(row) for row in rows)
 
 
-def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | None:
+def restore(
+    path: Path, file: Path, now: float, busy_seconds: float, *, by_person: bool = True
+) -> Path | None:
     """Put the content of `file` into the bank at `path`, in one transaction; return a copy of the former content.
 
-    A bank that is damaged is set aside first. Raises BankError and changes nothing then.
+    A bank that is damaged is set aside first. Raises BankError and changes nothing then, also where nobody but a person
+    may replace what the bank has got since it was looked at.
     """
     files.check_copy(file)
     end = time.monotonic() + busy_seconds
@@ -110,7 +113,7 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
             raise BankBusyError(f"The bank {path} is in use by another process. Try again.")
 
     with explained(path):
-        former = _make_room(path, now, busy_seconds)
+        former = _make_room(path, now, busy_seconds, by_person=by_person)
         with (
             closing(files.connect_to_read(file)[0]) as source,
             closing(files.connect(path, wait=1)) as target,
@@ -121,7 +124,7 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
     return former
 
 
-def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
+def _make_room(path: Path, now: float, busy_seconds: float, *, by_person: bool) -> Path | None:
     """Have a bank at `path` that can be written; return where its content is kept, if it had one."""
     fresh = not path.exists() or not (path.stat().st_size or files.log_bytes(path))
     with suppress(BankDamagedError):
@@ -134,6 +137,9 @@ def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
         return aside
     kept = files.stamped(path, ".before-restore-", now)
     files.copy_to(path, kept)
+    if not by_person and holds_word_of_person(kept, busy_seconds):
+        kept.unlink()
+        raise BankError(f"A person just kept a lesson in {path}. Nothing was restored.")
     return kept
 
 
