@@ -17,6 +17,7 @@ from mcp_reflect.storage.repository import (
     LESSON_FIELDS,
     LISTS,
     Repository,
+    Row,
     Writing,
     Written,
     lesson_from,
@@ -56,25 +57,13 @@ class Transfer(Repository):
         after = ""
         while rows := await self.db.rows("lesson_page", {**values, "after": after}):
             ids = [row["id"] for row in rows]
-            past: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+            past: _Past = defaultdict(list)
             for kind, record, names in _PAST:
                 for row in await self.db.rows(f"{kind}_page", {"ids": ids, "tenant": tenant}):
-                    own = {
-                        name: json.loads(row[name]) if name == "body" else row[name]
-                        for name in names
-                    }
-                    own["created_at"] = iso(row["created_at"], exact=True)
-                    past[f"{kind}s", row[record]].append(own)
+                    past[f"{kind}s", row[record]].append(_past_of(row, names))
             for lesson in lessons_from(rows, self.context.log):
                 if lesson.kind is RecordKind.LESSON:
-                    line = {name: getattr(lesson, name) for name in _EXPORTED}
-                    line |= {name: list(line[name]) for name in LISTS}
-                    line |= {
-                        name: iso(getattr(lesson, name), exact=True)
-                        for name in ("created_at", "updated_at")
-                    }
-                    line |= {name: past[name, lesson.id] for name in ("versions", "outcomes")}
-                    yield {name: value for name, value in line.items() if value not in (None, [])}
+                    yield _line_of(lesson, past)
             after = ids[-1]
 
     async def import_lessons(
@@ -126,6 +115,29 @@ class Transfer(Repository):
         return results
 
 
+_Past = defaultdict[tuple[str, str], list[dict[str, Any]]]
+"""Earlier wordings (`versions`) and `outcomes`, by their kind and the id of their record."""
+
+
+def _past_of(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    """Return an earlier wording or an outcome as an export has it."""
+    values: dict[str, Any] = {name: row[name] for name in names}
+    if "body" in values:
+        values["body"] = json.loads(values["body"])
+    return {**values, "created_at": iso(row["created_at"], exact=True)}
+
+
+def _line_of(lesson: Lesson, past: _Past) -> dict[str, Any]:
+    """Return the line of a lesson in an export, without empty fields."""
+    line: dict[str, Any] = {name: getattr(lesson, name) for name in _EXPORTED}
+    line |= {name: list(line[name]) for name in LISTS}
+    for name in ("created_at", "updated_at"):
+        line[name] = iso(getattr(lesson, name), exact=True)
+    for name in ("versions", "outcomes"):
+        line[name] = past[name, lesson.id]
+    return {name: value for name, value in line.items() if value not in (None, [])}
+
+
 _Record = tuple[Scope, Lesson, LessonRows]
 
 
@@ -157,16 +169,15 @@ def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Store
     taken = {row["id"]: row["tenant"] for row in tx.rows("lesson_ids_taken", ids)}
     results: list[Stored] = []
     for scope, exported, versions, outcomes in batch:
-        is_others = taken.get(exported.id, scope.tenant) != scope.tenant
-        sent = replace(exported, id=clock.new_id("les")) if is_others else exported
-        status = "duplicate" if sent.id in taken else "restored"
-        if status == "restored":
-            lesson = screening.redacted(sent)
-            taken[lesson.id] = scope.tenant
-            lesson_records.insert(tx, scope, lesson, by=Speaker.PERSON)
-            for version in versions:
-                tx.run("version_add", {"record_id": lesson.id, **version})
-            for outcome in outcomes:
-                tx.run("outcome_add", {"lesson_id": lesson.id, **outcome})
+        sent, status = exported, "restored"
+        if taken.get(exported.id, scope.tenant) != scope.tenant:
+            sent = replace(exported, id=clock.new_id("les"))
+        if sent.id in taken:
+            status = "duplicate"
+        else:
+            taken[sent.id] = scope.tenant
+            lesson_records.insert(tx, scope, screening.redacted(sent), by=Speaker.PERSON)
+            tx.run_many("version_add", [{"record_id": sent.id, **one} for one in versions])
+            tx.run_many("outcome_add", [{"lesson_id": sent.id, **one} for one in outcomes])
         results.append(Stored(lesson_id=sent.id, status=status, scope=str(scope)))
     return results
