@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of_name, words_of_kinds
@@ -59,7 +59,7 @@ _WORDS: Final = {
 }
 
 
-# Of each kind texts in small letters, one of which stands in every output that the patterns above can match.
+# Of each kind texts in small letters, figures as 0, one of which stands in every output that the patterns above can match.
 _SIGNS_OF_SUMMARIES: Final = {
     ProofKind.TESTS: ("pass", "fail", "test", "ok "),
     ProofKind.COMMIT: ("\n[",),
@@ -92,7 +92,7 @@ _SIGNS_OF_WORDS: Final = {
     ProofKind.MIGRATION: ("migrat", "appl", "schema", "database"),
     ProofKind.DEPLOYMENT: ("deploy rolled publish releas activat rollout live".split()),
     ProofKind.HEALTH: (
-        "health listening serving running started 200 204 up reachable available ready alive responding".split()
+        "health listening serving running started 000 up reachable available ready alive responding".split()
     ),
 }
 
@@ -104,9 +104,9 @@ class Printed:
     signs: Sequence[str]
     pattern: re.Pattern[str]
 
-    def is_in(self, output: str, lowered: str) -> bool:
-        """True where an output has the pattern. `lowered` is the output in small letters, after a line end."""
-        has_sign = any(sign in lowered for sign in self.signs)
+    def is_in(self, output: str, distinct: str) -> bool:
+        """True where an output has the pattern. `distinct` has its lines as `_distinct_lines` gives them."""
+        has_sign = any(sign in distinct for sign in self.signs)
         return has_sign and self.pattern.search(output) is not None
 
 
@@ -120,12 +120,22 @@ def printed_by_kind(*, summaries: bool) -> dict[ProofKind, Printed]:
     }
 
 
+_ZEROS: Final = str.maketrans("123456789", "000000000")
+
+
+@lru_cache(maxsize=2)
+def _distinct_lines(output: str) -> str:
+    """Return an output in small letters, each line once, after a line end; lines that differ in figures are one."""
+    lines = output.lower().translate(_ZEROS).split("\n")
+    return "\n".join(("", *dict.fromkeys(lines)))
+
+
 def _found_in(output: str, *, summaries: bool) -> frozenset[ProofKind]:
     if len(output) > 2 * _MOST_OUTPUT:
         output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
-    lowered = f"\n{output.lower()}"
+    distinct = _distinct_lines(output)
     printed = printed_by_kind(summaries=summaries).items()
-    return frozenset(kind for kind, one in printed if one.is_in(output, lowered))
+    return frozenset(kind for kind, one in printed if one.is_in(output, distinct))
 
 
 def is_script(words: Sequence[str]) -> bool:
