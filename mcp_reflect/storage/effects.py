@@ -53,12 +53,13 @@ class EffectRepository(Repository):
         values = scoped(scope, ids=list(ids or ()), all_lessons=int(ids is None))
         found: dict[str, Measured] = {}
         for row in await self.db.rows("shown_in_counts", values):
+            kept = Measured(Comparison(), is_kept_by_person=keeps(row))
+            before = found.get(row["lesson_id"], kept).comparison
             arm = Arm(row["sessions"], int(row["good"]))
-            before = found.get(row["lesson_id"])
-            comparison = before.comparison if before else Comparison()
-            name = "held_out" if row["held_out"] else "shown"
-            after = replace(comparison, **{name: arm})
-            found[row["lesson_id"]] = Measured(after, is_kept_by_person=keeps(row))
+            after = replace(before, shown=arm)
+            if row["held_out"]:
+                after = replace(before, held_out=arm)
+            found[row["lesson_id"]] = replace(kept, comparison=after)
         return found
 
     async def card(self, scope: Scope, session: str | None = None) -> SessionCard | None:
@@ -71,14 +72,13 @@ class EffectRepository(Repository):
             own = {"session": row["id"]}
             notes = from_json(SessionNotes, json.loads(row["notes"]))
             times = {"since": row["started_at"], "until": row["updated_at"] + _AFTER}
-            heeded = reading.row("card_heeded", scoped(scope, **own))
             followed = reading.lessons("card_followed", scope, **own)
             kept = reading.lessons("card_kept", scope, **own, **times)
             return SessionCard(
                 session=row["id"],
                 started_at=row["started_at"],
                 followed=tuple(_words_of(one) for one in followed),
-                heeded=heeded["count"] if heeded else 0,
+                heeded=_heeded_in(reading, scope, row["id"]),
                 kept=tuple(_words_of(one) for one in kept),
                 held=notes.last_word.held,
                 corrected=notes.last_word.corrected + notes.last_word.ran,
@@ -86,6 +86,13 @@ class EffectRepository(Repository):
             )
 
         return await self.db.look(scope.tenant, read)
+
+
+def _heeded_in(reading: Reading, scope: Scope, session: str) -> int:
+    row = reading.row("card_heeded", scoped(scope, session=session))
+    if row is None:
+        return 0
+    return row["count"]
 
 
 def _words_of(lesson: Lesson) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from mcp_reflect.models.common import Json, Scope, compact, from_json
@@ -62,11 +62,7 @@ class FindingRepository(Repository):
         own = scoped(scope, session=session, number=call.number)
         tx.run("session_call_add", {**own, "call": compact({**asdict(call), "number": None})})
         tx.run("session_call_trim", {**own, "last": call.number - MOST_CALLS})
-        before = tx.row("finding_by_thing", scoped(scope, thing=found.thing)) if found else None
-        if found and (
-            before is None
-            or (before["state"] == FindingState.OPEN and before["session"] != session)
-        ):
+        if found is not None and _is_new(tx, scope, session, found):
             values = {"id": self.clock.new_id("fnd"), "thing": found.thing, "body": asdict(found)}
             tx.run("finding_add", scoped(scope, session=session, now=self.clock.now(), **values))
         if choose is None:
@@ -136,12 +132,9 @@ class FindingRepository(Repository):
             (json.loads(row["seen"]), row["created_at"])
             for row in await self.db.rows("findings_kept", where)
         ]
-        times = [
-            (seen["at"], made)
-            for sessions, made in kept
-            for seen in sessions
-            if seen["at"] is not None
-        ]
+        times: list[tuple[float, float]] = []
+        for sessions, made in kept:
+            times += [(seen["at"], made) for seen in sessions if seen["at"] is not None]
         return {
             "shown": sum(map(len, shown)),
             "sessions": len(shown),
@@ -170,36 +163,38 @@ class FindingRepository(Repository):
         for pair in found:
             by_thing[pair[0].thing].append(pair)
         for thing, pairs in by_thing.items():
-            before = tx.row("finding_by_thing", scoped(scope, thing=thing))
-            kept = from_json(Finding, json.loads(before["finding"])) if before else pairs[0][0]
-            seen = {one["session"]: one for one in json.loads(before["seen"])} if before else {}
+            known = self._known(tx, scope, thing, pairs[0][0])
             for finding, one in pairs:
-                kept = _better(kept, finding)
-                seen[one.session] = clean(asdict(one))
-            every = sorted(seen.values(), key=lambda one: one["at"] or 0.0)
-            for one in every[:-_MOST_EVIDENCE]:
-                one["lines"] = []
-            times, seconds = (
-                sum(one["times"] for one in every),
-                sum(one["seconds"] for one in every),
-            )
+                known.finding = _better(known.finding, finding)
+                known.seen[one.session] = clean(asdict(one))
+            every = known.in_order()
+            times = sum(one["times"] for one in every)
+            seconds = sum(one["seconds"] for one in every)
             values = {
-                "id": before["id"] if before else self.clock.new_id("fnd"),
+                "id": known.id,
                 "thing": thing,
-                "body": asdict(kept),
-            }
-            values |= {
+                "body": asdict(known.finding),
                 "session": every[-1]["session"],
                 "seen": Derived(json.dumps(every)),
                 "now": self.clock.now(),
+                "sessions": max(len(every), known.sessions),
+                "weight": weigh(known.finding, len(every), times, seconds),
             }
-            values |= {"sessions": max(len(every), before["sessions"] if before else 1)}
-            tx.run(
-                "finding_learn",
-                scoped(scope, weight=weigh(kept, len(every), times, seconds), **values),
-            )
+            tx.run("finding_learn", scoped(scope, **values))
         for key, size, changed in files:
             tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
+
+    def _known(self, tx: Writing, scope: Scope, thing: str, first: Finding) -> "_Known":
+        """Return what is kept of a thing; of a new one what was found `first`."""
+        row = tx.row("finding_by_thing", scoped(scope, thing=thing))
+        if row is None:
+            return _Known(self.clock.new_id("fnd"), first)
+        return _Known(
+            id=row["id"],
+            finding=from_json(Finding, json.loads(row["finding"])),
+            seen={one["session"]: one for one in json.loads(row["seen"])},
+            sessions=row["sessions"],
+        )
 
     @transaction
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
@@ -221,6 +216,31 @@ class FindingRepository(Repository):
             tx.run("promotion_drop", own)
         else:
             tx.run("promotion_put", {**own, "body": asdict(promotion)})
+
+
+@dataclass(slots=True)
+class _Known:
+    """A finding that is kept or about to be: in which sessions it was seen, by their names, and in how many ever."""
+
+    id: str
+    finding: Finding
+    seen: dict[str, Any] = field(default_factory=dict[str, Any])
+    sessions: int = 1
+
+    def in_order(self) -> list[Any]:
+        """Return where it was seen, the latest last; only the latest ones keep their lines."""
+        every = sorted(self.seen.values(), key=lambda one: one["at"] or 0.0)
+        for one in every[:-_MOST_EVIDENCE]:
+            one["lines"] = []
+        return every
+
+
+def _is_new(tx: Writing, scope: Scope, session: str, found: Finding) -> bool:
+    """Return whether a session finds what nobody has decided about, and it did not find before."""
+    before = tx.row("finding_by_thing", scoped(scope, thing=found.thing))
+    if before is None:
+        return True
+    return before["state"] == FindingState.OPEN and before["session"] != session
 
 
 def _call(row: Row) -> SessionCall:

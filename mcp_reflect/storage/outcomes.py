@@ -15,16 +15,23 @@ from mcp_reflect.models.lesson import Evidence, Lesson, Trust
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lesson_records
 from mcp_reflect.storage.recalls import RecallRepository, recall_row
-from mcp_reflect.storage.repository import BankContext, Repository, Writing, lesson_from, scoped
+from mcp_reflect.storage.repository import (
+    BankContext,
+    Repository,
+    Row,
+    Writing,
+    lesson_from,
+    scoped,
+)
 
 # Totals over outcomes. A moving average that starts at .5 is shown; ranking uses wins and losses, each weighted by its
 # evidence. Both are folds over the outcomes in the order in which they were first recorded, so recording the same
 # outcome twice changes nothing. An agent's own word counts least; a test or a measurement that was seen counts whole.
 START: Final = 0.5
 RATE: Final = 0.3  # the share by which one outcome of full weight moves the average
-BACKED_WEIGHT: Final = (
-    0.6  # of an agent's own word with results or a quotation that nobody saw but the agent
-)
+BACKED_WEIGHT: Final = 0.6
+"""Of an agent's own word with results or a quotation that nobody saw but the agent."""
+
 EVIDENCE_WEIGHT: Final = {
     Evidence.SELF: 0.3,
     Evidence.USER: 0.8,
@@ -72,16 +79,36 @@ class Totals(NamedTuple):
 def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
     """Return the totals over all outcomes, oldest first."""
     average: float | None = None
-    weight, wins = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}  # by `proven`
+    proven, told = _Weights(), _Weights()
     for one in outcomes:
-        average = START if average is None else average
+        if average is None:
+            average = START
         average += RATE * one.weight * (one.success - average)
-        weight[one.proven] += one.weight
-        wins[one.proven] += one.weight * one.success
-    allowed = max(MAX_SELF_REPORTED - weight[True], 0.0)
-    share = min(1.0, allowed / weight[False]) if weight[False] else 0.0
-    won = wins[True] + share * wins[False]
-    return Totals(average, won, max(weight[True] + share * weight[False] - won, 0.0), weight[True])
+        kind = told
+        if one.proven:
+            kind = proven
+        kind.weight += one.weight
+        kind.wins += one.weight * one.success
+    share = _share_of_told(proven, told)
+    wins = proven.wins + share * told.wins
+    weight = proven.weight + share * told.weight
+    return Totals(average, wins, max(weight - wins, 0.0), proven.weight)
+
+
+@dataclass(slots=True)
+class _Weights:
+    """The weight of outcomes of one kind, and that of the good ones among them."""
+
+    weight: float = 0.0
+    wins: float = 0.0
+
+
+def _share_of_told(proven: _Weights, told: _Weights) -> float:
+    """Return the share of what agents told that counts beside what is proven."""
+    if not told.weight:
+        return 0.0
+    allowed = max(MAX_SELF_REPORTED - proven.weight, 0.0)
+    return min(1.0, allowed / told.weight)
 
 
 class OutcomeRepository(Repository):
@@ -109,23 +136,18 @@ class OutcomeRepository(Repository):
         }
 
         def record(tx: Writing) -> tuple[models.Updated, ...]:
-            concerned = [] if draft.of_task else _lessons(tx, scope, draft)
+            concerned: list[Lesson] = []
+            if not draft.of_task:
+                concerned = _lessons(tx, scope, draft)
             if irrelevant:
                 link = {"relation": "irrelevant_to", "to_kind": "recall", "to_id": recall_id}
                 tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in concerned])
                 return tuple(_answer(lesson, lesson.effectiveness) for lesson in concerned)
-            if (
-                draft.recall_id is not None
-            ):  # the task's outcome counts whether its lessons were shown or held out
+            # The task's outcome counts whether its lessons were shown or held out.
+            if draft.recall_id is not None:
                 tx.run("task_outcome_add", values)
-            weight = (BACKED_WEIGHT if draft.backed else EVIDENCE_WEIGHT[draft.evidence]) / (
-                1 if draft.lesson_ids else max(len(concerned), 1)
-            )
-            for lesson in concerned:
-                tx.run(
-                    "outcome_add",
-                    {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note},
-                )
+            own = {**values, "weight": _weight_of(draft, len(concerned)), "note": draft.note}
+            tx.run_many("outcome_add", [{**own, "lesson_id": lesson.id} for lesson in concerned])
             return tuple(_answer(lesson, recompute(tx, scope, lesson)) for lesson in concerned)
 
         return await self.db.write(scope.tenant, record)
@@ -169,6 +191,16 @@ class OutcomeRepository(Repository):
         return frozenset(row["lesson_id"] for row in rows if bool(row["worked"]) is worked)
 
 
+def _weight_of(draft: models.OutcomeDraft, lessons: int) -> float:
+    """Return the weight of an outcome for each lesson: named ones get it whole, those of a recall share it."""
+    weight = EVIDENCE_WEIGHT[draft.evidence]
+    if draft.backed:
+        weight = BACKED_WEIGHT
+    if draft.lesson_ids:
+        return weight
+    return weight / max(lessons, 1)
+
+
 def _note_followed(
     tx: Writing,
     scope: Scope,
@@ -181,11 +213,15 @@ def _note_followed(
 ) -> None:
     own = scoped(scope, lesson_id=lesson.id, session=session)
     before = tx.row("followed_in", own)
-    calls: list[str] = json.loads(before["calls"]) if before else []
+    calls: list[str] = []
+    if before is not None:
+        calls = json.loads(before["calls"])
     if call_id is not None and call_id in calls:
         return  # it was reported before, and may not be told anew
-    calls = [*calls, *([call_id] if call_id else [])][-_MOST_CALLS:]
-    tx.run("followed_put", {**own, "worked": worked, "calls": calls, "now": now})
+    if call_id:
+        calls.append(call_id)
+    noted = {"worked": worked, "calls": calls[-_MOST_CALLS:], "now": now}
+    tx.run("followed_put", {**own, **noted})
     if not worked:
         return  # it may have failed for any reason
     values = {"recall_id": f"{_OF_SESSION}{session}", "lesson_id": lesson.id, "success": 1.0}
@@ -235,16 +271,15 @@ def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Less
         named[lesson_id] = lesson_records.lesson_by_id(tx, scope, lesson_id, field)
     if named:
         return list(named.values())
-    return [
-        lesson for name in shown if (lesson := lesson_records.find(tx, scope, name))
-    ]  # one may have been erased since
+    found = (lesson_records.find(tx, scope, name) for name in shown)
+    return [lesson for lesson in found if lesson is not None]  # one may have been erased since
 
 
 def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
+    if effectiveness is not None:
+        effectiveness = round(effectiveness, 4)
     return models.Updated(
-        id=lesson.id,
-        effectiveness=None if effectiveness is None else round(effectiveness, 4),
-        times_applied=lesson.times_applied,
+        id=lesson.id, effectiveness=effectiveness, times_applied=lesson.times_applied
     )
 
 
@@ -257,7 +292,9 @@ def recompute(
     longer for itself. Returns the effectiveness (0..1) of the last one, None without any outcome.
     """
     target = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
-    rows = tx.rows("outcome_fold", {"lesson_id": lesson.id}) if target is None else []
+    rows: Sequence[Row] = ()
+    if target is None:
+        rows = tx.rows("outcome_fold", {"lesson_id": lesson.id})
     totals = total(
         WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF)
         for row in rows

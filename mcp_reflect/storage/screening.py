@@ -180,10 +180,12 @@ def redacted(lesson: Lesson) -> Lesson:
     texts: dict[str, Any] = {}
     for name in TEXT_FIELDS:
         value: str | tuple[str, ...] | None = getattr(lesson, name)
-        if name != "external_id" and value is not None:
-            texts[name] = (
-                clean_text(value) if isinstance(value, str) else tuple(map(clean_text, value))
-            )
+        if name == "external_id" or value is None:
+            continue
+        if isinstance(value, str):
+            texts[name] = clean_text(value)
+        else:
+            texts[name] = tuple(map(clean_text, value))
     if lesson.mistake and lesson.correction:
         # A secret may be recognized by the end of its line: both texts are redacted before they are joined.
         texts["text"] = clean_text(lesson_text(texts["mistake"], texts["correction"]))
@@ -202,7 +204,9 @@ def judged(lesson: Lesson) -> Lesson:
 
 def suspicion_of(lesson: Lesson) -> str | None:
     """Return why hooks and prompts must not show a record, None if they may; newer rules judge it again."""
-    return (lesson if lesson.rules_version >= RULES_VERSION else judged(lesson)).suspicion
+    if lesson.rules_version < RULES_VERSION:
+        lesson = judged(lesson)
+    return lesson.suspicion
 
 
 def _is_from_outside(lesson: Lesson) -> bool:

@@ -49,14 +49,7 @@ class Views(Repository):
         A node is a record by its id, or a tool or failure by its name.
         """
         values = scoped(scope, kind=kind, name=name, shared=list(_SHARED), limit=_MOST_NEAR)
-        return [
-            {
-                key: row[key]
-                for key in ("relation", "through", "id", "kind", "state", "text")
-                if row[key] is not None
-            }
-            for row in await self.db.rows("graph_step", values)
-        ]
+        return [_told_fields(row) for row in await self.db.rows("graph_step", values)]
 
     async def board(self, scope: Scope, *, most: int | None = None, whole: bool = True) -> "Table":
         """Return the dashboard's data: at most `most` records, best first, with outcomes, links, recalls and warnings.
@@ -81,14 +74,7 @@ class Views(Repository):
         where = scoped(scope)
         lessons = await self.db.rows("stats_lessons", where)
         reflections = await self.db.rows("stats_reflections", where)
-        with_outcome = sum(row["with_outcome"] for row in lessons if row["kind"] == "lesson")
-        effectiveness = sum(
-            row["effectiveness"] or 0.0 for row in lessons if row["kind"] == "lesson"
-        )
         active = [row for row in lessons if row["state"] == "active"]
-        average = None
-        if with_outcome:
-            average = round(effectiveness / with_outcome, 4)
         return {
             "scope": str(scope),
             "total_reflections": sum(row["count"] for row in reflections),
@@ -101,24 +87,39 @@ class Views(Repository):
                 for name in _REFLECTION_COUNTS
             },
             "quarantined": sum(row["count"] for row in active if row["trust"] == "quarantined"),
-            "average_lesson_effectiveness": average,
+            "average_lesson_effectiveness": _average_effectiveness(lessons),
             "lessons_applied": sum(row["applied"] or 0 for row in lessons),
             "uplift": _uplift(await self.db.rows("task_arms", where)),
             **dict(await self.db.row("stats_counts", where) or {}),
         }
 
 
+def _told_fields(row: Row) -> dict[str, Any]:
+    """Return what a step of the graph tells of a neighbor, without what is not known."""
+    names = ("relation", "through", "id", "kind", "state", "text")
+    return {name: row[name] for name in names if row[name] is not None}
+
+
+def _average_effectiveness(rows: Iterable[Row]) -> float | None:
+    """Return the average over the lessons with an outcome, None where there is none."""
+    lessons = [row for row in rows if row["kind"] == "lesson"]
+    with_outcome = sum(row["with_outcome"] for row in lessons)
+    if not with_outcome:
+        return None
+    return round(sum(row["effectiveness"] or 0.0 for row in lessons) / with_outcome, 4)
+
+
 def _uplift(rows: Iterable[Row]) -> dict[str, Json]:
     """Return how often tasks succeed (0..1) if their lessons are shown and if they are held out; each counts once."""
-    found = {
-        "held_out" if row["held"] else "shown": (float(row["good"]), int(row["cases"]))
-        for row in rows
-    }
-    arms = {name: found.get(name, (0.0, 0)) for name in ("shown", "held_out")}
-    return {
-        name: {"tasks": cases, "success": round(good / cases, 4) if cases else None}
-        for name, (good, cases) in arms.items()
-    }
+    by_held = {bool(row["held"]): row for row in rows}
+    return {"shown": _arm(by_held.get(False)), "held_out": _arm(by_held.get(True))}
+
+
+def _arm(row: Row | None) -> dict[str, Json]:
+    if row is None or not row["cases"]:
+        return {"tasks": 0, "success": None}
+    cases = int(row["cases"])
+    return {"tasks": cases, "success": round(float(row["good"]) / cases, 4)}
 
 
 # The dashboard's data, read as of one moment, in columns: ten thousand lessons must fit into a page.
@@ -130,41 +131,36 @@ MOST_LESSONS: Final = 20_000
 MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are listed; charts count all
 
 LESSON_COLUMNS: Final = (
-    *(
-        "id",
-        "kind",
-        "state",
-        "trust",
-        "source",
-        "is_global",
-        "task_type",
-        "text",
-        "mistake",
-        "correction",
-        "why",
-    ),
-    *(
-        "symptoms",
-        "keywords",
-        "tags",
-        "importance",
-        "confidence",
-        "strength",
-        "uses",
-        "effectiveness",
-    ),
-    *(
-        "wins",
-        "losses",
-        "rate",
-        "harmful",
-        "held",
-        "reflection_id",
-        "external_id",
-        "agent",
-        "is_told",
-    ),
-    *("created_at", "updated_at"),
+    "id",
+    "kind",
+    "state",
+    "trust",
+    "source",
+    "is_global",
+    "task_type",
+    "text",
+    "mistake",
+    "correction",
+    "why",
+    "symptoms",
+    "keywords",
+    "tags",
+    "importance",
+    "confidence",
+    "strength",
+    "uses",
+    "effectiveness",
+    "wins",
+    "losses",
+    "rate",
+    "harmful",
+    "held",
+    "reflection_id",
+    "external_id",
+    "agent",
+    "is_told",
+    "created_at",
+    "updated_at",
 )
 _WORDS: Final = (
     "task_type",
@@ -179,18 +175,16 @@ _WORDS: Final = (
 _OUTCOME_COLUMNS: Final = ("lesson", "at", "success", "evidence", "wins", "losses", "note")
 _RECALL_COLUMNS: Final = ("id", "at", "task", "lesson_ids", "held_out", "success", "evidence")
 _WARNING_COLUMNS: Final = (
-    *(
-        "at",
-        "tool",
-        "arguments",
-        "error",
-        "times",
-        "match",
-        "certainty",
-        "shown",
-        "sequel",
-        "lesson_id",
-    ),
+    "at",
+    "tool",
+    "arguments",
+    "error",
+    "times",
+    "match",
+    "certainty",
+    "shown",
+    "sequel",
+    "lesson_id",
 )
 
 Table = dict[str, Any]
@@ -266,7 +260,9 @@ def _withhold_orders(table: Table) -> None:
     for name, column in _WITHHELD:
         place = table[name]["columns"].index(column)
         for row in table[name]["rows"]:
-            reason = suspicion([row[place]]) if row[place] else None
+            if not row[place]:
+                continue
+            reason = suspicion([row[place]])
             if reason:
                 row[place] = waits(reason)
 
@@ -275,9 +271,13 @@ def _table(
     log: Log, rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]
 ) -> Table:
     def values(row: Row) -> list[Any]:
-        return [readers[name](row[name]) if name in readers else row[name] for name in columns]
+        return [readers.get(name, _as_it_is)(row[name]) for name in columns]
 
     return {"columns": columns, "rows": readable(rows, values, log)}
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
@@ -296,10 +296,16 @@ def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
         }
     elif lesson.mistake is not None and lesson.correction is not None:
         values["text"] = None
-    return [
-        round(value, 4) if isinstance(value, float) else None if value == () else value
-        for value in values.values()
-    ]
+    return [_short_value(value) for value in values.values()]
+
+
+def _short_value(value: Any) -> Any:
+    """Return a value as the page gets it: a score to four places, an empty list as nothing."""
+    if isinstance(value, float):
+        return round(value, 4)
+    if value == ():
+        return None
+    return value
 
 
 def _outcomes(
