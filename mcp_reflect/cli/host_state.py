@@ -19,7 +19,7 @@ _INTERPRETERS: Final = ("node", "bun", "deno")  # of the hosts that are scripts
 
 
 def hooks_switched_off(host: str) -> list[str]:
-    """Return a sentence for each of a host's files that switches all hooks off: then none of ours runs."""
+    """Return a sentence for each of a host's files that keeps our hooks from running."""
     off = ROWS[host].off
     if off is None:
         return []
@@ -31,7 +31,19 @@ def hooks_switched_off(host: str) -> list[str]:
             if _entry(values, entry) is value:
                 setting = f"{'.'.join(entry)} = {str(value).lower()}"
                 sentences.append(f"Hooks are switched off in {path} ({setting}), so none will run.")
+    if off.instead:
+        sentences += _hooks_instead(host, _path_of(off.instead))
     return sentences
+
+
+def _hooks_instead(host: str, path: Path) -> list[str]:
+    """Return a sentence where a file has hooks for our events, which the host reads in the place of ours."""
+    values = _values(path)
+    events = [name for name in HOOK_SETTINGS[host].events if values.get(name)]
+    if not events:
+        return []
+    replaced = f"{HOSTS[host].title} reads the hooks of {', '.join(events)} in {path}"
+    return [f"{replaced} instead of ours: write ours there too (--print)."]
 
 
 def _path_of(name: str) -> Path:

@@ -36,10 +36,15 @@ class HostMoments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HooksOff:
-    """How a person switches all hooks of a host off: its files (`./` is the project's), and entries with their values."""
+    """What keeps the hooks of a host from running.
+
+    `entries` with their values switch all hooks off, in any of its `files` (`./` is the project's). Where `instead` has
+    hooks for an event, the host reads those and not ours.
+    """
 
     files: tuple[str, ...]
     entries: tuple[tuple[tuple[str, ...], bool], ...]
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +221,8 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         hooks=HookSettings(**_OF_COPILOT),
         off=HooksOff(
-            files=(".copilot/config.json", ".copilot/settings.json"),
+            # The same entry in its settings does not reach this file (1.0.102).
+            files=(".copilot/hooks/mcp-reflect.json", "./.github/hooks/mcp-reflect.json"),
             entries=((("disableAllHooks",), True),),
         ),
         processes=re.compile(r"copilot|copilot\.exe"),
@@ -301,8 +307,12 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         hooks=HookSettings(".factory/settings.json", _ALL_OF_CLAUDE),
         off=HooksOff(
-            files=(".factory/settings.json", "./.factory/settings.json"),
-            entries=((("hooksDisabled",), True),),
+            files=(
+                ".factory/settings.json", "./.factory/settings.json",
+                ".factory/hooks.json", "./.factory/hooks.json",
+            ),
+            entries=((("hooks", "hooksDisabled"), True), (("hooksDisabled",), True)),
+            instead=".factory/hooks.json",
         ),
         processes=re.compile(r"droid|droid\.exe"),
         moments=HostMoments(

@@ -6,6 +6,7 @@ Read are the forms of hosts in `sessions.hosts`, messages of OpenAI's and Anthro
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -263,7 +264,7 @@ def is_one_value(data: bytes) -> bool:
 
     `data` has the whole first line.
     """
-    first = data.lstrip().partition(b"\n")[0].strip()
+    first = data.removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0].strip()
     return first == b"{" or "messages" in parsed(first)
 
 

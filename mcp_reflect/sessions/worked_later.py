@@ -23,7 +23,7 @@ from mcp_reflect.sessions.tools import command_of
 NEAR: Final = 12  # calls between a failure and the call that worked
 _SEVERAL: Final = 2  # words that say what a program is to do
 TRIES: Final = 2  # failures of a test or build, after which its success after an edit is hard-won
-
+_MOST_ACTS: Final = 20  # of a call that are compared by their words
 
 _HALF: Final = 0.5  # of the words of an object that two calls share
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -142,7 +142,7 @@ def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | N
     """
     if act.name in acts:
         return acts[act.name]
-    if len(act.words) < _SEVERAL:
+    if len(act.words) < _SEVERAL or len(acts) > _MOST_ACTS:
         return None
     for other in acts.values():
         if other.program == act.program and act.words <= other.words:

@@ -76,6 +76,8 @@ OFF = {
     "claude-code": (".claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks = true"),
     "codex": (".codex/config.toml", "[features]\nhooks = false\n", "features.hooks = false"),
     "gemini": (".gemini/settings.json", '{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled = false"),
+    "qwen": (".qwen/settings.json", '{"disableAllHooks": true}', "disableAllHooks = true"),
+    "droid": (".factory/settings.json", '{"hooks": {"hooksDisabled": true}}', "hooks.hooksDisabled = true"),
 }  # fmt: skip
 
 
@@ -90,6 +92,30 @@ def test_hooks_that_are_switched_off_are_said_by_install_and_doctor(
     file.write_text(text)
     assert said in command("install", host, "--hooks", "--yes")
     assert said in str(command.json_status("doctor", code=1)["degraded"])
+
+
+def test_copilot_switches_hooks_off_in_their_own_file_alone(command: Command, home: Path) -> None:
+    settings = home / ".copilot" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"disableAllHooks": true}')
+    command("install", "copilot", "--hooks", "--yes")
+    assert hooks_switched_off("copilot") == []
+    file = home / ".copilot" / "hooks" / "mcp-reflect.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "disableAllHooks": True}))
+    (said,) = hooks_switched_off("copilot")
+    assert str(file) in said
+
+
+def test_hooks_that_droid_reads_instead_of_ours_are_said(home: Path) -> None:
+    file = home / ".factory" / "hooks.json"
+    file.parent.mkdir()
+    file.write_text('{"Notification": [{"hooks": []}], "Stop": []}')
+    assert hooks_switched_off("droid") == []
+    file.write_text('{"PreToolUse": [{"hooks": []}], "Notification": [{"hooks": []}]}')
+    (said,) = hooks_switched_off("droid")
+    assert "hooks of PreToolUse in" in said
+    file.write_text('{"hooksDisabled": true}')
+    assert "hooksDisabled = true" in hooks_switched_off("droid")[0]
 
 
 @pytest.mark.parametrize(

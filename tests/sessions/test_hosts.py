@@ -427,7 +427,63 @@ def test_a_call_that_a_person_stopped_is_none() -> None:
     assert (found.calls, found.missing) == ([], 1)
 
 
+@pytest.mark.parametrize(
+    ("result", "display", "text"),
+    [
+        ("1 failed", None, "1 failed"),
+        ([[{"functionResponse": {"response": {"output": "1 failed"}}}]], None, "1 failed"),
+        (None, "1 failed", "1 failed"),
+    ],
+)
+def test_an_answer_of_gemini_is_read_in_each_form(result: Any, display: Any, text: str) -> None:
+    call = tool_call("a", "pytest", "")
+    call["toolCalls"][0] |= {"result": result, "resultDisplay": display}
+    assert commands(heard(START, call)) == [("pytest", text, None)]
+
+
+@pytest.mark.parametrize("status", ["scheduled", "awaiting_approval", "executing"])
+def test_a_call_of_gemini_that_has_not_ended_has_no_answer(status: str) -> None:
+    call = tool_call("a", "pytest", "x", status=status)
+    assert heard(START, call).calls == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"$push": {"messages": [tool_call("b", "pytest", "17 passed")]}},
+        {"$unset": {"summary": 1}},
+        {"$set": {"messages.0.toolCalls.0.status": "cancelled"}},
+    ],
+)
+def test_a_change_of_a_newer_gemini_leaves_unknown_what_was_done(change: dict[str, Any]) -> None:
+    found = heard(START, tool_call("a", "pytest", "1 failed"), change)
+    assert (len(found.calls), found.missing) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("tool", "missing"), [("tester", 1), ("generalist", 1), ("mcp_ci_run", 0), ("read_file", 0)]
+)
+def test_a_tool_of_gemini_that_may_be_an_agent_leaves_unknown_what_it_did(
+    tool: str, missing: int
+) -> None:
+    call = tool_call("a", "pytest", "x")
+    call["toolCalls"][0]["name"] = tool
+    assert heard(START, call).missing == missing
+
+
 # Files.
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_session_in_one_value_may_begin_with_a_mark_of_its_encoding(
+    tmp_path: Path, indent: int | None
+) -> None:
+    path = tmp_path / "session.json"
+    session = {**START, "messages": [tool_call("a", "pytest", "1 failed")]}
+    path.write_text("\ufeff" + json.dumps(session, indent=indent), "utf-8")
+    file = SessionFile(path, Ledger())
+    file.read()
+    assert (file.fault, file.ledger.step) == ("", 1)
 
 
 @pytest.mark.parametrize(

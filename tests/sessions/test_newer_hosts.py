@@ -48,11 +48,15 @@ def test_the_code_that_copilot_notes_beside_the_output_counts() -> None:
     assert call[2:] == ("quiet", False, 3)
 
 
-def test_a_call_that_copilot_denied_was_none() -> None:
+@pytest.mark.parametrize(
+    ("code", "missing"), [("denied", 0), ("rejected", 0), ("cancelled", 1), ("aborted", 1)]
+)
+def test_a_call_that_copilot_denied_or_that_was_stopped_was_none(code: str, missing: int) -> None:
     began, _ = ran("a", "npm i", "")
-    error = {"message": "Denied by preToolUse hook: use pnpm", "code": "denied"}
+    error = {"message": "Denied by preToolUse hook: use pnpm", "code": code}
     denied = event("tool.execution_complete", toolCallId="a", success=False, error=error)
-    assert heard(STARTED, began, denied).calls == []
+    found = heard(STARTED, began, denied)
+    assert (found.calls, found.missing) == ([], missing)
 
 
 def test_an_event_that_is_there_twice_is_read_once() -> None:
@@ -202,3 +206,14 @@ def test_sessions_are_found_with_the_folder_in_which_they_worked(
     faults: list[tuple[str, str]] = []
     (place,) = sessions_of(host, faults)
     assert (place.path, place.folder, faults) == (file, "/shop", [])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "message", "id": "b", "message": {"role": "bashExecution", "command": "make"}},
+        {"type": "branch_summary", "id": "b", "summary": "tried another way"},
+    ],
+)
+def test_what_a_person_ran_in_pi_and_another_branch_are_unknown(entry: dict[str, Any]) -> None:
+    assert heard({"type": "session", "version": 3, "id": "p", "cwd": "/shop"}, entry).missing == 1

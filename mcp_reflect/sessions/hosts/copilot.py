@@ -20,6 +20,7 @@ _SHELL_ENDED: Final = re.compile(
 _TAIL: Final = 400  # characters at the end of an output in which its shell says how it ended
 _BY_PERSON: Final = ("", "user")
 _NEVER_RAN: Final = ("denied", "rejected")
+_STOPPED: Final = ("cancelled", "canceled", "aborted", "interrupted")  # perhaps in its middle
 
 
 def is_of_copilot(record: Record) -> bool:
@@ -67,8 +68,10 @@ class CopilotReader(MessagesReader):
 
     def _add_result(self, data: Record) -> None:
         call_id, error = data.get("toolCallId"), as_record(data.get("error"))
-        if error.get("code") in _NEVER_RAN:
+        if error.get("code") in _NEVER_RAN + _STOPPED:
             self.listener.withdrawn(call_id)
+            if error.get("code") in _STOPPED:
+                self.listener.unseen()
             return
         result = as_record(data.get("result"))
         # The content that the model is given may have the words of hooks behind it.

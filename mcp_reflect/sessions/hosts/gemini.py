@@ -28,6 +28,14 @@ _CODE: Final = re.compile(r"^Exit Code: (-?\d{1,4})$", re.MULTILINE)
 _AFTER: Final = re.compile(
     r"\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): .{0,400}$", re.MULTILINE
 )
+_UNENDED: Final = ("validating", "scheduled", "awaiting_approval", "executing")
+# Its own tools, and the agents among them that only read. A tool of another name may be an agent of the person's.
+_OWN_TOOLS: Final = frozenset(
+    """run_shell_command read_file read_many_files write_file replace list_directory glob search_file_content grep_search
+    google_web_search web_fetch save_memory write_todos ask_user activate_skill get_internal_docs enter_plan_mode
+    exit_plan_mode codebase_investigator cli_help complete_task invoke_agent delegate_to_agent read_background_output
+    list_background_processes update_topic""".split()
+)
 _SURROUNDINGS: Final = "<session_context>"
 
 
@@ -50,6 +58,7 @@ class GeminiReader(MessagesReader):
         self._messages: dict[str, Record] = {}
         self._speaker = Speaker.PERSON
         self._is_rewound = False
+        self._is_unsure = False
 
     def add(self, record: Record) -> None:
         """Take a line, or a whole session."""
@@ -62,6 +71,8 @@ class GeminiReader(MessagesReader):
             self._set(as_record(record["$set"]))
         elif "messages" in record:
             self._set(record)
+        elif any(name.startswith("$") for name in record):  # a change of a newer version
+            self._is_unsure = True
         elif "type" in record:
             self._put(record)
 
@@ -75,12 +86,16 @@ class GeminiReader(MessagesReader):
             self.listener.begin(place, message)
             opens = text_of(message.get("content")).lstrip().startswith(_SURROUNDINGS)
             self.add_message(message, Speaker.HOST if opens else self._speaker)
+        if self._is_unsure:  # messages may be other than those that were read
+            self.listener.unseen()
 
     def _put(self, message: Record) -> None:
         name = as_text(message.get("id")) or f"message {len(self._messages)}"
         self._messages[name] = message
 
     def _set(self, values: Record) -> None:
+        if any(name.startswith("messages.") for name in values):  # a part of one
+            self._is_unsure = True
         if "messages" in values:
             self._messages.clear()
             for message in as_records(values["messages"]):
@@ -97,21 +112,21 @@ class GeminiReader(MessagesReader):
     def add_call(self, values: Record) -> None:
         """Read a call, with its answer beside it."""
         super().add_call(values)
-        call_id = values.get("id")
-        if values.get("status") == "cancelled":  # a person stopped it, perhaps in its middle
+        call_id, status = values.get("id"), values.get("status")
+        if status == "cancelled":  # a person stopped it, perhaps in its middle
             self.listener.withdrawn(call_id)
             self.listener.unseen()
-        elif "result" in values or "resultDisplay" in values:
+        elif status not in _UNENDED and ("result" in values or "resultDisplay" in values):
             self._add_result(values, call_id)
+        tool = as_text(values.get("name"))
+        if tool not in _OWN_TOOLS and "mcp" not in tool and "__" not in tool:
+            self.listener.unseen()
 
     def _add_result(self, values: Record, call_id: Any) -> None:
-        responses = [
-            as_record(part.get("functionResponse")) for part in as_records(values.get("result"))
-        ]
-        said = as_record(responses[0].get("response") if responses else None)
-        text = text_of(said.get("output", said.get("error"))) or text_of(
-            values.get("resultDisplay")
-        )
+        result = values.get("result")
+        said = _response_in(result)
+        text = text_of(said.get("output", said.get("error")))
+        text = text or as_text(result) or text_of(values.get("resultDisplay"))
         text, code = printed_by_shell(text.removeprefix(_FRAME[0]).removesuffix(_FRAME[1]))
         failed = str(values.get("status")) in FAILED or "error" in said
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
@@ -120,6 +135,16 @@ class GeminiReader(MessagesReader):
         # The answers of calls stand in the message with the calls as well.
         kept = [part for part in as_list(list(parts)) if "functionResponse" not in as_record(part)]
         super()._add_parts(kept, what, speaker)
+
+
+def _response_in(result: object) -> Record:
+    """The response among the parts of a result, which may stand in a list of their own."""
+    parts = as_list(result)
+    if parts and as_list(parts[0]):
+        parts = as_list(parts[0])
+    for part in as_records(list(parts)):
+        return as_record(as_record(part.get("functionResponse")).get("response"))
+    return {}
 
 
 def message_id(record: Record) -> str:

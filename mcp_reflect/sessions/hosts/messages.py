@@ -32,6 +32,9 @@ _WHAT: Final = {
 }
 _IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
 _ARGUMENTS: Final = ("input", "arguments", "args", "action")
+_ELSEWHERE: Final = ("bashExecution", "branch_summary")
+"""What pi writes of a command that the person ran, and of a branch of the session that was left."""
+
 FAILED: Final = ("error", "cancelled")
 """The status of an answer that failed."""
 
@@ -100,6 +103,8 @@ class MessagesReader:
     def add_message(self, record: Record, speaker: Speaker) -> None:
         """Read a message with the calls and answers in it."""
         values = message_in(record)
+        if values.get("role") in _ELSEWHERE or record.get("type") in _ELSEWHERE:
+            self.listener.unseen()
         what, content = what_of(values) or what_of(record), values.get("content")
         if what == "call":
             self.add_call(values)
