@@ -5,25 +5,33 @@ of patterns and need a few of them, so those modules write `lazy_compile` where 
 """
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Final, cast
 
 
-def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return the pattern, to be used as a compiled one; a fault in it is raised at its first use."""
+def lazy_compile(pattern: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
+    """Return the pattern, to be used as a compiled one; a fault in it is raised at its first use.
+
+    A function makes the pattern at that time, of the rows of a file.
+    """
     return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 
 
 class LazyPattern:
     """A pattern that compiles itself at its first use, and then has the methods of the compiled one."""
 
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._source = pattern, flags
+    def __init__(self, pattern: str | Callable[[], str], flags: int) -> None:
+        self._pattern = pattern
+        self._flags = flags
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
         """The pattern itself."""
-        return re.compile(*self._source)
+        pattern = self._pattern
+        if not isinstance(pattern, str):
+            pattern = pattern()
+        return re.compile(pattern, self._flags)
 
     def __getattr__(self, name: str) -> Any:
         """Return the attribute of the compiled pattern, and keep it for the next use."""

@@ -232,11 +232,12 @@ class Environment:
 
 
 def find_source() -> Path:
-    """Return the folder of the package: the one above, or the one that Gemini CLI has copied this folder from."""
+    """Return the folder of the package: the one above, or the one that a host of extensions copied this folder from."""
     folders = [HERE.parent]
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        installed = json.loads((HERE / ".gemini-extension-install.json").read_text("utf-8"))
-        folders.append(Path(installed["source"]).parent)
+    for host in ("gemini", "qwen"):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            installed = json.loads((HERE / f".{host}-extension-install.json").read_text("utf-8"))
+            folders.append(Path(installed["source"]).parent)
     folders.append(HERE / "package")  # of an archive that packaging/release made
     for folder in folders:
         if (folder / "mcp_reflect").is_dir() and (folder / "pyproject.toml").is_file():

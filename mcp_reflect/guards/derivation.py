@@ -41,13 +41,11 @@ def derive(wrong: Call, right: Call, *, is_chosen: bool = False) -> Guard | None
     `is_chosen`: somebody chose the two calls to tell wrong from right. Then a flag with a value that the wrong one lacks
     decides, too; of two calls that were only seen one after the other, it may be a value of the task.
     """
-    guards: dict[Guard, None] = {}
-    if not wrong.shell:
-        guards = dict.fromkeys(_of_arguments(wrong, right))
-    else:
-        guards = dict.fromkeys(_of_commands(wrong, right))
-        if not guards and is_chosen:
-            guards = dict.fromkeys(_of_missing_option(wrong, right))
+    of_structure = _of_commands if wrong.shell else _of_arguments
+    guards = dict.fromkeys(of_structure(wrong, right))
+    if not guards and is_chosen:
+        of_missing = _of_missing_option if wrong.shell else _of_missing_argument
+        guards = dict.fromkeys(of_missing(wrong, right))
     if len(guards) != 1:
         return None
     guard = next(iter(guards))
@@ -341,6 +339,20 @@ def _of_arguments(wrong: Call, right: Call) -> Iterator[Guard]:
         yield Guard(wrong.tool, has)
     elif lacks:
         yield Guard(wrong.tool, (), lacks)
+
+
+def _of_missing_argument(wrong: Call, right: Call) -> Iterator[Guard]:
+    """Yield the guard of the one argument that a call of a server's tool lacks: `create_event` without `timezone`.
+
+    The calls have to be the same but for it. Tools of the host itself, such as Read, are in every session.
+    """
+    if wrong.tool != right.tool or "__" not in wrong.tool:
+        return
+    mine, theirs = set(wrong.values), set(right.values)
+    missing = {name for name, _ in theirs - mine}
+    is_same_otherwise = bool(mine) and mine <= theirs
+    if is_same_otherwise and len(missing) == 1 and missing.isdisjoint(name for name, _ in mine):
+        yield Guard(wrong.tool, (), tuple(missing))
 
 
 def _is_turned(key: str, value: str, others: dict[str, str]) -> bool:

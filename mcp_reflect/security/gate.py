@@ -56,7 +56,8 @@ def _is_short(value: object) -> bool:
         if isinstance(item, str):
             left -= len(item)
         elif isinstance(item, Mapping):
-            waiting += [part for pair in cast("Mapping[Any, Any]", item).items() for part in pair]
+            pairs = cast("Mapping[Any, Any]", item)
+            waiting += [*pairs.keys(), *pairs.values()]
         elif isinstance(item, list | tuple):
             waiting += cast("list[Any]", item)[: left + 1]
     return left >= 0

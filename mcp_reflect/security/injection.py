@@ -99,13 +99,11 @@ def _rules() -> _Rules:
         Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8")
     )
     honest = tables["honest"]
-    rules = tuple(
-        _rule(reason, rule, honest["acts"])
-        for reason, lines in tables["rules"].items()
-        for rule in lines
-    )
+    rules: list[_Rule] = []
+    for reason, lines in tables["rules"].items():
+        rules += [_rule(reason, line, honest["acts"]) for line in lines]
     reports, tells = (honest[name].replace("\n", "") for name in ("reports", "tells"))
-    return _Rules(tables["words"], tables["forms"], rules, reports, tells)
+    return _Rules(tables["words"], tables["forms"], tuple(rules), reports, tells)
 
 
 @cache
@@ -114,12 +112,12 @@ def _pattern(group: str) -> str:
     if form := _rules().forms.get(group):
         named = _NAMED.sub(lambda place: _pattern(place[1]), form)
         return f"(?:{named})".replace("\n", "")
-    rows = _rules().words[group]
-    apart, joined = (
-        "|".join(words for language, words in rows.items() if (language in _NO_SPACES) is unspaced)
-        for unspaced in (False, True)
-    )
-    pattern = rf"(?:(?<!\w)(?:{apart})(?!\w){f'|{joined}' if joined else ''})"
+    rows = _rules().words[group].items()
+    apart = "|".join(words for language, words in rows if language not in _NO_SPACES)
+    joined = "|".join(words for language, words in rows if language in _NO_SPACES)
+    pattern = rf"(?:(?<!\w)(?:{apart})(?!\w))"
+    if joined:
+        pattern = rf"(?:(?<!\w)(?:{apart})(?!\w)|{joined})"
     return pattern.replace("\n", "").replace("~", r"\w*")
 
 
@@ -130,7 +128,9 @@ _UNORDERED: Final = lazy_compile("[\u0900-\u0dff\u3040-\u9fff\uac00-\ud7af]")
 
 def _rule(reason: str, rule: str, acts: list[str]) -> _Rule:
     sequences = [part.strip() for part in rule.split("&")]
-    links = [link.strip() for sequence in sequences for link in sequence.split("..")]
+    links: list[str] = []
+    for sequence in sequences:
+        links += map(str.strip, sequence.split(".."))
     ordered = tuple(sequence for sequence in sequences if ".." in sequence)
     return _Rule(reason, tuple(map(_link, links)), ordered, reason in acts)
 
@@ -297,7 +297,9 @@ def repeats(text: str, outside: Iterable[str]) -> bool:
     passages = [
         own[start : start + _SHARED] for start in range(0, len(own) - _SHARED + 1, _SHARED // 4)
     ]
-    lines = (line for other in outside for line in other.split("\n") if not _ERROR.search(line))
+    lines: list[str] = []
+    for other in outside:
+        lines += [line for line in other.split("\n") if not _ERROR.search(line)]
     letters = _letters(" ".join(lines))
     return any(passage in letters for passage in passages)
 

@@ -1,11 +1,12 @@
 """The names of secrets in a text: which words name one, and which secret a name holds."""
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_tables import pattern_of
 from mcp_reflect.security.secret_values import START
 
 Holds = Literal["password", "key", "any key", "many", ""]
@@ -14,29 +15,23 @@ Holds = Literal["password", "key", "any key", "many", ""]
 `many` is a name in the plural, whose list may have random items.
 """
 
+
+def _nouns(kind: str) -> str:
+    return pattern_of("secret_nouns.txt", kind)
+
+
 # Names, as words in lower case joined by underscores
 _WORD: Final = lazy_compile(
     r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+"
 )
-_PASSWORD: Final = lazy_compile(
-    r"(?:passw(?:or)?ds?|passphrase|pass_?phrase|pass_?word|passwort|kennwort|contrase[ñn]a|senha|пароль|пароля|密码|密碼|パスワード"
-    r"|비밀번호|şifre(?:si)?|sifre|wachtwoord|has[łl]o|lösenord(?:et)?|adgangskode|kodeord|passord|heslo|jelszó|parola|口令|暗証番号"
-    r"|암호|mật_khẩu|كلمة_المرور|كلمة_السر|पासवर्ड|salasana|requirepass|masterauth|palavra_passe|mot_de_passe|密码是"
-    r"|(?:jwt|session|cookie)_?secret|(?:^|_|db|root|user|admin|mail|smtp|ftp|pg|mysql|bind|login|key|store|ssh)"
-    r"(?:pass|pwd?|passcode|psk|contra|mdp|passe))$"
-)
-_KEY: Final = lazy_compile(
-    r"(?:secret|token|credentials?|signature|cookie|mnemonic|pepper|[a-z]_?keys?|keybase|key_?data"
-    r"|secret_(?:key_)?base|secret_?id|gossip_?encrypt|auth_?code|password_?salt|docker_?config_?json"
-    r"|(?:^|_)(?:pat|sig|salt|auth|sid)|^(?:op|bw)_session(?:_\w+)?|authorization)$"
-)
+_PASSWORD: Final = lazy_compile(lambda: rf"(?:{_nouns('password')})$")
+_KEY: Final = lazy_compile(lambda: rf"(?:{_nouns('key')})$")
 # Tokens that anybody may see, and keys that open nothing: of a table, a cache, a map
 _OPEN: Final = lazy_compile(
-    r"(?:(?:page|next|continuation|cursor|sync|cancel\w{0,20}|eos|bos|pad|unk|stop|public)_?tokens?|(?:existing|pull)_?secrets?"
-    r"|(?:^|_)(?:the|a|this|that|your|my|each|public|pub|publishable|primary|foreign|trusted|web_socket|cache|sort|partition|range|hash|row"
-    r"|idempotency|dedup\w{0,20}|object|s3|lookup|index|group|message|event|trace|build|store|site|host|map|dict|i18n"
-    r"|translation|order|shard|file|blob|chunk|asset|commit|node|unique|query|search|bucket|registry|hot|short"
-    r"|state|recv|item|data|project|issue|redis|config|feature|flag|env|locale|metric)_?keys?|^signingkey)$"
+    lambda: (
+        rf"(?:(?:{_nouns('open token')})_?tokens?|(?:existing|pull)_?secrets?"
+        rf"|(?:^|_)(?:{_nouns('open key')})_?keys?|^signingkey)$"
+    )
 )
 _SETTING: Final = lazy_compile(r"(?:^|_)(?:token|secret|password|apikey|api_key)_")
 _OTHER: Final = frozenset(
@@ -76,28 +71,17 @@ def _is_strict(name: str) -> bool:
     return _STRICT.search("_".join(part.lower() for part in _WORD.findall(name))) is not None
 
 
-# The nouns of a secret in lower case; each name of one has such a noun in it
-_NOUN: Final = (
-    r"(?:p(?:ass|w|epper|(?:at|sk)(?![a-z]))|s(?:ecret|(?:ig|id|alt)(?![a-z])|ignature|ession(?:[_ ]?key|(?=_)))|token|c(?:red|ookie)"
-    r"|key(?:s?(?![a-rt-z])|base|data)|auth|mnemonic|encrypt|dockerconfig)[\w-]{0,40}"
+_LABEL: Final = lazy_compile(  # of nouns in a row the last one
+    lambda: (
+        rf"(?:(?:{_nouns('noun')})[\w-]{{0,40}}[ \t])*"
+        rf"(?P<noun>(?:{_nouns('noun')})[\w-]{{0,40}})"
+    )
 )
-_LABEL: Final = lazy_compile(
-    rf"(?:{_NOUN}[ \t])*(?P<noun>{_NOUN})"
-)  # of nouns in a row the last one
 _FOREIGN: Final = lazy_compile(
-    r"(?P<key>clé (?:d['’])?api|clave (?:de )?api|api-schlüssel|chiave api|klucz api|chave (?:d[ae] )?api|ключ api|api-ключ|密钥|密鑰|apiキー"
-    r"|api 키|jeton|api-nyckel|api-sleutel)"
-    r"|(?P<password>(?:contraseña|contrasena|clave|mot[ _]de[ _]passe|senha|palavra-passe|parola|wachtwoord|has[łl](?:o|em)|lösenord|adgangskode|kodeord"
-    r"|passord|hesl(?:o|em)|jelszó|парол(?:[ьяе]|ем)|[şs]ifre(?:si)?|salasana|mật khẩu|كلمة المرور|كلمة السر|पासवर्ड|kennwort|kennung"
-    r"|zugangscode|codice|phrase secrète|phrase de passe|parola d['’]ordine|fras[ea] se[cg]ret[oa]|パスワード|密码|密碼|口令|비밀번호|암호|暗証番号|รหัสผ่าน|κωδικός|kata sandi|סיסמה|lozinka|geslo|лозинка|гасло|mdp)\w{0,20})"
+    lambda: (
+        rf"(?P<key>{_nouns('foreign key')})|(?P<password>(?:{_nouns('foreign password')})\w{{0,20}})"
+    )
 )
-CORES: Final = "pass pw pat psk pepper secret sig sid salt session token cred cookie key auth mnemonic encrypt dockerconfig".split()
-"""Every English name of a secret has one of these runs of letters in it."""
-FOREIGN_CORES: Final = (
-    "contrasen clave passe senha parola wachtwoord haslo heslo heslem api jeton adgangskode kodeord passord sifre"
-    " salasana kennwort kennung zugangscode codice phrase sandi frase lozinka geslo mdp"
-).split()
-"""And every other name in ASCII one of these."""
 _LONGEST_MIXED: Final = 20  # characters of a name of mixed letters and digits
 _COMPOUND: Final = lazy_compile(
     r"(?i)(?<![\w-])(?:api|access|secret|auth|service|master|encryption|signing|license|deploy|account)[ \t]\Z"
@@ -129,15 +113,24 @@ CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
 """A call, or a place in a table: a value that begins so is looked up, and not written here."""
 
 
+@cache
+def _cores(kind: str) -> tuple[str, ...]:
+    return tuple(_nouns(kind).split("|"))
+
+
 def has_names(words: str) -> bool:
     """True if some words may have the name of a secret among them."""
-    return any(core in words for core in (*CORES, *FOREIGN_CORES))
+    return any(core in words for core in _cores("core")) or _has_foreign_names(words)
+
+
+def _has_foreign_names(words: str) -> bool:
+    return any(core in words for core in _cores("foreign core"))
 
 
 def labels_in(text: str, folded: str, words: str) -> list[re.Match[str]]:
     """Return the nouns of secrets in a text, in their order; those of other languages only where it may have one."""
     labels = [*_LABEL.finditer(folded)]
-    if text.isascii() and not any(core in words for core in FOREIGN_CORES):
+    if text.isascii() and not _has_foreign_names(words):
         return labels
     return sorted((*labels, *_FOREIGN.finditer(folded)), key=start_of)
 

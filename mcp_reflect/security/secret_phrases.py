@@ -4,14 +4,13 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice, takewhile
-from pathlib import Path
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_tables import rows_of
 from mcp_reflect.security.secret_values import Secret
 
-_CUES: Final = Path(__file__).with_name("secret_cues.txt")
 _WINDOW: Final = (
     400  # characters behind a cue; 24 words of a seed phrase with their numbers have some 250
 )
@@ -46,9 +45,11 @@ def _places_of(kind: str, folded: str) -> Iterator[int]:
 @cache
 def _rows_of(kind: str, sign: str) -> frozenset[str]:
     """Return the entries of a kind in the file of cues, which `sign` parts."""
-    lines = _CUES.read_text(encoding="utf-8").splitlines()
-    rows = (line.partition("\t") for line in lines if not line.startswith("# "))
-    return frozenset(entry for row in rows if row[0] == kind for entry in row[2].split(sign))
+    entries: set[str] = set()
+    for row in rows_of("secret_cues.txt"):
+        if row[0] == kind:
+            entries.update(row[1].split(sign))
+    return frozenset(entries)
 
 
 # Seed phrases: twelve words and more in one row, all parted in one way.

@@ -7,29 +7,42 @@ from typing import Final
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_labels import CALL, SecretName
+from mcp_reflect.security.secret_tables import pattern_of
 from mcp_reflect.security.secret_values import Secret
 
 _LONGEST: Final = 4000  # characters of a value
+
+
+def _verbs(kind: str) -> str:
+    return pattern_of("secret_verbs.txt", kind)
+
+
 _IS: Final = lazy_compile(
-    r"(?:(?<=[\s\])`])(?:is now|is|was|are|reads|stays|will be|(?:set|changed|reset) to|printed|returned|lautet|ist|war|heißt|heisst|bleibt"
-    r"|(?:auf|à|para) |est|c'est|sera|reste|es|era|será|é|è|sarà|fica|rimane|chiama|nehmen wir|verwenden wir|we use|är|er|jest|to|on|este|je|là|adalah|olarak|είναι|היא|הוא|هي|هو)[ \t]{1,3}"
-    r"(?:(?:now|jetzt|nun|wieder|maintenant|toujours|ahora|ora|adesso|agora|still|again|weiterhin|immer noch)[ \t])?"
-    r"|(?:[=—–]|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`])|(?<=[^\x00-\x7f])(?:は|是|为|為|는|은|가|คือ)[ \t]{0,2}(?=[!-~「“『]))",
+    lambda: (
+        rf"(?:(?<=[\s\])`])(?:{_verbs('is')})[ \t]{{1,3}}(?:(?:{_verbs('again')})[ \t])?"
+        r"|(?:[=—–]|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`])"
+        rf"|(?<=[^\x00-\x7f])(?:{_verbs('is stuck')})[ \t]{{0,2}}(?=[!-~「“『]))"
+    ),
     re.IGNORECASE,
 )
 _QUOTED: Final = lazy_compile(
     r"[\"'«„“`「『][ \xa0]?(?P<secret>[^\n\"'»”`\\」』]{4,60}?)[ \xa0]?[\"'»”“`」』]"
 )
 _BARE: Final = lazy_compile(
-    r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
+    r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)"
+    r"(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
 )
 _PLAIN: Final = lazy_compile(  # a word that ends its clause
-    r"[„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{3,40})(?=[”\"'»`]?(?:[,;!]|\.(?:\s|$)|[ \t]{0,2}(?:\n|$)| (?:and|but|then|please|for now"
-    r"|und|aber|bitte|et|mais|y|pero|e|ma|mas|ed|puis|luego|poi|depois|dann)\b))"
+    lambda: (
+        r"[„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{3,40})"
+        rf"(?=[”\"'»`]?(?:[,;!]|\.(?:\s|$)|[ \t]{{0,2}}(?:\n|$)| (?:{_verbs('goes on')})\b))"
+    )
 )
 _NEXT: Final = lazy_compile(  # a word right behind the noun, and what goes on behind it
-    r" [„“«\"'`]?(?P<secret>[^\W\d_][\w'#!%*+-]{3,40})(?=[”\"'»`]?(?:[,;!.]|[ \t]{0,2}(?:\n|$)| (?:on|at|in|to|for|and|auf|am|an|im|für|und"
-    r"|sur|pour|dans|au|et|en|para|y|no|na|e|per|su|sul|nel|al)\b))"
+    lambda: (
+        r" [„“«\"'`]?(?P<secret>[^\W\d_][\w'#!%*+-]{3,40})"
+        rf"(?=[”\"'»`]?(?:[,;!.]|[ \t]{{0,2}}(?:\n|$)| (?:{_verbs('of')})\b))"
+    )
 )
 _WITH: Final = lazy_compile(
     r"(?i)\b(?:with|using|use|enter|type|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
@@ -38,7 +51,8 @@ _CHANGED: Final = lazy_compile(
     r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z"
 )
 _TO: Final = lazy_compile(
-    r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [\w'-]+(?:[.,;!]|$))) [„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
+    r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [\w'-]+(?:[.,;!]|$))) [„“«\"'`]?"
+    r"(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
 )
 # Never stands between the noun and the value of a sentence
 _APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
@@ -49,10 +63,7 @@ _OF: Final = lazy_compile(
 _WINDOW: Final = 150  # characters after the name
 _MOST_WORDS: Final = 10  # before the value
 _FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")
-_STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adjective
-    r"(?i)(?:\w+(?:ed|ing|able|ible|ful|less|tory|ional|ly|isch|lich|bar|iert|sicher)|\w{5,}(?:[aiu]d[ao]|[aiu]t[ao]|ées?|és?)"
-    r"|\w{5,}(?:i?vel|ível|ável|ente?|ori[ao]|oire)|ge\w{3,}t|ge\w{4,}en|(?:ver|ab|zurück)\w{3,}(?:t|en))$"
-)
+_STATED: Final = lazy_compile(lambda: rf"(?i)(?:{_verbs('stated')})$")
 
 
 def told_secret(text: str, name: SecretName) -> Secret | None:

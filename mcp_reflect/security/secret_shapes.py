@@ -5,13 +5,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from itertools import accumulate
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_phrases import is_glue
-from mcp_reflect.security.secret_values import Secret, compiled
+from mcp_reflect.security.secret_tables import rows_of
+from mcp_reflect.security.secret_values import Secret, Span, compiled
 
 _ALPHABETS: Final = {
     "word": "[0-9A-Za-z]",
@@ -19,14 +19,6 @@ _ALPHABETS: Final = {
     "b64": "[0-9A-Za-z+/=_-]",
     "parts": "(?:[0-9A-Za-z+/=_.-]|%[0-9A-F]{2})",
 }
-_PREFIXES: Final = Path(__file__).with_name("secret_prefixes.txt")
-"""A line has the kind of key, the alphabet and the least length of what follows, and the beginnings."""
-
-
-def _rows(name: str) -> list[list[str]]:
-    """Return the cells of each line of a tab-separated table in this folder; a line that begins with `# ` is a comment."""
-    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines if not line.startswith("# ")]
 
 
 _PEM: Final = lazy_compile(
@@ -84,16 +76,24 @@ def _is_mixed(word: str) -> bool:
 
 @cache
 def _beginnings() -> dict[str, list[tuple[str, str, str]]]:
-    """Return the kinds, beginnings and patterns of keys by their first letters, the longest beginning first."""
+    """Return the kinds, beginnings and patterns of keys by their first letters, the longest beginning first.
+
+    A row of the file has the kind of key, the alphabet and the least length of what follows, and the beginnings.
+    """
     table: dict[str, list[tuple[str, str, str]]] = {}
-    for line in _PREFIXES.read_text(encoding="utf-8").splitlines():
-        kind, alphabet, least, *beginnings = line.split()
-        rest = rf"(?P<rest>{_ALPHABETS[alphabet]}{{{least},2000}})(?![0-9A-Za-z])(?:[_-][0-9A-Za-z]{{4,200}}){{0,4}}"
+    for (row,) in rows_of("secret_prefixes.txt"):
+        kind, alphabet, least, *beginnings = row.split()
+        rest = (
+            rf"(?P<rest>{_ALPHABETS[alphabet]}{{{least},2000}})(?![0-9A-Za-z])"
+            r"(?:[_-][0-9A-Za-z]{4,200}){0,4}"
+        )
         for beginning in beginnings:
             table.setdefault(beginning[:_LOOKUP], []).append(
                 (kind, beginning, re.escape(beginning) + rest)
             )
-    return {key: sorted(rows, key=lambda row: -len(row[1])) for key, rows in table.items()}
+    for rows in table.values():
+        rows.sort(key=lambda row: -len(row[1]))
+    return table
 
 
 def _of_providers(text: str) -> list[Secret]:
@@ -116,13 +116,26 @@ def _of_providers(text: str) -> list[Secret]:
 
 
 def _of_shapes(text: str) -> list[Secret]:
-    return [
-        (*key.span("secret" if "secret" in key.re.groupindex else 0), kind)
-        for kind, hints, pattern in _shapes()
-        if any(hint in text for hint in hints.split())
-        for key in compiled(pattern).finditer(text)
-        if not values.is_example(key[0]) and (kind != "token" or values.is_mixed(key["rest"]))
-    ]
+    spans: list[Secret] = []
+    for kind, hints, pattern in rows_of("secret_shapes.txt"):
+        if not any(hint in text for hint in hints.split()):
+            continue
+        keys = compiled(pattern).finditer(text)
+        spans += [(*_secret_part(key), kind) for key in keys if _is_of_kind(kind, key)]
+    return spans
+
+
+def _secret_part(key: re.Match[str]) -> Span:
+    """Return where the group `secret` stands where there is one, else the whole."""
+    if "secret" in key.re.groupindex:
+        return key.span("secret")
+    return key.span()
+
+
+def _is_of_kind(kind: str, key: re.Match[str]) -> bool:
+    if values.is_example(key[0]):
+        return False
+    return kind != "token" or values.is_mixed(key["rest"])
 
 
 class Place(NamedTuple):
@@ -181,19 +194,20 @@ def _is_base32(value: str) -> bool:
 
 
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
-    **{check.__name__: check for check in (values.word, values.random, values.drawn, values.in_prose, values.strange)},
-    "own": values.is_own_word, "braced": _braced, "sign": _has_sign, "digits": _has_digits, "base32": _is_base32, "phrase": _phrase, "mixed": _mixed,
-}  # fmt: skip
-
-
-@cache
-def _shapes() -> list[list[str]]:
-    """Return the keys that do not have the form of a prefix and a rest: kind, texts (each match has one), pattern.
-
-    Of a match, the group `secret` goes where there is one. A pattern that begins with letters is searched quickly: its
-    edge is behind them. The edge is not a word boundary, which would count an underscore as a letter.
-    """
-    return _rows("secret_shapes.txt")
+    "word": values.word,
+    "own": values.is_own_word,
+    "random": values.random,
+    "drawn": values.drawn,
+    "in_prose": values.in_prose,
+    "strange": values.strange,
+    "braced": _braced,
+    "sign": _has_sign,
+    "digits": _has_digits,
+    "base32": _is_base32,
+    "phrase": _phrase,
+    "mixed": _mixed,
+}
+"""The checks of values by the names that stand in secret_places.txt."""
 
 
 # A line of a .pgpass file, host:port:database:user:password
@@ -213,7 +227,7 @@ _LETTERS: Final = lazy_compile(r"[a-z]{2,}")
 def _anchors() -> list[tuple[str, str, Place]]:
     """Return each anchor of the table with its longest run of letters and its place."""
     anchors: list[tuple[str, Place]] = []
-    for kind, check, texts, short in _rows("secret_places.txt"):
+    for kind, check, texts, short in rows_of("secret_places.txt"):
         pattern = re.sub("%[A-Z]+%", lambda name: _FORMS[name[0]], short)
         place = Place(kind, texts, pattern, _CHECKS[check])
         anchors += [(anchor, place) for anchor in texts.split("|")]
@@ -233,22 +247,20 @@ def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
         if run in words:
             found += _at(text, folded, anchor, place)
     if ":" in text:
-        found += [
-            (*line.span("secret"), "password")
-            for line in _PGPASS.finditer(text)
-            if (
-                values.word
-                if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start())
-                else values.drawn
-            )(line["secret"])
-        ]
+        lines = (line for line in _PGPASS.finditer(text) if _is_of_pgpass(text, line))
+        found += [(*line.span("secret"), "password") for line in lines]
     if "kty" in words:
-        found += [
-            (*key.span("secret"), "private_key")
-            for key in _JWK.finditer(text)
-            if values.random(key["secret"])
-        ]
+        numbers = (key for key in _JWK.finditer(text) if values.random(key["secret"]))
+        found += [(*key.span("secret"), "private_key") for key in numbers]
     return found
+
+
+def _is_of_pgpass(text: str, line: re.Match[str]) -> bool:
+    """True for a password of such a line: any word behind a host, else one that looks drawn."""
+    start = text.rfind("\n", 0, line.start()) + 1
+    if _HOST.match(text, start, line.start()):
+        return values.word(line["secret"])
+    return values.drawn(line["secret"])
 
 
 def _at(text: str, folded: str, anchor: str, place: Place) -> Iterator[Secret]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.secret_tables import words_of
+from mcp_reflect.security.secret_tables import pattern_of, words_of
 
 START: Final = "[redacted:"
 _WORDS: Final = "secret_words.txt"
@@ -29,37 +29,33 @@ def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
-# A reference, a place to fill in, the beginning of a call
-_PLACEHOLDER: Final = lazy_compile(
-    r"[,)}\s]|<|\$|\{|ENC\[|Ag[A-D][A-Za-z0-9+/=]{80}|&#x3C;|&lt;|%{1,2}[\w.()]+%|%[a-z]\b|%[({]|#\{|@|__[A-Z]|![A-Za-z_]+$"
-    r"|pk[._](?:eyJ|live|test)|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:"
-    r"|ref[:+]|op://|(?i:your[_-]|my[_-]|change[_-]?me|replace[_-]?|insert[_-]|enter[_-]|put[_-]your|redacted"
-    r"|not[_-]a[_-]real|example|placeholder|dummy|to-?do\b|n/a\b|(?:password|passwd|secret|token|pass|api_?key)$)"
-)
+def _stand_ins(kind: str) -> str:
+    return pattern_of("secret_stand_ins.txt", kind)
+
+
+_PLACEHOLDER: Final = lazy_compile(lambda: _stand_ins("placeholder"))
 _ASKS: Final = lazy_compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]|\$2[abxy]\$\d\d\$")
 # Example keys of documents, which are not in use: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617
-_SHOWN: Final = ("EXAMPLE", "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", "4eC39HqLyjWDarjtT1zdp7dc", "6LeIxAcTAAAAA",
-                 "QWxhZGRpbjpvcGVuIHNlc2FtZQ", "mF_9.B5f-4.1JqM", "dXNlcjpwYXNz")  # fmt: skip
-_ATTRIBUTE: Final = lazy_compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
-_PATH: Final = lazy_compile(
-    r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
-    r"|[\w.-]{1,80}(?:/[\w.-]{1,80}){1,12}\.[a-z]{1,5}$|[A-Za-z_]\w*(?:/[A-Za-z_]+)+$|[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$"
-    # an image or a package on a host: `ghcr.io/acme/tools:2024.11`
-    r"|[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){1,4}(?::\d{2,5})?(?:/[\w.-]{1,80}){2,6}(?::[\w.-]{1,60})?$"
+_SHOWN: Final = (
+    "EXAMPLE",
+    "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+    "4eC39HqLyjWDarjtT1zdp7dc",
+    "6LeIxAcTAAAAA",
+    "QWxhZGRpbjpvcGVuIHNlc2FtZQ",
+    "mF_9.B5f-4.1JqM",
+    "dXNlcjpwYXNz",
 )
+_ATTRIBUTE: Final = lazy_compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
+_PATH: Final = lazy_compile(lambda: _stand_ins("path"))
 _FOLDER: Final = lazy_compile(r"(?:~|\.{1,2})?(?:/[\w.-]{1,40}){2,12}/?$")
 _SETTING: Final = lazy_compile(  # at most three digits
-    r"(?!(?:\D*\d){4})(?:[a-z]{2,16}|[A-Z]{2,16})(?:[-_.:/](?:(?:[a-z]{1,16}|[A-Z]{1,16})\d{0,3}|\d{1,3}[a-z]?)){1,5}$"
+    r"(?!(?:\D*\d){4})(?:[a-z]{2,16}|[A-Z]{2,16})"
+    r"(?:[-_.:/](?:(?:[a-z]{1,16}|[A-Z]{1,16})\d{0,3}|\d{1,3}[a-z]?)){1,5}$"
 )
 _UUID: Final = lazy_compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _BASE64: Final = lazy_compile(r"[A-Za-z0-9+/_=]{32,200}$")
 # Numbers, sizes, versions, dates, algorithms, names with underscores, calls and arguments: words of prose, no passwords
-_SPOKEN: Final = lazy_compile(
-    r"(?:\d{1,3}(?:st|nd|rd|th|s|x|ms|min|h|kb|mb|gb|%)|v?\d+(?:\.\d+)+\w{0,8}|[A-Z]{2,6}-?\d{1,5}|[0-9a-f]{8}-[0-9a-f]{4}-.*"
-    r"|[0-9a-f]{32,}|(?:base|sha|md|utf-?|rsa|aes|ipv?|oauth|http/?|x|tls|bcrypt|argon)-?\d{1,4}\w{0,6}(?:[-_]\w{1,10}){0,3}"
-    r"|\d{4}-\d{2}-\d{2}.{0,20}|_{0,2}[a-z]+_[a-z_]+[})\]]{0,3}|scram-.*|[\w.:>$-]+[(\[].*|[A-Za-z_]\w*=(?:[\w.]+)?)$",
-    re.IGNORECASE,
-)
+_SPOKEN: Final = lazy_compile(lambda: rf"(?:{_stand_ins('spoken')})$", re.IGNORECASE)
 RANDOM_LENGTH: Final = (
     16  # characters from which on a value of mixed signs is taken for a random one
 )

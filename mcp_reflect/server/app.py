@@ -45,7 +45,7 @@ INSTRUCTIONS: Final = (
 ALWAYS_LOADED: Final = ("recall_lessons", "store_lesson", "reflect", "record_outcome", "critique")
 """The tools that Claude Code, which defers tools behind a search, shows its model from the start."""
 
-_LOAD: Final = {"anthropic/alwaysLoad": True}
+_LOAD: Final[dict[str, Any]] = {"anthropic/alwaysLoad": True}
 
 WEBSITE: Final = "https://github.com/mcp-reflect/mcp-reflect"
 ICON: Final = (
@@ -118,13 +118,12 @@ class ReflectServer(MCPServer[None]):
 
     async def list_tools(self) -> list[types.Tool]:
         """Return the tools, from the generated file; hosts that defer tools are told which to load from the start."""
-        loaded = ALWAYS_LOADED if self.service.settings.always_load else ()
-        return [
-            types.Tool.model_validate(
-                {**tool, **({"_meta": _LOAD} if tool["name"] in loaded else {})}
-            )
-            for tool in tools()
-        ]
+        listed = [types.Tool.model_validate(tool) for tool in tools()]
+        if self.service.settings.always_load:
+            for tool in listed:
+                if tool.name in ALWAYS_LOADED:
+                    tool.meta = _LOAD
+        return listed
 
     async def _handle_list_tools(
         self, ctx: ServerRequestContext[None], params: types.PaginatedRequestParams | None
@@ -161,10 +160,10 @@ class ReflectServer(MCPServer[None]):
                     content=page, mime_type=board_app.MIME_TYPE, meta=board_app.PAGE_META
                 )
             ]
-        from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
+        from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
 
         service = await self.service_of_caller()
-        text = await content.read(await service.engine().open(), str(uri))
+        text = await resources.read(await service.engine().open(), str(uri))
         return [ReadResourceContents(content=text, mime_type=JSON)]
 
     async def list_prompts(self) -> list[types.Prompt]:
@@ -179,10 +178,10 @@ class ReflectServer(MCPServer[None]):
     ) -> types.GetPromptResult:
         """Return a prompt with its places filled."""
         del context
-        from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
+        from mcp_reflect.server import prompts  # noqa: PLC0415 - nothing of the engine at the start
 
         service = await self.service_of_caller()
-        return await content.prompt(await service.engine().open(), PROMPTS, name, arguments or {})
+        return await prompts.fill(await service.engine().open(), PROMPTS, name, arguments or {})
 
     async def _complete(
         self,
@@ -191,11 +190,13 @@ class ReflectServer(MCPServer[None]):
         context: types.CompletionContext | None,
     ) -> types.Completion | None:
         del context
-        from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
+        from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
 
         service = await self.service_of_caller()
-        name = ref.uri if isinstance(ref, types.ResourceTemplateReference) else argument.name
-        values = await content.complete(await service.engine().open(), name, argument.value)
+        name = argument.name
+        if isinstance(ref, types.ResourceTemplateReference):
+            name = ref.uri
+        values = await resources.complete(await service.engine().open(), name, argument.value)
         return types.Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:
@@ -218,8 +219,9 @@ class ReflectServer(MCPServer[None]):
 
 def build(settings: Settings | None = None, *, engine: "Engine | None" = None) -> ReflectServer:
     """Return a server over the bank that settings name, or over an open engine, which stays open."""
-    settings = settings or (engine.settings if engine else Settings.from_env())
-    return ReflectServer(Service(settings, engine))
+    if settings is None and engine is not None:
+        settings = engine.settings
+    return ReflectServer(Service(settings or Settings.from_env(), engine))
 
 
 @asynccontextmanager

@@ -34,10 +34,9 @@ class Sampling:
     def __init__(self, context: Context[Any, Any]) -> None:
         self._context = context
         self._modern = (context.protocol_version or "") >= MODERN
-        state = context.request_state if self._modern else None
-        self._replies: list[dict[str, str]] = (
-            json.loads(state) if state else []
-        )  # sealed, so they are ours
+        self._replies: list[dict[str, str]] = []
+        if self._modern and context.request_state:
+            self._replies = json.loads(context.request_state)  # sealed, so they are ours
         self._asked = 0
 
     async def complete(self, request: Request) -> Reply:
@@ -47,9 +46,9 @@ class Sampling:
                 NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once"
             )
         self._asked += 1
-        return (
-            self._from_state(self._asked - 1, request) if self._modern else await self._ask(request)
-        )
+        if self._modern:
+            return self._from_state(self._asked - 1, request)
+        return await self._ask(request)
 
     def _from_state(self, place: int, request: Request) -> Reply:
         """Return the reply that the client sent back, or end the call with the request for it."""
@@ -110,8 +109,12 @@ def _params(request: Request) -> types.CreateMessageRequestParams:
 
 def _plain(answer: types.CreateMessageResult) -> dict[str, str]:
     """Return the text of an answer and how it ended; an answer without text is empty."""
-    text = answer.content.text if isinstance(answer.content, types.TextContent) else ""
-    stop = _STOPS.get(answer.stop_reason or "", Stop.END if text.strip() else Stop.EMPTY)
+    text, stop = "", Stop.EMPTY
+    if isinstance(answer.content, types.TextContent):
+        text = answer.content.text
+    if text.strip():
+        stop = Stop.END
+    stop = _STOPS.get(answer.stop_reason or "", stop)
     return {"text": text, "stop": stop.value}
 
 

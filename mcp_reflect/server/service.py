@@ -68,12 +68,15 @@ class Service:
         self._own_engine = engine is None
         self._for_hooks: Engine | None = None
         self._transcripts: dict[Scope, str] = {}
-        self.next_dream = time.monotonic() + _DREAM_SECONDS if settings.mode == "full" else math.inf
+        self.next_dream = math.inf
+        if settings.mode == "full":
+            self.next_dream = time.monotonic() + _DREAM_SECONDS
         self.dreaming: asyncio.Task[None] | None = None
         self._taking: asyncio.Task[None] | None = None
         self.log = Log.of(settings)
-        for problem in settings.misspelled() if settings.unknown else ():
-            self.log.warning("setting_unknown", problem=problem)
+        if settings.unknown:
+            for problem in settings.misspelled():
+                self.log.warning("setting_unknown", problem=problem)
         for problem in settings.fading():
             self.log.warning("setting_fades", problem=problem)
 
@@ -151,9 +154,10 @@ class Service:
 
         An error of the caller or of the bank becomes text; one of ours is logged.
         """
-        with logged_with(
-            tool=name, **({"request": context.request_id} if context is not None else {})
-        ):
+        about: dict[str, Any] = {"tool": name}
+        if context is not None:
+            about["request"] = context.request_id
+        with logged_with(**about):
             return await self._answered(name, arguments, context, agent)
 
     async def _answered(
@@ -290,7 +294,9 @@ def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
         call for spec in TOOLS if spec.name == tool for call in spec.examples if at_fault in call
     ]
     nearest = max(fitting, key=lambda call: len(call.keys() & sent.keys()), default=None)
-    return f" Example: {json.dumps(nearest, ensure_ascii=False)}" if nearest else ""
+    if nearest is None:
+        return ""
+    return f" Example: {json.dumps(nearest, ensure_ascii=False)}"
 
 
 def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
@@ -302,14 +308,15 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
     async def progress(step: float, text: str) -> None:
         await context.report_progress(step, message=text)
 
-    llm = None
-    capabilities = context.client_capabilities if context.protocol_version is not None else None
-    if capabilities is not None and capabilities.sampling is not None:
+    llm = confirm = None
+    declared = None
+    if context.protocol_version is not None:
+        declared = context.client_capabilities
+    if declared is not None and declared.sampling is not None:
         from mcp_reflect.server.sampling import Sampling  # noqa: PLC0415 - see the class
 
         llm = Sampling(context)
-    confirm = None
-    if capabilities is not None and capabilities.elicitation is not None:
+    if declared is not None and declared.elicitation is not None:
         from mcp_reflect.server.confirmation import Confirmation  # noqa: PLC0415 - see the class
 
         confirm = Confirmation(context)
@@ -317,8 +324,9 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
 
 
 def _client_name(context: "Context[Any, Any] | None") -> str:
-    client = context.session.client_params if context is not None else None
-    return client.client_info.name if client is not None else ""
+    if context is None or context.session.client_params is None:
+        return ""
+    return context.session.client_params.client_info.name
 
 
 def name_agent(name: str) -> None:

@@ -6,9 +6,8 @@ Any replica answers any request.
 import asyncio
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,7 +18,6 @@ from mcp.server.auth.routes import create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import RequestStateSecurity
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import CallToolResult
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
@@ -56,7 +54,8 @@ from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
 from mcp_reflect.server.fair_queue import FairQueue
 from mcp_reflect.server.http import configure
-from mcp_reflect.server.service import name_agent, tools
+from mcp_reflect.server.metrics import Metrics
+from mcp_reflect.server.service import name_agent
 from mcp_reflect.server.tenants import (
     CALLER,
     SCOPES,
@@ -128,11 +127,13 @@ class Replica:
         port: int,
         own: Scopes | None = None,
     ) -> None:
-        anyone = None if options.authenticates else _anyone(own or Scopes.of(settings))
+        anyone = None
+        if not options.authenticates:
+            anyone = _anyone(own or Scopes.of(settings))
         self._bank = bank
-        self.metrics = (
-            Metrics(bank, names_tenants=options.names_tenants) if options.metrics else None
-        )
+        self.metrics = None
+        if options.metrics:
+            self.metrics = Metrics(bank, names_tenants=options.names_tenants)
         self._team = Team(
             settings, bank, log, options.lessons, self.metrics and self.metrics.note_call,
             bytes_a_minute=options.bytes_a_minute, is_own=options.own,
@@ -141,7 +142,9 @@ class Replica:
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
         self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"
         authentication = self._authentication(options, log)
-        keys = RequestStateSecurity(keys=list(options.state_keys)) if options.state_keys else None
+        keys = None
+        if options.state_keys:
+            keys = RequestStateSecurity(keys=list(options.state_keys))
         server = TeamServer(self._team, request_state_security=keys, **authentication)
         self._verifier: TokenVerifier | None = authentication.get(
             "token_verifier"
@@ -167,11 +170,9 @@ class Replica:
         """Return the SDK's options for tokens; the audience of a JWT is checked with its signature."""
         if not options.authenticates:
             return {}
-        resource = self.url if options.oauth else None
-        values: Any = {
-            "issuer_url": options.oauth.issuer if options.oauth else self.url,
-            "resource_server_url": resource,
-        }
+        values: Any = {"issuer_url": self.url, "resource_server_url": None}
+        if options.oauth:
+            values = {"issuer_url": options.oauth.issuer, "resource_server_url": self.url}
         return {
             "auth": AuthSettings(
                 **values, required_scopes=[SCOPES[0]], validate_token_resource=False
@@ -239,7 +240,9 @@ class Replica:
         )
 
     async def _page(self, _: Request) -> Response:
-        return page_response() if CALLER.get(None) else _login_form("", 200)
+        if CALLER.get(None):
+            return page_response()
+        return _login_form("", 200)
 
     async def _login(self, request: Request) -> Response:
         """Put an accepted token into a cookie that scripts cannot read and other pages cannot send."""
@@ -345,80 +348,6 @@ class Replica:
 def _login_form(said: str, status: int) -> Response:
     headers = {**HEADERS, "Content-Security-Policy": _LOGIN_POLICY}
     return HTMLResponse(_LOGIN.format(said), status, headers)
-
-
-class Metrics:
-    """Counts calls and requests, and answers Prometheus at an address of its own."""
-
-    def __init__(self, bank: Bank, *, names_tenants: bool = False) -> None:
-        try:
-            prometheus: Any = import_module(
-                "prometheus_client"
-            )  # an extra, for those who ask for figures
-        except ImportError:
-            fix = "Run pip install prometheus-client 'PyJWT[crypto]'."
-            raise InputError(
-                "--metrics", "it needs prometheus-client, which is not installed", fix
-            ) from None
-        self._prometheus = prometheus
-        self.registry = prometheus.CollectorRegistry()
-        own: dict[str, Any] = {"registry": self.registry}
-        labels = ("tool", "outcome", *(("tenant",) if names_tenants else ()))
-        self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", labels, **own)
-        self._seconds = prometheus.Histogram(
-            "mcp_reflect_call_seconds", "Seconds of a call", ("tool",), **own
-        )
-        self._quarantined = prometheus.Counter(
-            "mcp_reflect_quarantined", "Records put into quarantine", **own
-        )
-        self._requests = prometheus.Counter(
-            "mcp_reflect_requests", "Requests over HTTP", ("status",), **own
-        )
-        self._bank = bank
-        self._names_tenants = names_tenants
-        self._tools = {tool["name"] for tool in tools()}
-        self.registry.register(self)
-        prometheus.ProcessCollector(registry=self.registry)
-
-    def serve(self, host: str, port: int) -> int:
-        """Answer Prometheus in a thread; return the port. InputError if the address cannot be used."""
-        try:
-            server, _ = self._prometheus.start_http_server(port, host, self.registry)
-        except OSError as error:
-            raise InputError(
-                "--metrics",
-                f"the address cannot be used: {error.strerror}",
-                "Give another address.",
-            ) from None
-        return server.server_port
-
-    def collect(self) -> Iterator[Any]:
-        """Yield the figures of the pool of connections, where the bank has one."""
-        state: dict[str, float] = getattr(self._bank.db, "pool_state", {})
-        for name, value in state.items():
-            about = f"{name} of the pool of connections"
-            yield self._prometheus.metrics_core.GaugeMetricFamily(
-                f"mcp_reflect_{name}", about, value
-            )
-
-    def note_call(self, tenant: str, tool: str, result: object, seconds: float) -> None:
-        """Count a call of a tool with its result."""
-        label = tool if tool in self._tools else "unknown"
-        answered = isinstance(result, CallToolResult)
-        outcome = "asked" if not answered else "error" if result.is_error else "ok"
-        named = {"tenant": tenant} if self._names_tenants else {}
-        self._calls.labels(tool=label, outcome=outcome, **named).inc()
-        self._seconds.labels(tool=label).observe(seconds)
-        content: dict[str, Any] = (answered and result.structured_content) or {}
-        stored: list[dict[str, Any]] = [
-            content,
-            *content.get("lessons", ()),
-        ]  # what a recall shows has no status
-        self._quarantined.inc(sum(record.get("status") == "quarantined" for record in stored))
-
-    def note_request(self, status: int) -> None:
-        """Count a request with the status of its answer."""
-        self._requests.labels(status=str(status)).inc()
 
 
 class Front:
@@ -552,7 +481,10 @@ def _host_names(options: TeamOptions, port: int) -> list[str]:
 
 
 def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+    """Return a host as it stands in an address."""
+    if ":" in host:
+        return f"[{host}]"
+    return host
 
 
 def _anyone(scopes: Scopes) -> Principal:

@@ -141,6 +141,33 @@ def test_of_two_chosen_calls_too_what_leaves_a_doubt_gives_no_guard(wrong: str, 
     assert derive(call_of(wrong), call_of(right), is_chosen=True) is None
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right", "told"),
+    [
+        ({"title": "a"}, {"title": "a", "timezone": "Europe/Rome"}, "without `timezone`"),
+        ({"title": "a"}, {"title": "b", "timezone": "Europe/Rome"}, None),  # another value
+        ({"title": "a"}, {"title": "a", "timezone": "UTC", "room": "Elm"}, None),  # two more
+        ({"title": "a", "day": "1"}, {"title": "a", "timezone": "UTC"}, None),  # one less
+        ({"tags": ["a"]}, {"tags": ["a", "b"]}, None),  # another value of the same name
+        ({}, {"timezone": "UTC"}, None),  # a bare tool
+    ],
+)
+def test_a_missing_argument_of_a_servers_tool_gives_a_guard_where_somebody_chose_the_two_calls(
+    wrong: dict[str, Any], right: dict[str, Any], told: str | None
+) -> None:
+    tool = "mcp__calendar__create_event"
+    calls = Call(tool, wrong), Call(tool, right)
+    assert derive(*calls) is None
+    guard = derive(*calls, is_chosen=True)
+    assert (guard is None) == (told is None)
+    if guard is not None and told is not None:
+        assert guard.told.endswith(told)
+        assert matches(guard, Call(tool, {"title": "c", "day": "2"}))
+        assert not matches(guard, Call(tool, {"title": "c", "timezone": "UTC"}))
+    of_host = Call("Read", wrong), Call("Read", right)
+    assert derive(*of_host, is_chosen=True) is None
+
+
 def test_the_guard_of_a_missing_option_meets_no_form_of_it() -> None:
     wrong, right = (
         call_of("kubectl apply -f a.yaml"),

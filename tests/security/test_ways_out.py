@@ -20,7 +20,7 @@ from mcp_reflect.llm.prompts import Prompts
 from mcp_reflect.models.lesson import Source, Trust
 from mcp_reflect.security.injection import seal
 from mcp_reflect.server.app import build
-from mcp_reflect.server.content import without_orders
+from mcp_reflect.server.orders import without_orders
 from mcp_reflect.services.engine import Engine
 from tests.imported import imported
 from tests.scripted import Scripted

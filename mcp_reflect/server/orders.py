@@ -1,0 +1,32 @@
+"""Texts that read as orders to a model: records are judged when they are written, evidence when it is read."""
+
+from typing import Any, Final, cast
+
+from mcp_reflect.models.lesson import waits
+from mcp_reflect.security.injection import suspicion
+
+_LONGEST_NAME: Final = 40
+"""Characters; one plain word of this length is not an instruction."""
+
+
+def without_orders(value: Any) -> Any:
+    """Return a JSON value in which a note replaces each text, and each name in an object, that reads as an order.
+
+    Records are judged when they are written. Traces, reasons and the names of tools are kept as they came: they are
+    evidence, which a person reads on the command line, and are judged when a model may read them.
+    """
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return {without_orders(str(name)): without_orders(item) for name, item in items}
+    if isinstance(value, list | tuple):
+        return [without_orders(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, str) or _is_plain_name(value):
+        return value
+    reason = suspicion((value,))
+    if reason is None:
+        return value
+    return waits(reason)
+
+
+def _is_plain_name(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME and text.isascii() and len(text.split()) <= 1

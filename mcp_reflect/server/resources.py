@@ -1,0 +1,211 @@
+"""Resources: what the bank holds, addressed one by one. Reading counts no lesson as used.
+
+Imported when one is first asked for.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+import anyio.to_thread
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
+
+from mcp_reflect.clock import dated
+from mcp_reflect.dashboard.contents import MAX_APP_RECORDS, collect
+from mcp_reflect.errors import McpReflectError, NotFoundError
+from mcp_reflect.llm.prompts import described
+from mcp_reflect.models.common import compact, plain
+from mcp_reflect.models.lesson import waits
+from mcp_reflect.models.run import Outcome
+from mcp_reflect.security.redact import clean_text, quoted
+from mcp_reflect.server.orders import without_orders
+from mcp_reflect.services.engine import Engine
+
+_MOST_COMPLETED: Final = 100
+_WORDS: Final = (
+    "mistake",
+    "correction",
+    "why",
+    "task_type",
+    "context",
+    "symptoms",
+    "keywords",
+    "tags",
+    "external_id",
+)
+_SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "generated_at")
+
+
+async def read(engine: Engine, uri: str) -> str:
+    """Return a resource as JSON. Raises MCPError, with the address cleaned.
+
+    The SDK repeats the address of a ResourceError as it was sent, in its answer and in its log.
+    """
+    try:
+        value = await _value(engine, uri)
+    except (NotFoundError, ResourceNotFoundError) as error:
+        raise MCPError(INVALID_PARAMS, str(error), {"uri": clean_text(uri)}) from None
+    except McpReflectError as error:
+        raise MCPError(INTERNAL_ERROR, str(error), {"uri": clean_text(uri)}) from None
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+async def _value(engine: Engine, uri: str) -> Any:
+    scheme, _, rest = uri.partition("://")
+    name = unquote(rest).strip("/")
+    if scheme == "bank" and name in _OF_BANK:
+        return await _OF_BANK[name](engine)
+    if scheme in _OF_RECORDS and name:
+        return await _OF_RECORDS[scheme](engine, name)
+    raise _unknown(unquote(uri))
+
+
+def _unknown(address: str) -> ResourceNotFoundError:
+    return ResourceNotFoundError(f"Unknown resource: {quoted(address, 200)}")
+
+
+async def _board(engine: Engine) -> Any:
+    """Return what the board shows, without the words in quarantine: a model may read it too."""
+    return await collect(engine, most=MAX_APP_RECORDS, whole=False)
+
+
+async def _stats(engine: Engine) -> Any:
+    return dict(await engine.get_stats())
+
+
+async def _lessons(engine: Engine) -> Any:
+    scope = engine.scopes.own
+    lessons = await engine.bank.lessons.latest(scope, limit=engine.settings.max_listed)
+    return {"scope": str(scope), "lessons": [_shown(plain(lesson)) for lesson in lessons]}
+
+
+async def _reflections(engine: Engine) -> Any:
+    scope = engine.scopes.own
+    stored = await engine.bank.reflections.latest(scope, limit=engine.settings.max_listed)
+    fields = {item.id: {name: item.body.get(name) for name in _SUMMARY} for item in stored}
+    return {
+        "scope": str(scope),
+        "reflections": [{"id": name, **compact(fields[name])} for name in fields],
+    }
+
+
+async def _of_lesson(engine: Engine, name: str) -> Any:
+    """Return a lesson, or what lies one step from it in the graph."""
+    bank, scope = engine.bank, engine.scopes.own
+    part = name.removesuffix("/neighbors")
+    full = await bank.lessons.resolve_id(scope, part)
+    if part == name:
+        return await _lesson(engine, full)
+    lesson = await bank.lessons.get(scope, full)
+    return {"id": lesson.id, "neighbors": await _neighbors(engine, "record", lesson.id)}
+
+
+async def _of_graph(engine: Engine, name: str) -> Any:
+    kind, slash, record = name.partition("/")
+    if not slash:
+        raise _unknown(f"graph://{name}")
+    neighbors = await _neighbors(engine, kind, record)
+    return {"kind": clean_text(kind), "name": clean_text(record), "neighbors": neighbors}
+
+
+async def _of_prompt(engine: Engine, name: str) -> Any:
+    """Return a template as it serves now."""
+    prompts = engine.context.runner.prompts
+    if name not in prompts.names():
+        raise _unknown(f"prompt://{name}")
+    template = described(prompts.load(name))
+    always = {part: template[part] for part in ("overridden", "inputs")}
+    return {**compact(template), **always}
+
+
+async def complete(engine: Engine, name: str, start: str) -> list[str]:
+    """Return values that begin with `start` for an argument of a prompt, or for a template of addresses."""
+    bank, scope, values = engine.bank, engine.scopes.own, []
+    match name:
+        case "lesson_id" | "lesson://{id}":
+            values = [
+                lesson.id
+                for lesson in await bank.lessons.latest(scope, kind=None, state=None, limit=1000)
+            ]
+        case "reflection_id" | "reflection://{id}":
+            values = [
+                reflection.id for reflection in await bank.reflections.latest(scope, limit=1000)
+            ]
+        case "prompt://{name}":
+            values = engine.context.runner.prompts.names()
+        case "task_type":
+            types = await bank.lessons.task_types(scope)  # most frequent first
+            values = [value for value in types if without_orders(value) == value]
+        case "outcome":
+            values = [*Outcome]
+        case _:
+            pass
+    return [value for value in values if value.startswith(start)][:_MOST_COMPLETED]
+
+
+async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
+    bank, scope = engine.bank, engine.scopes.own
+    lesson = await bank.lessons.get(scope, name)
+    versions = [_shown(version) for version in await bank.lessons.history(scope, name)]
+    return {
+        **_shown(plain(lesson)),
+        "effectiveness_estimate": lesson.estimate(),
+        # The words of a version were judged when they were written, the reason for it was not.
+        "versions": [
+            {**version, "reason": without_orders(str(version.get("reason", "")))}
+            for version in versions
+        ],
+        "links": without_orders(await bank.lessons.links(scope, name)),
+        "neighbors": await _neighbors(engine, "record", name),
+    }
+
+
+async def _reflection(engine: Engine, name: str) -> dict[str, Any]:
+    bank, scope = engine.bank, engine.scopes.own
+    stored = await bank.reflections.by_id(scope, name)
+    value = {
+        **compact(stored.body),
+        "version": stored.version,
+        "trace": stored.trace,
+        "versions": [_shown(version) for version in await bank.lessons.history(scope, name)],
+        "links": await bank.lessons.links(scope, name),
+    }
+    return await anyio.to_thread.run_sync(without_orders, value)  # a long trace takes a second
+
+
+async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any]]:
+    """Return one step of the graph. A name that two records share came with a run, so it is judged here."""
+    neighbors = await engine.bank.views.neighbors(engine.scopes.own, kind, name)
+    return [
+        item | {key: without_orders(item[key]) for key in item if key == "through"}
+        for item in neighbors
+    ]
+
+
+def _shown(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a lesson or a version of one, with times as text; from quarantine everything but its words."""
+    record = dated(record)
+    if record.get("trust") != "quarantined":
+        return record
+    kept = {name: value for name, value in record.items() if name not in _WORDS}
+    return {**kept, "text": waits(record.get("held") or "it waits for a person")}
+
+
+_OF_BANK: Final[Mapping[str, Callable[[Engine], Awaitable[Any]]]] = {
+    "board": _board,
+    "stats": _stats,
+    "lessons": _lessons,
+    "reflections": _reflections,
+}
+"""The addresses bank://NAME."""
+
+_OF_RECORDS: Final[Mapping[str, Callable[[Engine, str], Awaitable[Any]]]] = {
+    "lesson": _of_lesson,
+    "reflection": _reflection,
+    "graph": _of_graph,
+    "prompt": _of_prompt,
+}
+"""The addresses that a name follows, by their scheme."""
