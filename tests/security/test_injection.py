@@ -92,7 +92,9 @@ def test_orders_to_do_harm_wait_and_honest_lessons_about_the_same_do_not() -> No
     assert [text for text in honest if suspicion([text])] == []
 
 
-def test_of_orders_and_lessons_that_no_rule_was_made_for_most_orders_wait_and_no_lesson_does() -> None:
+def test_of_orders_and_lessons_that_no_rule_was_made_for_most_orders_wait_and_no_lesson_does() -> (
+    None
+):
     """Sets that were written when the rules stood: 35 of 42 orders were held then."""
     orders, honest = texts("later_harm_orders"), texts("later_harm_honest")
     assert len([text for text in orders if suspicion([text])]) >= 35
