@@ -3,7 +3,7 @@
 A server over stdio gets a large `critique`, and then pings until its answer is there, each 5 ms after the answer to the
 one before. A ping that lies behind the large line waits until the line is read, whatever the server does, so pings are
 sent from the moment when the server has taken the line from the pipe. One line a case: the longest wait and the median
-of pings, in milliseconds. Over stdio a line of more than 4 MiB is refused, and so are more than fifty results.
+of pings, in milliseconds. Over stdio a line of more than 4 MiB is refused.
 """
 
 import argparse

@@ -62,7 +62,7 @@ class Limits:
     )
     max_work_chars: int = 200_000  # Characters of the work that critique checks, over all its steps
     max_steps: int = 200  # Steps of that work, and of a corrected one
-    max_results: int = 50  # Tool results that come as evidence
+    max_results: int = 10_000  # Tool results that come as evidence; the latest 400 are read
     max_result_chars: int = 1_000_000  # Characters of one of them
     max_analysis_chars: int = 200_000  # Characters of an analysis, over all its texts
     max_judgment_chars: int = (

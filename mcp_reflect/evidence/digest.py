@@ -134,9 +134,10 @@ class _Bearing:
 class Outputs:
     """The outputs that were sent with a work, read once."""
 
-    def __init__(self, results: Sequence[ToolResult]) -> None:
-        self.count = len(results)
-        outputs = read_outputs_of(results)
+    def __init__(self, results: Sequence[ToolResult], older: int = 0) -> None:
+        """Read the outputs. `older` were sent before them and are only counted."""
+        self.count = older + len(results)
+        outputs = read_outputs_of(results, older)
         self._frequency = Counter(chain.from_iterable(output.terms for output in outputs))
         self._read = len(outputs)
         newest = {output.what_it_repeats: output.number for output in outputs}

@@ -11,6 +11,7 @@ from typing import Final
 from mcp_reflect.evidence import claim_words
 from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of, may_show_any
 from mcp_reflect.evidence.outcomes import Ending, read_outcome
+from mcp_reflect.evidence.runs import MOST_RESULTS
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.shell import own_commands, read_script, unwrapped
@@ -18,7 +19,6 @@ from mcp_reflect.text.stemmer import STOP_WORDS, stem
 
 _MOST_READ: Final = 24_000  # characters of an output: a third from its start, the rest from its end
 _MOST_READ_IN_ALL: Final = 600_000
-_MOST_RESULTS: Final = 400  # the latest
 _MOST_LINE: Final = 20_000  # characters of a line whose words are read
 _MOST_FORM: Final = 300  # characters of a line by which its form is known
 _MOST_COMMAND: Final = 2_000
@@ -258,16 +258,16 @@ class Output:
         return read_outcome(kind, self.content, ending).passed is False
 
 
-def read_outputs_of(results: Sequence[ToolResult]) -> list[Output]:
-    """Return the latest outputs, oldest first, as far as they are read."""
+def read_outputs_of(results: Sequence[ToolResult], older: int = 0) -> list[Output]:
+    """Return the latest outputs, oldest first, as far as they are read; they are numbered behind the older ones."""
     left = _MOST_READ_IN_ALL
     outputs: list[Output] = []
-    for number in range(len(results), max(0, len(results) - _MOST_RESULTS), -1):
+    for number in range(len(results), max(0, len(results) - MOST_RESULTS), -1):
         result = results[number - 1]
         content = ends_of(result.content, min(left, _MOST_READ))
         left -= len(content)
         if content.strip():
-            outputs.append(Output(number, result, content))
+            outputs.append(Output(older + number, result, content))
     return outputs[::-1]
 
 

@@ -12,6 +12,9 @@ from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import Evidence, OutcomeDraft
 from mcp_reflect.shell import own_commands, read_script, unwrapped
 
+MOST_RESULTS: Final = 400
+"""Results that are read, the latest."""
+
 MOST_READ: Final = 60_000
 """Characters of one result that are read: a quarter from its start, the rest from its end."""
 
@@ -84,9 +87,10 @@ def clipped(text: str, most: int = MOST_READ) -> str:
 
 
 def clipped_results(results: Sequence[ToolResult]) -> list[ToolResult]:
-    """Return the results as far as they are read."""
-    left, found = MOST_READ_IN_ALL, list[ToolResult]()
-    for result in reversed(results):
+    """Return the latest results as far as they are read."""
+    left = MOST_READ_IN_ALL
+    found: list[ToolResult] = []
+    for result in reversed(results[-MOST_RESULTS:]):
         text = clipped(result.content, min(left, MOST_READ))
         left -= len(text)
         found.append(ToolResult(content=text, tool=result.tool, exit_code=result.exit_code))

@@ -58,7 +58,7 @@ Verify = Callable[[Sequence[str]], Verified]
 
 def verifier(work: Work) -> Verify:
     """Return a function that checks other steps for the same goal and evidence, whose outputs are read once."""
-    outputs = Outputs(work.tool_results)
+    outputs = Outputs(work.tool_results, work.older_results)
     return lambda steps: _verified(replace(work, steps=tuple(steps)), outputs)
 
 

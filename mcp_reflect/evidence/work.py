@@ -70,12 +70,13 @@ class Work:
     """The work to check: what was asked, the steps of the answer, and the evidence for it.
 
     `decided` is the component or tool that was decided on and `executed` the one that ran, where the
-    caller said so.
+    caller said so. `older_results` were sent before `tool_results` and are not read.
     """
 
     goal: str
     steps: tuple[str, ...]
     tool_results: tuple[ToolResult, ...] = ()
+    older_results: int = 0
     decided: str | None = None
     executed: str | None = None
 

@@ -13,6 +13,7 @@ from pydantic import (
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.runs import MOST_RESULTS
 from mcp_reflect.guards.shell_tools import is_shell
 from mcp_reflect.models.critique import NO_GOAL
 from mcp_reflect.schemas import fields
@@ -60,7 +61,7 @@ def _with_command(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_results(value: Any, info: ValidationInfo) -> Any:
-    """Return tool results under our names; a text is a result."""
+    """Return tool results under our names; a text is a result. Of very many the older ones are only counted."""
     value = fields.as_objects(value, info)
     if not isinstance(value, list | tuple):
         return value
@@ -69,17 +70,17 @@ def _as_results(value: Any, info: ValidationInfo) -> Any:
     context.limits.refuse_more(
         "max_results", "tool_results", len(items), "items"
     )  # before each is looked at
-    return [
-        fields.named(
-            ResultArguments,
-            _with_command(cast("dict[str, Any]", item)),
-            context,
-            f"tool_results[{place}].",
-        )
-        if isinstance(item, dict)
-        else {"content": item}
-        for place, item in enumerate(items)
-    ]
+    unread = max(0, len(items) - MOST_RESULTS)
+    latest = [_as_result(place, items[place], context) for place in range(unread, len(items))]
+    return [{} for _ in range(unread)] + latest
+
+
+def _as_result(place: int, item: Any, context: ReadContext) -> dict[str, Any]:
+    """Return a result under our names; a text is its content."""
+    if not isinstance(item, dict):
+        return {"content": item}
+    sent = _with_command(cast("dict[str, Any]", item))
+    return fields.named(ResultArguments, sent, context, f"tool_results[{place}].")
 
 
 Results: TypeAlias = Annotated[

@@ -65,12 +65,12 @@ async def critique(
 ) -> Critique:
     """Verify a piece of work, and correct it as far as possible."""
     began = time.monotonic()
-    sent = read(CritiqueArguments, arguments, context.settings)
+    sent = await asyncio.to_thread(read, CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     if sent.goal:
         note_task(context, "critique", sent.goal)
     state = await state_for(context, scope, sent)
-    message = message_of(sent)
+    message = await asyncio.to_thread(message_of, sent)
     if state.answer is not None and sent.critique_id is not None and state.message == message:
         return state.answer
     listeners = Listeners(context, client, on_start, on_complete)

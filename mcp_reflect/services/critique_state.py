@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.evidence.runs import clipped_results
+from mcp_reflect.evidence.runs import MOST_RESULTS, clipped_results
 from mcp_reflect.evidence.work import Work, split
 from mcp_reflect.models.common import Scope, from_json
 from mcp_reflect.models.critique import NO_OUTPUT, Critique, ToolResult
@@ -24,7 +24,10 @@ MOST_LESSONS: Final = 16_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentWork:
-    """What a call brings of the work, redacted; None and empty for what it leaves out."""
+    """What a call brings of the work, redacted; None and empty for what it leaves out.
+
+    `older_results` counts those before `tool_results` that were sent and are not read.
+    """
 
     goal: str | None = None
     steps: tuple[str, ...] = ()
@@ -34,6 +37,7 @@ class SentWork:
     executed: str | None = None
     trigger: str | None = None
     tool_results: tuple[ToolResult, ...] = ()
+    older_results: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,7 @@ class CritiqueState:
             goal=self.work.goal or "",
             steps=self.work.steps,
             tool_results=self.work.tool_results,
+            older_results=self.work.older_results,
             decided=self.work.decided,
             executed=self.work.executed,
         )
@@ -104,10 +109,10 @@ def _with_more(state: CritiqueState, more: SentWork, sent: CritiqueArguments) ->
     changes: dict[str, Any] = {}
     for name in (each.name for each in fields(SentWork)):
         value, held = getattr(more, name), getattr(state.work, name)
-        if value in (None, (), held):
+        if value in (None, (), 0, held):
             continue
         is_of_session = name == "tool_results" and state.evidence is not None
-        if held not in (None, ()) and not is_of_session:
+        if held not in (None, (), 0) and not is_of_session:
             place = "response" if name == "steps" and sent.response else name
             fault = f"it differs from what {state.critique_id} holds"
             raise InputError(place, fault, "Leave it out, or start a new critique.")
@@ -137,7 +142,7 @@ def _redacted(sent: CritiqueArguments) -> SentWork:
     """Return what was sent of the work, of long results their start and their end."""
     results = [
         ToolResult(content=each.content, tool=each.tool, exit_code=each.exit_code)
-        for each in sent.tool_results
+        for each in sent.tool_results[-MOST_RESULTS:]
     ]
     steps = sent.steps or (split(clean_text(sent.response)) if sent.response else ())
     return SentWork(
@@ -149,6 +154,7 @@ def _redacted(sent: CritiqueArguments) -> SentWork:
         executed=clean(sent.executed),
         trigger=clean(sent.trigger),
         tool_results=_cleaned(results),
+        older_results=max(0, len(sent.tool_results) - MOST_RESULTS),
     )
 
 

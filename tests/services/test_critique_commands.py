@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.errors import InputError
 from mcp_reflect.services.engine import Engine
 
 SENT: list[dict[str, Any]] = [
@@ -43,3 +44,21 @@ async def test_the_command_of_an_editor_does_not_take_the_place_of_its_tool(engi
     result = {**call, "content": "1 def shipping_total(cart):"}
     critique = await engine.critique(work="I added `shipping_total`.", tool_results=[result])
     assert [shown.tool for shown in critique.outputs] == ["str_replace_editor"]
+
+
+async def test_of_very_many_results_the_latest_are_read_and_all_are_counted(engine: Engine) -> None:
+    results: list[dict[str, Any]] = [
+        {"tool": f"make part{n}", "content": "ok", "exit_code": 0} for n in range(9_999)
+    ]
+    results.append({"tool": "pytest -q", "content": "13 passed in 0.3s", "exit_code": 0})
+    critique = await engine.critique(work="All 13 tests pass.", tool_results=results)
+    assert [shown.result for shown in critique.outputs] == [10_000]
+    assert critique.other_outputs == 9_999
+
+
+async def test_more_results_than_a_call_may_bring_are_refused_by_their_count(
+    engine: Engine,
+) -> None:
+    results = [{"content": "ok"}] * 10_001
+    with pytest.raises(InputError, match=r"tool_results: it has 10001 items. Send at most 10000"):
+        await engine.critique(work="It works.", tool_results=results)
