@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.models.reflection import Assessment
+from mcp_reflect.text.word_lists import read_words_by_heading
 
 MOST_CHARS: Final = 20_000  # of a text that is read
 
@@ -138,12 +139,5 @@ def _confidence(text: str) -> str | None:
 @cache
 def _words() -> Mapping[str, re.Pattern[str]]:
     """The patterns of the data file by the name of their section."""
-    sections: dict[str, list[str]] = {}
-    name = ""
-    path = Path(__file__).with_name("verdict_words.txt")
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            name = line.strip("[]")
-        elif line and not line.startswith("#"):
-            sections.setdefault(name, []).append(line)
-    return {name: re.compile("|".join(lines), re.IGNORECASE) for name, lines in sections.items()}
+    lists = read_words_by_heading(Path(__file__).with_name("verdict_words.txt"))
+    return {name: re.compile("|".join(lines), re.IGNORECASE) for name, lines in lists.items()}

@@ -102,7 +102,21 @@ def _is_plain(tree: Tree) -> bool:
     units = _units_of(tree)
     if units & words_for("scales") or any(map(_is_a_letter, units)):
         return False
-    return _terms_are_alike(tree)
+    return _terms_are_alike(tree) and not _adds_what_is_not_added(tree)
+
+
+def _adds_what_is_not_added(tree: Tree) -> bool:
+    """True for a sum of levels, frequencies or degrees, such as "10 dB + 10 dB"."""
+    match tree:
+        case Negative():
+            return _adds_what_is_not_added(tree.inner)
+        case Operation(operator="+"):
+            units = {number.unit for number in numbers_in(tree)}
+            return not units.isdisjoint(words_for("not added"))
+        case Operation():
+            return _adds_what_is_not_added(tree.left) or _adds_what_is_not_added(tree.right)
+        case _:
+            return False
 
 
 def _is_a_letter(unit: str) -> bool:

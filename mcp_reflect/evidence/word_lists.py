@@ -1,22 +1,13 @@
-"""Lists of words in the folder `words/`: one entry a line, under a heading in brackets, with comments behind `#`."""
+"""The lists of words in the folder `words/`."""
 
-import re
-from functools import cache
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.text.word_lists import read_words_by_heading
+
 _FOLDER: Final = Path(__file__).parent / "words"
-_HEADING: Final = re.compile(r"\[([a-z_ ]+)\]")
 
 
-@cache
 def read_word_list(name: str) -> dict[str, tuple[str, ...]]:
     """Return the entries of a file by their heading, in their order."""
-    lists: dict[str, list[str]] = {}
-    entries: list[str] = []
-    for line in (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines():
-        if heading := _HEADING.fullmatch(line):
-            entries = lists.setdefault(heading[1], [])
-        elif line and not line.startswith("# "):
-            entries.append(line)
-    return {heading: tuple(found) for heading, found in lists.items()}
+    return read_words_by_heading(_FOLDER / f"{name}.txt")

@@ -13,8 +13,10 @@ from mcp_reflect.evidence.scores import read_score, score_in_words
 from mcp_reflect.llm.json_replies import objects_in, read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.schemas.fields import as_text
+from mcp_reflect.text.word_lists import read_words_by_heading
 
 MOST_CHARS: Final = 20_000  # of a reply in prose that are read
+_WORDS: Final = Path(__file__).with_name("reply_words.txt")
 _AT_FAULT: Final = 0.3
 _PRAISED: Final = 0.8
 _EVEN: Final = 0.5
@@ -193,17 +195,4 @@ def _words(section: str) -> re.Pattern[str]:
 
 @cache
 def _pattern(section: str) -> str:
-    return "|".join(_sections()[section])
-
-
-@cache
-def _sections() -> Mapping[str, list[str]]:
-    sections: dict[str, list[str]] = {}
-    name = ""
-    path = Path(__file__).with_name("reply_words.txt")
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            name = line.strip("[]")
-        elif line and not line.startswith("#"):
-            sections.setdefault(name, []).append(line)
-    return sections
+    return "|".join(read_words_by_heading(_WORDS)[section])
