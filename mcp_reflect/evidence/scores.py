@@ -13,9 +13,9 @@ _SHARE: Final = re.compile(
 _IN_WORDS: Final = re.compile(
     r"""(?ix)(?<![*_`"'#])[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating|quality)\b[*_`"':=\s]{0,20}
     (?:is|of|at)?\s{0,20}
-    (\d{1,20}(?:\.\d{1,20})?(?:\s{0,20}(?:/|of|out\ of)\s{0,20}\d{1,20}|\s{0,20}%)?)[*_]{0,4}\.?(?![\d\w])
-    |(?<![\d/.])(\d{1,20}(?:\.\d{1,20})?\s{0,20}(?:/|of|out\ of)\s{0,20}(?:5|10|20|100))
-    (?=\s{0,200}(?:[.,;:!)\n-]|$))\.?"""
+    (\d{1,20}(?:[.,]\d{1,20})?(?:\s{0,20}(?:/|of|out\ of)\s{0,20}\d{1,20}|\s{0,20}%)?)[*_]{0,4}\.?(?![\d\w])
+    |(?<![\d/.,])(\d{1,20}(?:[.,]\d{1,20})?\s{0,20}(?:/|of|out\ of)\s{0,20}(?:5|10|20|100))
+    (?=\s{0,200}(?:[.,;:!)\n|-]|$|(?:because|since|but|overall|stars?|points?)\b))\.?"""
 )
 
 
@@ -59,6 +59,6 @@ def score_in_words(text: str) -> tuple[float | None, str]:
     for found in _IN_WORDS.finditer(text):
         score = read_score(found[1] or found[2])
         if score is not None:
-            rest = f"{text[: found.start()]}\n{text[found.end() :].lstrip(' ,;')}"
+            rest = f"{text[: found.start()]}\n{text[found.end() :].lstrip(' ,;–—-')}"
             return score, rest.strip()
     return None, text
