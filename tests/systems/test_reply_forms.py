@@ -28,7 +28,8 @@ def test_a_score_is_read_in_tables_beside_words_and_with_a_comma(
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "I cannot judge that.", "Error 529: overloaded", "Grade: B+", "8 of 10 tests ran."]
+    "reply",
+    ["", "I cannot judge that.", "Error 529: overloaded", "Grade: B+", "8 of 10 tests ran."],
 )
 def test_a_reply_that_names_no_score_and_no_fault_is_no_judgment(reply: str) -> None:
     assert read_judgment(reply).fault is not None
