@@ -34,7 +34,8 @@ _MOST_CLAIM: Final = 900  # characters of a claim
 _MOST_SAID: Final = 300  # characters of a claim in which it is looked for what went well
 _MOST_SHOWN: Final = 9  # outputs
 _MOST_NEAR: Final = 5  # outputs that are compared for a claim
-_MOST_FOR_A_CLAIM: Final = 3  # outputs
+_MOST_FOR_A_CLAIM: Final = 3  # outputs, where the work has few claims; else one
+_FEW_CLAIMS: Final = 2
 _MOST_LINES_IN_ALL: Final = 10  # of an output
 _LONG_PAGE: Final = 3_000  # characters
 
@@ -78,7 +79,7 @@ class _Lines:
 
 # Of the output that bears most on a claim, by how many claims the work has: many claims share the bytes.
 _OF_FIRST_OUTPUT: Final = {1: _Lines(10, 0.05), 2: _Lines(6, 0.15)}
-_OF_FIRST_OUTPUT_AMONG_MANY: Final = _Lines(4, 0.3)
+_OF_FIRST_OUTPUT_AMONG_MANY: Final = _Lines(3, 0.6)
 _OF_OTHER_OUTPUT: Final = _Lines(2, 0.4)
 
 
@@ -319,7 +320,8 @@ def _chosen(bearings: Mapping[int, Sequence[_Bearing]]) -> list[_Chosen]:
     chosen: dict[int, _Chosen] = {}
     for claim, found in bearings.items():
         best_line = min(max((one.lines.best for one in found), default=0.0), _MOST_OF_A_LINE)
-        for place, one in enumerate(_those_that_bear(found)):
+        most = _MOST_FOR_A_CLAIM if len(bearings) <= _FEW_CLAIMS else 1
+        for place, one in enumerate(_those_that_bear(found)[:most]):
             wanted = _lines_for(place, len(bearings))
             least = wanted.least * best_line
             if one.is_newest_run:
@@ -346,7 +348,7 @@ def _those_that_bear(found: Sequence[_Bearing]) -> list[_Bearing]:
         is_seen = one.is_newest_run or one.has_number or one.covered >= least
         if is_seen and (is_near or one.answers_claim):
             bearing.append(one)
-    return bearing[:_MOST_FOR_A_CLAIM]
+    return bearing
 
 
 def _lines_for(place: int, claims: int) -> _Lines:

@@ -75,9 +75,16 @@ class LinesFor:
     def is_tied(self, at: int) -> bool:
         """True for a line that tells by its form, and one that shares enough words with the claim, or a name."""
         shared = self.shared[at]
+        if self._repeats_its_file(at):
+            return False
         if self._is_item(at):
             return any(term[0] == "=" for term in shared) or len(shared) >= _WORDS_OF_AN_ITEM
         return self.form(at) > 0 or any(not is_common(term) for term in shared)
+
+    def _repeats_its_file(self, at: int) -> bool:
+        """True where a host says of a change only which file it was, and other lines show what was changed."""
+        is_one_of_many = self.output.is_edit and len(self.output.lines) > 1
+        return is_one_of_many and self.shared[at] <= self.output.tool_terms
 
     def _is_item(self, at: int) -> bool:
         """True where one item of many passed: the line that sums the run up says so of all."""

@@ -72,7 +72,8 @@ def _as_results(value: Any, info: ValidationInfo) -> Any:
     )  # before each is looked at
     unread = max(0, len(items) - MOST_RESULTS)
     latest = [_as_result(place, items[place], context) for place in range(unread, len(items))]
-    return [{} for _ in range(unread)] + latest
+    older: list[dict[str, Any]] = [{} for _ in range(unread)]
+    return older + latest
 
 
 def _as_result(place: int, item: Any, context: ReadContext) -> dict[str, Any]:
