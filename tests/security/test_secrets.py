@@ -62,6 +62,8 @@ def test_positional_arguments_tags_prompts_and_reversed_sentences_hold_no_secret
     [
         ("format_secrets", "format_lookalikes", {"as033", "as094", "as104"}),
         ("unseen_secrets", "unseen_lookalikes", {"bs077", "bs119", "bs120"}),
+        # of a set written last 90.9 % were found, and 3 of 40 look-alikes cut, whose words are known now
+        ("last_secrets", "last_lookalikes", {"cs004", "cs020", "cs027", "cs035"}),
     ],
 )
 def test_values_are_read_as_their_format_has_them(
