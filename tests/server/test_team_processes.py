@@ -19,7 +19,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from benchmarks.forked import Forked, run_forked
-from mcp_reflect.config import Settings
+from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.models.access import Role
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
@@ -31,17 +31,24 @@ def run(bank: Path, *words: str) -> CompletedProcess[str]:
     return run_forked(words, {"MCP_REFLECT_BANK": str(bank)})
 
 
-def made(bank: Path, name: str, role: str = "writer") -> str:
+def added(
+    settings: Settings, name: str, tenant: str, projects: list[str], role: str = "writer"
+) -> str:
     """The text of a new token, as a person makes it."""
 
     async def add() -> str:
-        async with Engine(Settings(bank=bank)) as engine:
+        async with Engine(settings) as engine:
             return await engine.bank.tokens.add(
-                name, tenant="acme", projects=["shop", "billing"], role=Role(role)
+                name, tenant=tenant, projects=projects, role=Role(role)
             )
 
     with ThreadPoolExecutor(1) as thread:  # tests with a loop of their own make tokens, too
         return thread.submit(asyncio.run, add()).result()
+
+
+def made(bank: Path, name: str, role: str = "writer") -> str:
+    """The text of a new token of one team."""
+    return added(Settings(bank=bank), name, "acme", ["shop", "billing"], role)
 
 
 @contextmanager
@@ -311,21 +318,10 @@ def test_the_day_of_a_team(request: pytest.FixtureRequest, tmp_path: Path) -> No
         server = request.getfixturevalue("own_server")
         place = server.bank
     there = {"MCP_REFLECT_BANK": place, "XDG_DATA_HOME": str(tmp_path / "service")}
+    bank = ServerUrl(place) if server else Path(place)
 
     def token(name: str, tenant: str, role: str) -> str:
-        words = (
-            "tokens",
-            "add",
-            name,
-            "--tenant",
-            tenant,
-            "--projects",
-            "shop",
-            "--role",
-            role,
-            "--json",
-        )
-        return json.loads(run_forked(words, there).stdout)["token"]
+        return added(Settings(bank=bank), name, tenant, ["shop"], role)
 
     def serve(address: str = "127.0.0.1:0") -> tuple[Forked, str]:
         process = Forked(("serve", "--http", address), there)
