@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.uplift.agents import Agent, Loop, Program
-from benchmarks.uplift.by_hand import lay, played_results
+from benchmarks.uplift.by_hand import laid_out, lay, played_results
 from benchmarks.uplift.playing import (
     Result,
     harmed,
@@ -99,7 +99,7 @@ def by_hand(step: str, folder: Path, tasks: list[Task]) -> None:
     if step == "lay":
         print("\n".join(lay(folder, tasks)))
         return
-    asyncio.run(tell(played_results(folder), tasks, folder))
+    asyncio.run(tell(played_results(folder), laid_out(folder), folder))
 
 
 def main() -> None:

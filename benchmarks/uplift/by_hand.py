@@ -66,6 +66,12 @@ def _lay_play(play: Play, tasks: Sequence[Task]) -> None:
     (Path(play.folder) / "README").write_text(readme)
 
 
+def laid_out(out: Path) -> list[Task]:
+    """Return the tasks that were laid out."""
+    names = {name for file in (out / _HIDDEN).glob("*.json") for name in read_play(file).tasks}
+    return all_tasks(names)
+
+
 def played_results(out: Path) -> list[Result]:
     """Grade the sessions that were begun."""
     results: list[Result] = []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.uplift.agents import Loop, Program, command_of, tokens_in
-from benchmarks.uplift.by_hand import lay, played_results
+from benchmarks.uplift.by_hand import laid_out, lay, played_results
 from benchmarks.uplift.playing import harmed, kept_lessons, play_all, sums_of
 from benchmarks.uplift.tasks import (
     VARIANTS,
@@ -261,6 +261,7 @@ async def test_an_agent_with_a_shell_alone_plays_what_is_laid_out_and_is_graded_
     acted(near, "end", "Shipped.")
     assert "[from the hook" not in acted(bare, "begin", "1")
     assert "There is no MCP server" in acted(bare, "mcp", "recall_lessons", "{}")
+    assert [task.name for task in laid_out(out)] == ["parcel", "errors"]
     found = {(one.memory, one.variant): one.grade for one in played_results(out)}
     assert found.keys() == {(WITH, "first"), (WITH, "near"), (WITHOUT, "near")}
     assert (found[WITH, "first"].solved, found[WITH, "first"].trapped) == (True, 1)
