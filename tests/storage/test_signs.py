@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from operator import mul
 
-from mcp_reflect.storage.retrieval.sign_index import NearestSigns
+from mcp_reflect.storage.retrieval.sign_index import MOST_TIED, NearestSigns
 from mcp_reflect.storage.retrieval.vectors import cosines, packed, unpacked
 
 
@@ -46,3 +46,11 @@ def test_the_nearest_rows_are_found_whatever_was_added_changed_and_dropped() -> 
             signs.drop(row)
             del kept[row]
         put([*chance.sample(sorted(kept), 30), 10_000 + len(kept)])
+
+
+def test_of_many_equal_vectors_the_nearer_one_and_the_newest_are_returned() -> None:
+    signs, query = NearestSigns(), bytes(32)
+    signs.add([7], [query])
+    signs.add(range(10, 20_010), [b"\x01" * 32] * 20_000)
+    rows = signs.nearest(query, 40)
+    assert (len(rows), rows[0], rows[1]) == (1 + 40 + MOST_TIED, 7, 20_009)

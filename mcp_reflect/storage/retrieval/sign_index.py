@@ -9,6 +9,7 @@ from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.vectors import QueryVector
 
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
+MOST_TIED: Final = 200  # rows beyond a limit that differ as little from a question as the last one
 
 # For each place in a byte, what translates bytes into the digits "0" and "1" of their bit at that place.
 _DIGIT_OF_BIT: Final = [
@@ -62,9 +63,13 @@ class NearestSigns:
             self._in_use ^= 1 << place
 
     def nearest(self, query: bytes, limit: int) -> list[int]:
-        """Return `limit` rows whose signs differ least from the query's, and those that differ as little."""
+        """Return `limit` rows whose signs differ least from the query's, and more that differ as little as the last.
+
+        Of a bank of equal lessons all differ as little, and each that is returned is compared: only the newest are.
+        """
         counts = _count_ones(self._differences(query))
-        return self._rows_at(_smallest(counts, self._in_use, limit))
+        nearer, tied = _smallest(counts, self._in_use, limit)
+        return self._rows_at(nearer, limit) + self._rows_at(tied, limit + MOST_TIED)
 
     def _differences(self, query: bytes) -> list[Bits]:
         """Return for each dimension the rows whose sign is not the query's."""
@@ -76,10 +81,10 @@ class NearestSigns:
             differences.append(positive ^ every if query_is_positive else positive)
         return differences
 
-    def _rows_at(self, places: Bits) -> list[int]:
-        """Return the rows at these places, the last added first."""
+    def _rows_at(self, places: Bits, most: int) -> list[int]:
+        """Return the rows at these places, the last added first, at most so many."""
         rows: list[int] = []
-        while places:
+        while places and len(rows) < most:
             place = places.bit_length() - 1
             rows.append(self._row_at[place])
             places ^= 1 << place
@@ -115,8 +120,8 @@ def _sum_of_digit(columns: Sequence[Bits]) -> tuple[Bits, list[Bits]]:
     return digit, carries
 
 
-def _smallest(digits: Sequence[Bits], places: Bits, limit: int) -> Bits:
-    """Return the `limit` places with the smallest counts, and those whose counts equal the last one's.
+def _smallest(digits: Sequence[Bits], places: Bits, limit: int) -> tuple[Bits, Bits]:
+    """Return fewer than `limit` places with the smallest counts, and those that are next: their counts are equal.
 
     From the highest digit down: where enough places have a 0, the wanted ones are among them; else all of them are
     wanted, and the rest is chosen among those with a 1.
@@ -130,7 +135,7 @@ def _smallest(digits: Sequence[Bits], places: Bits, limit: int) -> Bits:
         else:
             chosen |= smaller
             undecided &= digit
-    return chosen | undecided
+    return chosen, undecided
 
 
 class VectorIndex:
