@@ -96,7 +96,9 @@ class _Said(NamedTuple):
 
 
 def _read_fields(named: dict[str, Json], limits: Limits, *, lenient: bool) -> AnalysisArguments:
-    shape = AnalysisArguments if lenient else _ModelAnalysis
+    shape: type[AnalysisArguments] = _ModelAnalysis
+    if lenient:
+        shape = AnalysisArguments
     stated = {name: item for name, item in named.items() if item not in _NOTHING}
     try:
         return read(shape, stated, limits)
@@ -158,14 +160,16 @@ def _insights_of(said: _Said, reflection: str) -> Insights | None:
     """The sections of the text, unless its headings were all fields of the analysis."""
     insights = read_insights(said.text or reflection)
     is_beside_fields = said.aside or said.text in ("", reflection)
-    return insights if insights.raw_sections and is_beside_fields else None
+    if not insights.raw_sections or not is_beside_fields:
+        return None
+    return insights
 
 
 def _read_form(value: Json, limits: Limits) -> _Said:
     """Take an analysis apart that is an object, a text, or a list of one of these."""
     if isinstance(value, list) and value:
         objects = [item for item in value if isinstance(item, dict)]
-        value = objects[0] if objects else "\n".join(map(str, value))
+        value = next(iter(objects), "\n".join(map(str, value)))
     if isinstance(value, str):
         limits.refuse_more("max_analysis_chars", "analysis", len(value))
         plain = without_thinking(value).strip()
@@ -184,15 +188,17 @@ def _object_in(value: str, plain: str) -> dict[str, Json] | None:
         sent = next(iter(objects_in(value)), None)
     if sent is None or plain.startswith(("{", "[", "```")):
         return sent
-    reflects = any(_field(key) == "reflection" for key in sent)
-    return sent if reflects else None
+    if any(_field(key) == "reflection" for key in sent):
+        return sent
+    return None
 
 
 def _of_object(value: dict[str, Json]) -> _Said:
     """Read an object, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
-    inner = next(iter(value.values())) if len(value) == 1 else None
-    if isinstance(inner, dict) and any(map(_field, inner)):
-        value = inner
+    if len(value) == 1:
+        (inner,) = value.values()
+        if isinstance(inner, dict) and any(map(_field, inner)):
+            value = inner
     lesson = value.get("lesson")
     if isinstance(lesson, dict):
         value = {key: item for key, item in value.items() if key != "lesson"} | lesson
@@ -208,9 +214,14 @@ def _placed(pairs: Iterable[tuple[str, Json]]) -> _Said:
         if name is not None and named.get(name) in _NOTHING:
             named[name] = item
         elif name is None or item not in _NOTHING:
-            words = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
-            aside[key[:_LONGEST_KEY]] = words
+            aside[key[:_LONGEST_KEY]] = _as_words(item)
     return _Said(named, aside)
+
+
+def _as_words(item: Json) -> str:
+    if isinstance(item, str):
+        return item
+    return json.dumps(item, ensure_ascii=False)
 
 
 def _of_markdown(text: str) -> _Said:
@@ -221,7 +232,9 @@ def _of_markdown(text: str) -> _Said:
     named, aside, _ = _placed(sections)
     for name in named.keys() & {"tags", "symptoms", "keywords"}:
         listed = items(str(named[name]))
-        named[name] = [*listed] if len(listed) > 1 else "".join(listed)
+        named[name] = "".join(listed)
+        if len(listed) > 1:
+            named[name] = [*listed]
     if not named.get("reflection") and any(aside.values()):
         named["reflection"] = aside.pop("", text)
     by_heading = {title or "preamble": body for title, body in aside.items()}

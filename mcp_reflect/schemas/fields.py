@@ -62,7 +62,9 @@ class ReadContext:
     @classmethod
     def of(cls, info: ValidationInfo) -> "ReadContext":
         """Return the context of the current `read`."""
-        return info.context if isinstance(info.context, ReadContext) else cls()
+        if isinstance(info.context, ReadContext):
+            return info.context
+        return cls()
 
 
 class Arguments(BaseModel):
@@ -172,7 +174,7 @@ def field_of(shape: type[Arguments], name: str) -> str | None:
         if candidate in known:
             return known[candidate]
     near = get_close_matches(plain, shape.model_fields, n=1, cutoff=_TYPO_CUTOFF)
-    return near[0] if near else None
+    return next(iter(near), None)
 
 
 @cache
@@ -222,12 +224,13 @@ def _repaired(
     shape: type[Arguments], values: dict[str, Any], error: Any, context: ReadContext
 ) -> bool:
     """Remove an invalid optional argument, or clamp it to its bounds. Return False if neither is allowed."""
-    name = str(error["loc"][0]) if error["loc"] else ""
+    name, place = "".join(map(str, error["loc"][:1])), None
+    if len(error["loc"]) > 1:
+        place = error["loc"][1]
     if name not in values or not _may_be_left_out(shape, name, error):
         return False
     fault = explain([error]).fault
     details = error.get("ctx", {})
-    place = error["loc"][1] if len(error["loc"]) > 1 else None
     bound = details.get("le", details.get("ge"))
     if place is None and bound is not None:
         values[name] = bound
@@ -266,9 +269,13 @@ def most(name: str) -> BeforeValidator:
 
     def check(value: Any, info: ValidationInfo) -> Any:
         bound = getattr(ReadContext.of(info).limits, name)
-        count = len(cast("str", value)) if isinstance(value, str | list | tuple | dict) else 0
+        if not isinstance(value, str | list | tuple | dict):
+            return cast("object", value)
+        count = len(cast("str", value))
         if count > bound:
-            what = "characters" if isinstance(value, str) else "items"
+            what = "items"
+            if isinstance(value, str):
+                what = "characters"
             raise PydanticCustomError(
                 "over_limit", "too much", {"count": count, "what": what, "bound": bound}
             )
@@ -339,7 +346,9 @@ def _as_labels(value: Any, info: ValidationInfo) -> Any:
 def as_objects(value: Any, info: ValidationInfo) -> Any:
     """Return a list of objects from JSON text or from one object."""
     value = parsed(value, ReadContext.of(info))
-    return [value] if isinstance(value, Mapping | str) else value
+    if isinstance(value, Mapping | str):
+        return [value]
+    return value
 
 
 def as_json(value: Any, info: ValidationInfo) -> Any:
@@ -361,7 +370,9 @@ def share_of(value: Any) -> Any:
             return value / (int(match[3] or _PERCENT) or 1)
     if not isinstance(value, int | float) or not _LEAST_TENTHS <= value <= _PERCENT:
         return value
-    return value / (_TENTHS if value <= _TENTHS else _PERCENT)
+    if value <= _TENTHS:
+        return value / _TENTHS
+    return value / _PERCENT
 
 
 def _as_count(value: Any) -> Any:
@@ -370,7 +381,9 @@ def _as_count(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     match = _COUNT.match(value)
-    return int(match[1]) if match else value
+    if match is None:
+        return value
+    return int(match[1])
 
 
 def meanings(words: Mapping[str, str]) -> dict[str, str]:
@@ -394,7 +407,7 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
         if word in {*kind}:
             return word
         near = get_close_matches(word[:40], [*kind], n=1, cutoff=0.8)
-        return near[0] if near else value.strip().lower()
+        return next(iter(near), value.strip().lower())
 
     return BeforeValidator(find)
 

