@@ -11,7 +11,6 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -36,6 +35,8 @@ _VARIABLE: Final = re.compile(r"(?!mcpr_)[A-Za-z_]\w*", re.ASCII)
 _CONNECT_SECONDS: Final = 10.0
 _SECONDS: Final = 120.0  # that a person waits: a service that is busy answers late
 _MOST_BYTES: Final = 1 << 30  # of an answer
+_OK, _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY_REQUESTS, _INTERNAL_SERVER_ERROR = 200, 401, 403, 429, 500
+"""Of HTTP. Hooks load this module, and not `http`, which has names for them."""
 
 
 def with_engine(
@@ -127,7 +128,7 @@ def ask(
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or "not in time, or not as HTTP"
             raise BankError(f"The service {place.netloc} does not answer: {reason}.") from None
-    if answer.status != HTTPStatus.OK:
+    if answer.status != _OK:
         raise _refusal(place.netloc, answer.status, body, token_variable)
     return json.loads(body)
 
@@ -151,12 +152,12 @@ def _refusal(place: str, status: int, body: bytes, token_variable: str) -> Excep
         text = str(json.loads(text)["error"])
     said, _, fix = text[:300].partition(". ")
     fault, fix = f"it answers {status}: {said.rstrip('.')}", fix or "Ask again."
-    if status == HTTPStatus.UNAUTHORIZED:
+    if status == _UNAUTHORIZED:
         fix = f"The token is missing, wrong or revoked: set {token_variable} to one that works."
         return NotAllowedError(place, fault, fix)
-    if status == HTTPStatus.FORBIDDEN:
+    if status == _FORBIDDEN:
         return NotAllowedError(place, fault, fix)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+    if status >= _INTERNAL_SERVER_ERROR or status == _TOO_MANY_REQUESTS:
         return BankError(f"{place}: {fault}. {fix}")
     return InputError(place, fault, fix)
 
