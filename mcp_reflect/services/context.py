@@ -9,7 +9,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.projects import Scopes
-from mcp_reflect.sessions.session_files import SessionFiles
+from mcp_reflect.services.session_files import SessionFiles
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from mcp_reflect.moments.texts import MOST_TOLD, within
 from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
+from mcp_reflect.services.session_files import OpenSession
 from mcp_reflect.sessions.session_file import MOST_BYTES, SessionFile
-from mcp_reflect.sessions.session_files import OpenSession
 
 # The files of rules that a host reads, by a part of the path of its transcripts.
 _READ_BY: Final = (

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from mcp_reflect.evidence.ledger import Ledger
+from mcp_reflect.services.session_files import SessionFiles
 from mcp_reflect.sessions.session_file import SessionFile
-from mcp_reflect.sessions.session_files import SessionFiles
 
 OUTPUT = "a line of an output that says nothing\n" * 2_000
 
