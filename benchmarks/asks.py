@@ -35,7 +35,7 @@ from mcp_reflect.models.finding import Finding, SessionCall
 from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
-from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.calls import calls_of as calls_of_run
 from mcp_reflect.sessions.found import facts_of
 from mcp_reflect.sessions.noticing import MOST_ASKS, found_after
@@ -133,7 +133,7 @@ def calls_of(run: Record) -> Iterator[tuple[int, SessionCall]]:
             continue
         number += 1
         answer = event["content"] or ""
-        seen = Call(
+        seen = CallWithAnswer(
             event_id="",
             tool=call["tool"],
             arguments=without_labels(call["tool"], call["arguments"]),

@@ -23,7 +23,7 @@ from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.scoring import FITTED, Search, Weights
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import words_query
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import SqliteDatabase
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
     "k1": (0.4, 1.2),
@@ -83,7 +83,7 @@ async def _column(judged: Judged, queries: int, settings: Sequence[Weights]) -> 
     """The figures of a set for every setting."""
     some = judged.queries[:: max(1, math.ceil(len(judged.queries) / queries))]
     async with bank_of(judged.documents) as engine:
-        database, scope = Database(engine.bank.path), engine.scopes.own
+        database, scope = SqliteDatabase(engine.bank.path), engine.scopes.own
         try:
             names = await rows_by_document(database, scope)
             gains = await database.look(
@@ -107,7 +107,7 @@ def _gains(
     ]
 
 
-async def rows_by_document(database: Database, scope: Scope) -> dict[int, str]:
+async def rows_by_document(database: SqliteDatabase, scope: Scope) -> dict[int, str]:
     """Return the id of the document that each row of a bank was made of."""
     page = {"held": 0, "kind": None, "state": None, "limit": 10**9, "offset": 0}
     rows = await database.rows(

@@ -26,7 +26,7 @@ from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.sessions.calls import Call, calls_of
+from mcp_reflect.sessions.calls import CallWithAnswer, calls_of
 
 FILES = ("reflexion_hotpotqa", "tau_airline")
 LEAST_WARNED = 0.90
@@ -84,7 +84,11 @@ async def replay(data: Path) -> dict[str, Found]:
 
 
 async def one_call(
-    engine: Engine, found: Found, last: dict[tuple[str, str], bool], item: Call, session: str
+    engine: Engine,
+    found: Found,
+    last: dict[tuple[str, str], bool],
+    item: CallWithAnswer,
+    session: str,
 ) -> None:
     """Send one call and its answer, and count what was said before it."""
     key = (item.tool.lower(), same_text(item.arguments))

@@ -43,7 +43,7 @@ from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lesson_records, screening
 from mcp_reflect.storage.retrieval.index import STOP_WORDS
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import SqliteDatabase
 
 VOCABULARY: Final = 50_000
 QUESTIONS: Final = 200
@@ -186,7 +186,7 @@ async def _written(engine: Engine, places: range, texts: Texts) -> dict[str, flo
     start, own, clock = time.perf_counter(), engine.scopes.own, Clock()
     for place in range(1, places.start):
         texts.lesson(place)  # draws what was drawn for the lessons that are there
-    database = Database(engine.bank.path)
+    database = SqliteDatabase(engine.bank.path)
     for first in places[::DIRECT]:
         numbers = range(first, min(first + DIRECT, places.stop))
         drafts = [

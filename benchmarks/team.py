@@ -38,7 +38,7 @@ from benchmarks.service import (
     replicas,
 )
 from mcp_reflect.clock import Clock
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, Source, lesson_text, short_id
 from mcp_reflect.storage import lesson_records
@@ -160,7 +160,7 @@ async def prepare(place: str, made: Sequence[lesson_records.LessonRows]) -> str:
             flush=True,
         )
         return await bank.tokens.add(
-            "ada", tenant=SCOPE.tenant, projects=[SCOPE.project], role=Role.WRITER
+            "ada", tenant=SCOPE.tenant, projects=[SCOPE.project], role=AccessRole.WRITER
         )
     finally:
         await bank.close()

@@ -29,7 +29,7 @@ from benchmarks.service import (
     replicas,
 )
 from mcp_reflect.clock import Clock
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft, Source
 from mcp_reflect.storage import lesson_records, screening
@@ -89,7 +89,7 @@ async def make_tenants(place: str, count: int) -> list[Tenant]:
             rows = [lesson_records.lesson_rows(scope, lesson) for lesson in own]
             await fill(bank, scope, rows)
             token = await bank.tokens.add(
-                mark(number), tenant=scope.tenant, projects=[PROJECT], role=Role.ADMIN
+                mark(number), tenant=scope.tenant, projects=[PROJECT], role=AccessRole.ADMIN
             )
             made.append(Tenant(number, token))
     finally:

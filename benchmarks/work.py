@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.evidence.checks import check_steps
-from mcp_reflect.evidence.exact import Checked
+from mcp_reflect.evidence.exact import CheckedEquation
 from mcp_reflect.evidence.verifying import letters
 from mcp_reflect.evidence.work import Work, split
 from mcp_reflect.models.critique import Critique, ToolResult, Verdict
@@ -54,7 +54,7 @@ def work_of(case: Mapping[str, Any]) -> Work:
     return Work(goal=case.get("goal", case.get("question", "")), steps=steps, tool_results=results)
 
 
-def faults_in(case: Mapping[str, Any]) -> list[Checked]:
+def faults_in(case: Mapping[str, Any]) -> list[CheckedEquation]:
     """Return what exact checks call wrong in a case."""
     work = work_of(case)
     return [checked for checked in check_steps(work.steps, work.goal) if not checked.holds]

@@ -29,7 +29,7 @@ _SHORT_ID: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepository:
     """The data of a repository, which its worktrees share; `remotes` are the addresses in its configuration by name."""
 
     data: Path
@@ -40,7 +40,7 @@ class NotReadableError(Exception):
     """There is a `.git` that is not one: a pipe, a link, too large, or the data of another folder."""
 
 
-def repository_in(tree: Path) -> Repository | None:
+def repository_in(tree: Path) -> GitRepository | None:
     """Return the repository whose `.git` is in the folder `tree`; None without one.
 
     NotReadableError if what stands there cannot be read, or belongs to another folder.
@@ -62,7 +62,7 @@ def repository_in(tree: Path) -> Repository | None:
         raise NotReadableError
     if not (data / "HEAD").exists():
         return None  # git looks further up as well
-    return Repository(data, _remotes(_read(data / "config", _MOST_CONFIG, missing=b"")))
+    return GitRepository(data, _remotes(_read(data / "config", _MOST_CONFIG, missing=b"")))
 
 
 def _is_inside(data: Path, tree: Path) -> bool:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Final
 
 from mcp_reflect.errors import NotAllowedError
-from mcp_reflect.models.access import Principal, Role
+from mcp_reflect.models.access import AccessRole, Principal
 
 MARKS_OF_HOSTS: Final = frozenset(
     {
@@ -75,7 +75,7 @@ def speaker_of_request(principal: Principal, told: str | None = None) -> Speaker
 
     `told` is the value of HEADER: a client may say that it is an agent, and never that it is a person.
     """
-    is_person = principal.is_known and principal.may(Role.ADMIN) and told != Speaker.AGENT
+    is_person = principal.is_known and principal.may(AccessRole.ADMIN) and told != Speaker.AGENT
     return Speaker.PERSON if is_person else Speaker.AGENT
 
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from mcp_reflect.cli.host_hooks import set_hooks
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, table_of_hosts
-from mcp_reflect.cli.hosts import AGENT_RULES, SERVER_NAME, Command
+from mcp_reflect.cli.hosts import AGENT_RULES, SERVER_NAME, ServerCommand
 
 ROOT: Final = Path(__file__).parent.parent
 PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))[
@@ -104,9 +104,13 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
 }
 
 
-def launched(root: str, data: tuple[str, ...], host: str, server: str = SERVER_NAME) -> Command:
+def launched(
+    root: str, data: tuple[str, ...], host: str, server: str = SERVER_NAME
+) -> ServerCommand:
     """Return the command of a plugin whose host calls its folder `root`; `data` names the folder for its data."""
-    return Command("python3", ("-I", f"{root}/launcher.py", f"--host={host}", *data), server=server)
+    return ServerCommand(
+        "python3", ("-I", f"{root}/launcher.py", f"--host={host}", *data), server=server
+    )
 
 
 CLAUDE: Final = launched(
@@ -122,7 +126,7 @@ COPILOT: Final = launched(
 GEMINI: Final = launched(
     "${extensionPath}", (), "gemini"
 )  # the launcher knows a folder outside of it
-FROM_REPOSITORY: Final = Command("uvx", ("--from", f"git+{REPOSITORY}", "mcp-reflect"))
+FROM_REPOSITORY: Final = ServerCommand("uvx", ("--from", f"git+{REPOSITORY}", "mcp-reflect"))
 """What an install link registers: it needs uv, and no clone."""
 
 
@@ -156,7 +160,7 @@ def files() -> dict[str, str]:
     return made
 
 
-def hooks_of(host: str, command: Command) -> dict[str, Any]:
+def hooks_of(host: str, command: ServerCommand) -> dict[str, Any]:
     """Return the hooks of a plugin: those of `install`, started by whatever Python the machine has."""
     settings = HOOK_SETTINGS[host]
     if host == "copilot":  # in a plugin it reads Claude Code's form, and knows commands alone

@@ -15,7 +15,7 @@ from benchmarks.uplift.host import SERVER
 from mcp_reflect import services
 from mcp_reflect.cli.host_hooks import set_hooks
 from mcp_reflect.cli.host_table import HOOK_SETTINGS
-from mcp_reflect.cli.hosts import Command
+from mcp_reflect.cli.hosts import ServerCommand
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.llm.protocol import LLM, LLMError, Request, Role
@@ -59,7 +59,7 @@ _WITHOUT: Final = {
 
 def command_of(agent: str, folder: Path, prompt: str, *, memory: bool) -> list[str]:
     """Return the line that plays a prompt without a window; with memory the server and hooks are registered for it alone."""
-    ours = Command(str(Path(sys.executable).with_name(SERVER)))
+    ours = ServerCommand(str(Path(sys.executable).with_name(SERVER)))
     server = json.dumps({"mcpServers": {SERVER: ours.entry()} if memory else {}})
     match agent:
         case "claude":

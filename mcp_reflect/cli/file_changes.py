@@ -17,7 +17,7 @@ _NO_ENTRY: Final = re.compile(r'\{("\w+":\{\})?\}')
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file's text before and after a change; None means that there is no file.
 
     `drops_backup`: the file again has everything that the copy from before the first change has, so the copy can go.
@@ -56,7 +56,7 @@ class Change:
     def take_back(self, *, had_backup: bool) -> None:
         """Put the file back as it was. Another program that changed it meanwhile has the last word."""
         if read_file(self.path) == self.after:
-            Change(self.path, self.after, self.before).apply()
+            FileChange(self.path, self.after, self.before).apply()
             if not had_backup:
                 backup_of(self.path).unlink(missing_ok=True)
 
@@ -84,7 +84,7 @@ def read_file(path: Path) -> str | None:
         ) from None
 
 
-def change_of(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
+def change_of(path: Path, edits: Sequence[Edit], *, removes: bool) -> FileChange:
     """Return what `edits` make of a file."""
     before = read_file(path)
     text = before or ""
@@ -93,13 +93,13 @@ def change_of(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
     except InputError as error:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
     if after == text:
-        return Change(path, before, before)
+        return FileChange(path, before, before)
     if not removes:
-        return Change(path, before, after)
+        return FileChange(path, before, after)
     return _removal(path, before, after, edits)
 
 
-def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) -> Change:
+def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) -> FileChange:
     """Return the change that takes our entries out of a file.
 
     A file that we created is removed with its last entry. The copy from before the first change comes back if the file
@@ -111,13 +111,13 @@ def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) 
         left = after
     copy = read_file(backup_of(path))
     if copy is None:
-        return Change(path, before, left)
+        return FileChange(path, before, left)
     copy_without_us = _edited(copy, edits)
     if _compact(copy_without_us) != _compact(after):
-        return Change(path, before, left)
+        return FileChange(path, before, left)
     if copy_without_us == copy:
         left = copy
-    return Change(path, before, left, drops_backup=True)
+    return FileChange(path, before, left, drops_backup=True)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
@@ -134,9 +134,9 @@ def _compact(text: str) -> str:
     return compact
 
 
-def apply_all(changes: Sequence[Change]) -> None:
+def apply_all(changes: Sequence[FileChange]) -> None:
     """Make all changes, or none: where one fails, those before it are taken back."""
-    made: list[tuple[Change, bool]] = []
+    made: list[tuple[FileChange, bool]] = []
     try:
         for change in changes:
             had_backup = backup_of(change.path).exists()

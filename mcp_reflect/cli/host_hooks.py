@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from mcp_reflect.children import command_line
 from mcp_reflect.cli.files import parse, table, write
-from mcp_reflect.cli.hosts import SERVER_NAME, Command
+from mcp_reflect.cli.hosts import SERVER_NAME, ServerCommand
 from mcp_reflect.errors import InputError
 
 TIMEOUT_SECONDS: Final = 5
@@ -63,7 +63,7 @@ class HookSettings:
 
 
 def set_hooks(
-    text: str, settings: HookSettings, command: Command | None, distil: str | None = None
+    text: str, settings: HookSettings, command: ServerCommand | None, distil: str | None = None
 ) -> str:
     """Return the settings with one hook of ours per event; with none if there is no command.
 
@@ -106,7 +106,7 @@ def is_our_script(text: str) -> bool:
     return text.removeprefix("\ufeff").startswith(_MARK)
 
 
-def _set_script(text: str, name: str, command: Command | None) -> str:
+def _set_script(text: str, name: str, command: ServerCommand | None) -> str:
     """Return the script of a host. Raises InputError where another one stands under its name."""
     if text.strip() and not is_our_script(text):
         fix = "Move it to another name, or write ours by hand (--print)."
@@ -119,7 +119,7 @@ def _set_script(text: str, name: str, command: Command | None) -> str:
 
 
 def hook_line(
-    command: Command,
+    command: ServerCommand,
     event: str,
     distil: str | None = None,
     *,
@@ -133,7 +133,7 @@ def hook_line(
     return command_line([command.program, *words], windows=windows)
 
 
-def _options(command: Command) -> list[str]:
+def _options(command: ServerCommand) -> list[str]:
     env = command.env or {}
     options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
     if command.remote:
@@ -142,7 +142,7 @@ def _options(command: Command) -> list[str]:
 
 
 def _entry(
-    event: str, settings: HookSettings, command: Command, distil: str | None
+    event: str, settings: HookSettings, command: ServerCommand, distil: str | None
 ) -> dict[str, Any]:
     if event in settings.asked and command.remote is None:
         asked = {
@@ -163,7 +163,9 @@ def _entry(
     return {"hooks": [line]}
 
 
-def _command_line(event: str, settings: HookSettings, command: Command, distil: str | None) -> str:
+def _command_line(
+    event: str, settings: HookSettings, command: ServerCommand, distil: str | None
+) -> str:
     """Return the line that a host runs; it never fails where a failure would refuse a call."""
     line = hook_line(command, event, distil)
     has_true = sys.platform != "win32"  # its shells have no word for it

@@ -23,7 +23,7 @@ After a run that failed or took detours: call reflect, and record_outcome for th
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ServerCommand:
     """How the host starts the server: the program, its arguments, and settings in the environment.
 
     `server` is the name by which the host's hooks know it.
@@ -117,18 +117,18 @@ class HostConfig:
         shared = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
         return Path(place.replace("@", programs.get(system, shared), 1)).expanduser()
 
-    def set_entry(self, text: str, command: Command | None) -> str:
+    def set_entry(self, text: str, command: ServerCommand | None) -> str:
         """Return the file's text with the server's entry in it; without it if there is no command."""
         return set_entry(self.language, text, self.block, SERVER_NAME, self._entry_for(command))
 
-    def _entry_for(self, command: Command | None) -> dict[str, Any] | None:
+    def _entry_for(self, command: ServerCommand | None) -> dict[str, Any] | None:
         if command is None:
             return None
         if command.remote is not None:
             return self._remote(command.remote)
         return self.entry(command)
 
-    def entry(self, command: Command) -> dict[str, Any]:
+    def entry(self, command: ServerCommand) -> dict[str, Any]:
         """Return the entry that starts the server."""
         if self.language == "yaml":
             return _goose_entry(command)
@@ -158,7 +158,7 @@ class HostConfig:
         return {**address, **self.more}
 
 
-def _entry_in_one_list(command: Command) -> dict[str, Any]:
+def _entry_in_one_list(command: ServerCommand) -> dict[str, Any]:
     """Return the entry of a host such as opencode: the program and its arguments are one list."""
     entry: dict[str, Any] = {"command": [command.program, *command.arguments]}
     if command.env:
@@ -166,7 +166,7 @@ def _entry_in_one_list(command: Command) -> dict[str, Any]:
     return entry
 
 
-def _goose_entry(command: Command) -> dict[str, Any]:
+def _goose_entry(command: ServerCommand) -> dict[str, Any]:
     """Return the entry of goose, the one host with a YAML file."""
     return {
         "name": SERVER_NAME,

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from mcp_reflect import children
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.file_changes import Change, Edit, apply_all, backup_of, change_of
+from mcp_reflect.cli.file_changes import Edit, FileChange, apply_all, backup_of, change_of
 from mcp_reflect.cli.host_hooks import HookSettings, set_hooks
 from mcp_reflect.cli.host_state import hooks_switched_off, is_registered, running
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS, find_hooks, find_program
-from mcp_reflect.cli.hosts import AGENT_RULES, Command, HostConfig, Remote, person_file
+from mcp_reflect.cli.hosts import AGENT_RULES, HostConfig, Remote, ServerCommand, person_file
 from mcp_reflect.cli.leftovers import leftovers
 from mcp_reflect.cli.output import confirm, diff, write_json, write_line, write_result
 from mcp_reflect.cli.place import ask, checked_address, checked_variable
@@ -103,7 +103,7 @@ def run_install(options: Namespace) -> int:
     return _DONE
 
 
-def _install_each(each: Sequence[Namespace], command: Command, options: Namespace) -> int:
+def _install_each(each: Sequence[Namespace], command: ServerCommand, options: Namespace) -> int:
     """Change one host after the other, each as a whole or not at all; return the worst status.
 
     A host that cannot be changed is named, and the others are done. Each is looked at when those before it are done,
@@ -130,7 +130,7 @@ def _install_each(each: Sequence[Namespace], command: Command, options: Namespac
     return status
 
 
-def _install(options: Namespace, command: Command) -> Report | None:
+def _install(options: Namespace, command: ServerCommand) -> Report | None:
     """Change the files of one host; None if the person does not agree. InputError: nothing was changed."""
     host = HOSTS[options.host]
     changes = _changes(host, command, options)
@@ -151,7 +151,7 @@ def _left(options: Namespace) -> list[str]:
     return leftovers(options.host) if options.uninstall else []
 
 
-def _print_entry(options: Namespace, command: Command) -> None:
+def _print_entry(options: Namespace, command: ServerCommand) -> None:
     """Print the entry that would be written, and the hooks."""
     write_line(HOSTS[options.host].set_entry("", command).rstrip())
     if options.hooks:
@@ -183,7 +183,7 @@ def _nothing_text(options: Namespace) -> str:
     return "Nothing to change: it is there."
 
 
-def _agreed(changes: Sequence[Change]) -> bool:
+def _agreed(changes: Sequence[FileChange]) -> bool:
     """Show the changes, and return whether the person agrees."""
     for change in changes:
         sys.stderr.write(diff(change.path, change.before, change.after))
@@ -235,7 +235,7 @@ def _missing_program(host: str) -> str:
     return f"There is no `{program}` on PATH here: {HOSTS[host].title} reads the file once it is installed."
 
 
-def _changes(host: HostConfig, command: Command, options: Namespace) -> list[Change]:
+def _changes(host: HostConfig, command: ServerCommand, options: Namespace) -> list[FileChange]:
     """Return the changes; a host may keep its servers and its hooks in one file, which is changed once."""
     wanted = command
     if options.uninstall:
@@ -288,7 +288,7 @@ def _others_with(hooks: HookSettings, host: str, *, here: bool) -> list[str]:
     ]
 
 
-def _server_command(options: Namespace) -> Command:
+def _server_command(options: Namespace) -> ServerCommand:
     """Return the command of this installation, by its whole path: hosts rarely see a shell's PATH.
 
     It is started so that the folder of a session, and PYTHONPATH in it, bring no code into it. In a project's file,
@@ -298,7 +298,7 @@ def _server_command(options: Namespace) -> Command:
     env = {name: value for name, value in settings.items() if value}
     remote = _remote(options)
     program, *arguments = _command_line(options)
-    return Command(program, tuple(arguments), env, remote)
+    return ServerCommand(program, tuple(arguments), env, remote)
 
 
 def _command_line(options: Namespace) -> Sequence[str]:

@@ -28,7 +28,7 @@ class _Item:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _TextEdit:
     """A part of the text, and what stands there instead."""
 
     start: int
@@ -59,7 +59,7 @@ class _Editor:
         # Half a pair of surrogates can only be written as an escape.
         self._as_escapes = _HALF_OF_A_PAIR.search(text) is not None
 
-    def change(self, start: int, before: Any, after: Any) -> list[_Change]:
+    def change(self, start: int, before: Any, after: Any) -> list[_TextEdit]:
         """Return the changes that make the value at `start`, which is `before`, into `after`."""
         if _is_same(before, after):
             return []
@@ -69,11 +69,11 @@ class _Editor:
             )
         if isinstance(before, list) and isinstance(after, list):
             return self._change_list(start, cast("list[Any]", before), cast("list[Any]", after))
-        return [_Change(start, self._end(start), self._written(after, self._margin(start)))]
+        return [_TextEdit(start, self._end(start), self._written(after, self._margin(start)))]
 
     def _change_object(
         self, start: int, before: dict[str, Any], after: dict[str, Any]
-    ) -> list[_Change]:
+    ) -> list[_TextEdit]:
         items = self._items(start)
         last = {item.key: item for item in items}  # of a key that is there twice, the last counts
         gone = [item for item in items if item.key not in after]
@@ -87,7 +87,7 @@ class _Editor:
         ]
         return changes + self._exchange(start, items, gone, [*zip(added, values, strict=True)])
 
-    def _change_list(self, start: int, before: list[Any], after: list[Any]) -> list[_Change]:
+    def _change_list(self, start: int, before: list[Any], after: list[Any]) -> list[_TextEdit]:
         items = self._items(start)
         old, new = [_key(value) for value in before], [_key(value) for value in after]
         gone: list[_Item] = []
@@ -102,26 +102,26 @@ class _Editor:
 
     def _exchange(
         self, start: int, items: list[_Item], gone: list[_Item], added: list[tuple[str, Any]]
-    ) -> list[_Change]:
+    ) -> list[_TextEdit]:
         """Take items out of a container, and put others at its end; each comes as its frame and its value."""
         kept = [item for item in items if item not in gone]
-        changes: list[_Change] = []
+        changes: list[_TextEdit] = []
         if gone and not kept:
-            changes.append(_Change(start + 1, self._end(start) - 1, ""))
+            changes.append(_TextEdit(start + 1, self._end(start) - 1, ""))
         elif gone:
             changes += self._without(items, gone)
         if added:
             changes = self._with(start, kept, added, changes)
         return changes
 
-    def _without(self, items: list[_Item], gone: list[_Item]) -> list[_Change]:
+    def _without(self, items: list[_Item], gone: list[_Item]) -> list[_TextEdit]:
         """Take items out with the comma before each; those at the beginning with the comma behind them."""
         first_kept = next(place for place, item in enumerate(items) if item not in gone)
-        changes: list[_Change] = []
+        changes: list[_TextEdit] = []
         if first_kept:
-            changes.append(_Change(items[0].start, items[first_kept].start, ""))
+            changes.append(_TextEdit(items[0].start, items[first_kept].start, ""))
         changes += [
-            _Change(before.end, item.end, "")
+            _TextEdit(before.end, item.end, "")
             for before, item in pairwise(items[first_kept:])
             if item in gone
         ]
@@ -132,8 +132,8 @@ class _Editor:
         start: int,
         kept: list[_Item],
         added: list[tuple[str, Any]],
-        changes: list[_Change],
-    ) -> list[_Change]:
+        changes: list[_TextEdit],
+    ) -> list[_TextEdit]:
         end = self._end(start)
         outer = self._margin(start)
         inside = self._text[start + 1 : end - 1]
@@ -150,9 +150,9 @@ class _Editor:
         ]
         joined = f",{between}".join(texts)
         if kept:
-            return [*changes, _Change(kept[-1].end, kept[-1].end, f",{between}{joined}")]
+            return [*changes, _TextEdit(kept[-1].end, kept[-1].end, f",{between}{joined}")]
         whole = f"{self._line_end}{inner}{joined}{self._line_end}{outer}"
-        return [_Change(start + 1, end - 1, whole)]
+        return [_TextEdit(start + 1, end - 1, whole)]
 
     def _written(self, value: Any, margin: str, *, is_one_line: bool = False) -> str:
         indent: str | None = self._unit

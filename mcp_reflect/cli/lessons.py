@@ -32,7 +32,7 @@ from mcp_reflect.models.lesson import (
     State,
     Stored,
 )
-from mcp_reflect.services.curation import Listed, Shown, Waiting
+from mcp_reflect.services.curation import LessonDetails, Listed, Waiting
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
 
@@ -208,7 +208,7 @@ async def _waiting(do: Do) -> str:
 
 
 async def _show(do: Do, options: Namespace) -> None:
-    shown: Shown = await do("show", {"id": options.id})
+    shown: LessonDetails = await do("show", {"id": options.id})
     if options.json:
         known = asdict(shown)
         del known["lesson"]
@@ -273,7 +273,7 @@ def _given_fields(options: Namespace) -> dict[str, Any]:
 
 
 async def _edit(do: Do, options: Namespace) -> None:
-    shown: Shown = await do("show", {"id": options.id})
+    shown: LessonDetails = await do("show", {"id": options.id})
     lesson = shown.lesson
     changes = _given_fields(options)
     if changes:
@@ -343,7 +343,7 @@ async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> N
     result = (
         "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
     )
-    shown: list[Shown] = [
+    shown: list[LessonDetails] = [
         await do("show", {"id": part}) for part in options.ids
     ]  # all are known before one changes
     for one in shown:

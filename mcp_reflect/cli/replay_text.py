@@ -8,11 +8,11 @@ from mcp_reflect.clock import iso
 from mcp_reflect.models.lesson import short_id
 from mcp_reflect.models.replay import (
     FailedStep,
+    MomentVerdict,
     Next,
     ReplayedLesson,
     SpokenMoment,
     Trigger,
-    Verdict,
 )
 from mcp_reflect.models.shown_lesson import first_sentences
 from mcp_reflect.services.replay import Replayed
@@ -20,10 +20,10 @@ from mcp_reflect.services.replay import Replayed
 MOST_MOMENTS: Final = 3
 """The moments of a lesson that are shown unless all are asked for."""
 SHORT: Final = {
-    Verdict.HELPED: "helped",
-    Verdict.NOISE: "noise",
-    Verdict.REFUSED: "refused a call that worked",
-    Verdict.UNKNOWN: "cannot be told",
+    MomentVerdict.HELPED: "helped",
+    MomentVerdict.NOISE: "noise",
+    MomentVerdict.REFUSED: "refused a call that worked",
+    MomentVerdict.UNKNOWN: "cannot be told",
 }
 """What a lesson would have been, in a sum."""
 
@@ -107,13 +107,13 @@ def _silent(lesson: ReplayedLesson, sessions: int | None) -> str:
 
 def _kind_of(moment: SpokenMoment) -> str:
     """Return what came at a moment, and that it was noise where the lesson was for nothing."""
-    if moment.verdict is Verdict.REFUSED:
+    if moment.verdict is MomentVerdict.REFUSED:
         return "would have refused a call that worked"
     if moment.next is Next.WORKED:
         return "noise at a call that worked"
     if moment.next is Next.UNKNOWN:
         return "of which nobody can tell, since it names no call"
-    if moment.verdict is Verdict.NOISE:
+    if moment.verdict is MomentVerdict.NOISE:
         return f"noise {_AT[moment.next]}"
     return _AT[moment.next]
 

@@ -23,7 +23,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.lesson import GuardMode, Lesson
-from mcp_reflect.services.curation import Proposed, Shown, Waiting
+from mcp_reflect.services.curation import LessonDetails, Proposed, Waiting
 from mcp_reflect.services.ground import STILL_TRUE
 from mcp_reflect.services.proposals import wish_text
 from mcp_reflect.services.roots import Doubted
@@ -106,7 +106,7 @@ async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
         if part in known:
             await _settle(do, options, known[part], approved=approved, changes=words)
             continue
-        shown: Shown = await do("show", {"id": part})
+        shown: LessonDetails = await do("show", {"id": part})
         item = _asked_about(shown.lesson, doubted, approved=approved)
         if not options.json and (shown.lesson.held or isinstance(item, Doubted)):
             show(item)

@@ -17,7 +17,7 @@ _MEANING: Final = 3  # the column that a narrow terminal cuts
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SettingInForce:
     """A setting in force: its variable, its value as text, where that comes from, and what it means."""
 
     name: str
@@ -55,14 +55,16 @@ def run_settings(options: Namespace) -> None:
     write_result(options, result, "\n".join(lines))
 
 
-def _shown(item: Field[Any], settings: Settings) -> Shown:
+def _shown(item: Field[Any], settings: Settings) -> SettingInForce:
     name = PREFIX + item.name.upper()
     origin: Origin = "environment" if os.environ.get(name, "").strip() else "default"
     value = _as_text(getattr(settings, item.name))
-    return Shown(name, clean_text(value), origin, item.metadata["meaning"], item.metadata["fades"])
+    return SettingInForce(
+        name, clean_text(value), origin, item.metadata["meaning"], item.metadata["fades"]
+    )
 
 
-def _is_wanted(shown: Shown, *, everything: bool) -> bool:
+def _is_wanted(shown: SettingInForce, *, everything: bool) -> bool:
     """True for a setting that somebody set, and for all that stay where everything is asked for."""
     if shown.origin == "environment":
         return True

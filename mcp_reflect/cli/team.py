@@ -11,7 +11,7 @@ from mcp_reflect.clock import iso
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.loopback import HOST
-from mcp_reflect.models.access import Role, Token
+from mcp_reflect.models.access import AccessRole, StoredToken
 from mcp_reflect.models.common import plain
 from mcp_reflect.projects import stored_name
 from mcp_reflect.services.engine import Engine
@@ -152,7 +152,9 @@ def add_tokens_arguments(parser: CliParser) -> None:
     about = "the projects, the usual one first; '*' is every one"
     add.add_argument("--projects", required=True, nargs="+", metavar="P", help=about)
     roles = "reader recalls; writer also stores; admin also decides about quarantine and trust"
-    add.add_argument("--role", required=True, choices=[role.value for role in Role], help=roles)
+    add.add_argument(
+        "--role", required=True, choices=[role.value for role in AccessRole], help=roles
+    )
     add_number(
         add, "--days", 0.001, _MOST_DAYS, help="the days for which it works (default: forever)"
     )
@@ -172,7 +174,7 @@ def run_tokens(options: Namespace) -> None:
 
 async def _add(engine: Engine, options: Namespace) -> None:
     refuse_in_host("tokens", "make a token")
-    if options.role == Role.ADMIN or await engine.bank.tokens.list_all():
+    if options.role == AccessRole.ADMIN or await engine.bank.tokens.list_all():
         # The first token of a container's setup may come from a script; an admin's word is a person's.
         refuse_agent(speaker_of_process(), "tokens", "make a token of an admin, or one more")
     projects = [stored_name(name.strip()) for text in options.projects for name in text.split(",")]
@@ -190,7 +192,7 @@ async def _add(engine: Engine, options: Namespace) -> None:
         stored_name(options.name),
         tenant=stored_name(options.tenant),
         projects=projects,
-        role=Role(options.role),
+        role=AccessRole(options.role),
         days=options.days,
     )
     said = f"{text}\nThis is the only time that it is shown. Whoever has it is '{options.name}' ({options.role})."
@@ -219,7 +221,7 @@ async def _revoke(engine: Engine, options: Namespace) -> None:
     )
 
 
-def _state(token: Token, now: float) -> str:
+def _state(token: StoredToken, now: float) -> str:
     if token.revoked_at is not None:
         return f"revoked {iso(token.revoked_at)}"
     if token.expires_at is None:

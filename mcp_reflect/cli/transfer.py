@@ -302,7 +302,7 @@ def run_migrate(options: Namespace) -> None:
     refuse_in_host("migrate", "move a bank to a server")
 
     async def work(engine: Engine) -> dict[str, int]:
-        assert isinstance(engine.bank.db, moving.Database)  # noqa: S101 - as the settings say
+        assert isinstance(engine.bank.db, moving.PostgresDatabase)  # noqa: S101 - as the settings say
         return await moving.move(settings.bank_path, engine.bank.db, tenant, names)
 
     moved = with_engine(work, replace(settings, bank=target), opens=False)

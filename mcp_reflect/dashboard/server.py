@@ -17,7 +17,7 @@ from mcp_reflect.dashboard.page import render_page, script_json
 from mcp_reflect.errors import InputError, McpReflectError, NotAllowedError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, listening
-from mcp_reflect.models.access import ANY_PROJECT, Principal, Role
+from mcp_reflect.models.access import ANY_PROJECT, AccessRole, Principal
 from mcp_reflect.models.common import json_of
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
@@ -179,7 +179,7 @@ class OwnBoard:
     """
 
     def __init__(self, engine: "Engine", place: str, speaker: Speaker = Speaker.PERSON) -> None:
-        self._role = Role.ADMIN if speaker is Speaker.PERSON else Role.READER
+        self._role = AccessRole.ADMIN if speaker is Speaker.PERSON else AccessRole.READER
         self.token = secrets.token_urlsafe(32)
         self._place = place
         self._tickets: set[str] = set()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.reflection import ACTIONS, Checked, Decision, Validation
+from mcp_reflect.models.reflection import ACTIONS, Decision, DecisionCheck, Validation
 
 LONGEST: Final = 200
 """Characters of an action or a component."""
@@ -21,13 +21,13 @@ def validate(
 ) -> Validation:
     """Run the checks in their order, up to the first that fails. The errors of a `state` of a graph count."""
     sent = _Sent(decision, execution, allowed, state or {})
-    passed: list[Checked] = []
+    passed: list[DecisionCheck] = []
     for name, fault_of in _CHECKS.items():
         fault = fault_of(sent)
         if fault is not None:
-            failed = Checked(check=name, passed=False, detail=fault)
+            failed = DecisionCheck(check=name, passed=False, detail=fault)
             return Validation(valid=False, failed_check=name, checks=(*passed, failed))
-        passed.append(Checked(check=name, passed=True, detail=None))
+        passed.append(DecisionCheck(check=name, passed=True, detail=None))
     return Validation(valid=True, checks=tuple(passed))
 
 

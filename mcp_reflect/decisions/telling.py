@@ -24,7 +24,7 @@ _OTHER_ADVICE: Final = "Measure what '{action}' changed in '{component}'{compare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class DecisionFacts:
     """The facts of a decision, in short and by heading."""
 
     text: str
@@ -38,7 +38,7 @@ def tell(
     result: str | None,
     metrics: Sequence[Metric],
     findings: Sequence[str] = (),
-) -> Told:
+) -> DecisionFacts:
     """Fill the document's template with what was sent; `findings` are facts of the events. No verdict is given."""
     compared: list[str] = []
     for metric in metrics:
@@ -56,7 +56,7 @@ def tell(
         "Recommendation": advice,
     }
     facts = _in_short(decision, reason, result, metrics)
-    return Told(
+    return DecisionFacts(
         text=" ".join([*facts, *patterns]),
         insights=Insights(recommendation=advice, raw_sections=sections),
     )

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from mcp_reflect.evidence.exact import Checked
+from mcp_reflect.evidence.exact import CheckedEquation
 from mcp_reflect.evidence.sums import check_sums
 from mcp_reflect.evidence.unknowns import check_unknowns
 
 
-def check_steps(steps: Sequence[str], goal: str = "") -> tuple[Checked, ...]:
+def check_steps(steps: Sequence[str], goal: str = "") -> tuple[CheckedEquation, ...]:
     """Return the equations that were computed, by their place in the work; those that hold and those that do not."""
     found = [*check_sums(steps, goal), *check_unknowns(steps, goal)]
     return tuple(sorted(found, key=lambda checked: (checked.step, checked.start, checked.holds)))

@@ -27,7 +27,7 @@ from mcp_reflect.evidence.outputs import (
 from mcp_reflect.evidence.shown_outputs import cut_around, short_tool, shown_once, within_bytes
 from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.evidence.telling_lines import LinesFor
-from mcp_reflect.models.critique import Claim, Shown, ToolResult
+from mcp_reflect.models.critique import Claim, ShownOutput, ToolResult
 
 _MOST_CLAIMS: Final = 60
 _MOST_CLAIM: Final = 900  # characters of a claim
@@ -91,7 +91,7 @@ class Digest:
     went well, of which no output is shown, or the newest run failed.
     """
 
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownOutput, ...] = ()
     left_out: int = 0
     places: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     unproven: frozenset[int] = frozenset()
@@ -300,13 +300,13 @@ class _Chosen:
         for at, value in lines.items():
             self.lines[at] = max(self.lines.get(at, 0.0), value)
 
-    def shown(self, claims: Sequence[Claim]) -> Shown:
+    def shown(self, claims: Sequence[Claim]) -> ShownOutput:
         """Return the output as it is shown."""
         best = heapq.nlargest(_MOST_LINES_IN_ALL, self.lines, key=lambda at: (self.lines[at], -at))
         own = [claim.text[:_MOST_CLAIM] for claim in claims if claim.number in self.claims]
         wanted = set[str]().union(*map(terms_of, own))
         lines = (cut_around(self.output.lines[at], wanted) for at in sorted(best))
-        return Shown(
+        return ShownOutput(
             result=self.output.number,
             tool=short_tool(self.output.tool),
             exit_code=self.output.result.exit_code,
@@ -358,7 +358,7 @@ def _lines_for(place: int, claims: int) -> _Lines:
     return _OF_FIRST_OUTPUT.get(claims, _OF_FIRST_OUTPUT_AMONG_MANY)
 
 
-def _places(chosen: Iterable[_Chosen], shown: Iterable[Shown]) -> dict[int, tuple[int, ...]]:
+def _places(chosen: Iterable[_Chosen], shown: Iterable[ShownOutput]) -> dict[int, tuple[int, ...]]:
     """Return by a claim's number the places, from 1, of the outputs that are shown for it."""
     place_of = {one.result: place for place, one in enumerate(shown, start=1)}
     places: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)

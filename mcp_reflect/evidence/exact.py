@@ -13,7 +13,7 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedEquation:
     """An equation that was computed. Steps count from 1; `quote` are its words, `holds` is false where it is wrong.
 
     `expected` is the value that comes out. `fix` is None where that cannot be put in the place of what is wrong.

@@ -16,7 +16,7 @@ from mcp_reflect.evidence.easier_suite import EasierSuite
 from mcp_reflect.evidence.file_edits import FileEdit, edits_in, edits_in_patch
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
 from mcp_reflect.evidence.other_tools import is_by_agent, may_have_run
-from mcp_reflect.evidence.outcomes import Ending, Outcome, read_outcome
+from mcp_reflect.evidence.outcomes import Ending, RunEnding, read_outcome
 from mcp_reflect.evidence.shell_changes import (
     changes_with_git,
     puts_changes_away,
@@ -79,10 +79,10 @@ class Proof:
     ending: Ending | None
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RunEnding:
         """Whether it passed, and the line that says so."""
         if self.ending is None:
-            return Outcome(passed=None)
+            return RunEnding(passed=None)
         return read_outcome(self.kind, self.answer, self.ending)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from mcp_reflect.evidence.verifying import Verified, Verify, letters
 from mcp_reflect.models.common import RULES
-from mcp_reflect.models.critique import Claim, Opinion, Stopped, Verdict
+from mcp_reflect.models.critique import Claim, Opinion, StopReason, Verdict
 
 MODEL: Final = "model"
 
@@ -140,7 +140,7 @@ class LoopResult:
     first: Version
     best: Version
     iterations: int
-    stopped: Stopped | None
+    stopped: StopReason | None
     uncorrected: tuple[int, ...] = ()
 
 
@@ -158,28 +158,28 @@ async def run(
     verified = await asyncio.to_thread(verify, steps)
     await report(0, verified, None)
     current = first = best = Version(verified=verified, opinion=await critic(verified))
-    stopped = Stopped.BUDGET if current.issues else Stopped.PASSED
+    stopped = StopReason.BUDGET if current.issues else StopReason.PASSED
     iteration = 0
     while current.issues and iteration < max_iterations:
         if time.monotonic() >= until:
-            stopped = Stopped.DEADLINE
+            stopped = StopReason.DEADLINE
             break
         iteration += 1
         await report(iteration, current.verified, current.issues)
         corrected = await _corrected(current, verify, corrector)
         if corrected is None:
-            stopped = Stopped.NO_CHANGE
+            stopped = StopReason.NO_CHANGE
             break
         before, current = current, replace(corrected, opinion=await critic(corrected.verified))
         await report(iteration, current.verified, None)
         best = max(best, current, key=lambda version: version.rank)
         if current.opinion is None and before.opinion is not None and not current.verified.faults:
             # The critic had spoken and gave no opinion now: nobody knows if its issues are gone.
-            stopped = Stopped.DEADLINE if time.monotonic() >= until else Stopped.BUDGET
+            stopped = StopReason.DEADLINE if time.monotonic() >= until else StopReason.BUDGET
             break
-        stopped = Stopped.BUDGET if current.issues else Stopped.PASSED
+        stopped = StopReason.BUDGET if current.issues else StopReason.PASSED
         if current.issues and set(current.issues) == set(before.issues):
-            stopped = Stopped.SAME_ISSUES
+            stopped = StopReason.SAME_ISSUES
             break
     return LoopResult(first=first, best=best, iterations=iteration, stopped=stopped)
 

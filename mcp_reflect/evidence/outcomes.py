@@ -68,7 +68,7 @@ _FILES_ONLY: Final = lazy_compile(r"[^\s:]{1,200}\.\w{1,8}")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunEnding:
     """How a run ended: True, False, or None if nothing says it; and the line that says so."""
 
     passed: bool | None
@@ -103,7 +103,7 @@ def lines_of(output: str) -> list[str]:
     return [*lines[:_MOST_LINES], *lines[-_MOST_LINES:]]
 
 
-def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
+def read_outcome(kind: ProofKind, output: str, ending: Ending) -> RunEnding:
     """Return how a run of a kind ended: first by lines that say so, then by its exit code, then by weaker lines."""
     lines = lines_of(output)
     code = ending.code
@@ -113,27 +113,27 @@ def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
     against = _lines_against(kind, lines, ending)
     in_favor = next((line for line in reversed(lines) if good.search(line)), "")
     if against and not _answered_at_last(kind, lines, in_favor, against):
-        return Outcome(passed=False, line=_shown(_line_that_tells(kind, against)))
+        return RunEnding(passed=False, line=_shown(_line_that_tells(kind, against)))
     error = next((line for line in lines[-_TAIL:] if _ANY_ERROR.search(line)), "")
     if ending.own and code not in (0, None):
         return _of_bad_code(ending, lines, in_favor, error)
     if in_favor:
-        return Outcome(passed=True, line=_shown(in_favor))
+        return RunEnding(passed=True, line=_shown(in_favor))
     if not ending.own and ending.alone and (weak := next(filter(_WEAK.match, lines), "")):
-        return Outcome(passed=False, line=_shown(weak))
+        return RunEnding(passed=False, line=_shown(weak))
     if error and kind is not ProofKind.TESTS:
-        return Outcome(passed=False, line=_shown(error))
+        return RunEnding(passed=False, line=_shown(error))
     if ending.own and code == 0:
         return _of_good_code(lines, error)
-    return Outcome(None, _shown(error))
+    return RunEnding(None, _shown(error))
 
 
-def _of_unknown_program(lines: Sequence[str], code: int) -> Outcome:
+def _of_unknown_program(lines: Sequence[str], code: int) -> RunEnding:
     """Return the outcome by the exit code: nothing says more of a program that nobody knows."""
     last_line = f"exit code {code}"
     if lines:
         last_line = _shown(lines[-1])
-    return Outcome(passed=code == 0, line=last_line)
+    return RunEnding(passed=code == 0, line=last_line)
 
 
 def _lines_against(kind: ProofKind, lines: Sequence[str], ending: Ending) -> list[str]:
@@ -161,7 +161,7 @@ def _line_that_tells(kind: ProofKind, against: Sequence[str]) -> str:
     return against[0]
 
 
-def _of_bad_code(ending: Ending, lines: Sequence[str], in_favor: str, error: str) -> Outcome:
+def _of_bad_code(ending: Ending, lines: Sequence[str], in_favor: str, error: str) -> RunEnding:
     """Return the outcome of a run with an exit code other than 0, whose lines say nothing against it.
 
     Where it says that all went well, something else in the chain failed; of a run that stands alone it may have been a
@@ -169,16 +169,16 @@ def _of_bad_code(ending: Ending, lines: Sequence[str], in_favor: str, error: str
     """
     if in_favor:
         passed = None if ending.alone else True
-        return Outcome(passed, line=_shown(in_favor))
+        return RunEnding(passed, line=_shown(in_favor))
     line = error or next(reversed(lines), f"exit code {ending.code}")
     passed = False if ending.alone else None
-    return Outcome(passed, line=_shown(line))
+    return RunEnding(passed, line=_shown(line))
 
 
-def _of_good_code(lines: Sequence[str], error: str) -> Outcome:
+def _of_good_code(lines: Sequence[str], error: str) -> RunEnding:
     """Return the outcome of a run that ended with 0; an error in its last lines leaves it open."""
     passed = None if error else True
-    return Outcome(passed, line=_shown(next(reversed(lines), "")))
+    return RunEnding(passed, line=_shown(next(reversed(lines), "")))
 
 
 def _shown(line: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_reflect.evidence.outputs import terms_of
-from mcp_reflect.models.critique import Shown
+from mcp_reflect.models.critique import ShownOutput
 
 MOST_BYTES: Final = 2_400
 """Of a digest, the line about what is left out included."""
@@ -45,13 +45,13 @@ def short_tool(name: str) -> str:
     return f"{name[: _LONGEST_TOOL - 1]}…"
 
 
-def shown_once(shown: Iterable[Shown]) -> list[Shown]:
+def shown_once(shown: Iterable[ShownOutput]) -> list[ShownOutput]:
     """Return the outputs without the long lines that stand in one before; none of which nothing is left.
 
     A short line may be the result of two runs.
     """
     seen: set[str] = set()
-    found: list[Shown] = []
+    found: list[ShownOutput] = []
     for one in shown:
         lines = tuple(line for line in one.lines if _LINE_NUMBER.sub("", line) not in seen)
         seen.update(_LINE_NUMBER.sub("", line) for line in lines if len(line) >= _LONG_ENOUGH)
@@ -60,9 +60,9 @@ def shown_once(shown: Iterable[Shown]) -> list[Shown]:
     return found
 
 
-def within_bytes(shown: Sequence[Shown]) -> list[Shown]:
+def within_bytes(shown: Sequence[ShownOutput]) -> list[ShownOutput]:
     """Return the first of them that fit."""
-    found: list[Shown] = []
+    found: list[ShownOutput] = []
     left = MOST_BYTES - _OF_LAST_LINE
     for one in shown:
         size = len(one.text.encode()) + 6

@@ -12,7 +12,7 @@ from typing import Final
 
 from mcp_reflect.evidence.computing import value_of
 from mcp_reflect.evidence.equations import Equation, Side, equations_in, is_of_another_arithmetic
-from mcp_reflect.evidence.exact import Checked, Fix
+from mcp_reflect.evidence.exact import CheckedEquation, Fix
 from mcp_reflect.evidence.expressions import Plain, Sign, numbers_in
 from mcp_reflect.evidence.sum_comparing import shows
 from mcp_reflect.evidence.sum_readings import agree
@@ -22,7 +22,7 @@ from mcp_reflect.evidence.written_numbers import Style, write_number
 _MOST_EQUATIONS: Final = 60  # of a step
 
 
-def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[Checked]:
+def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation]:
     """Yield the equations between plain numbers of each step, as far as they can be computed."""
     if is_of_another_arithmetic(goal):
         return
@@ -49,7 +49,9 @@ def _rounded_results(equation: Equation) -> set[Fraction]:
     }
 
 
-def _check(equation: Equation, step: str, number: int, rounded: set[Fraction]) -> Checked | None:
+def _check(
+    equation: Equation, step: str, number: int, rounded: set[Fraction]
+) -> CheckedEquation | None:
     """Return what comes out; None where the equation is not read, or may hold and may not."""
     readings = {style: read_sides(equation, style, rounded) for style in Style}
     known = [style for style, sums in readings.items() if _is_known(sums)]
@@ -72,17 +74,21 @@ def _check(equation: Equation, step: str, number: int, rounded: set[Fraction]) -
     return found
 
 
-def _holding(sums: Sequence["SumSide | None"], step: str, number: int) -> Checked | None:
+def _holding(sums: Sequence["SumSide | None"], step: str, number: int) -> CheckedEquation | None:
     """Return an equation that holds, from its first side that was read to its last; None where none were compared."""
     read = [one for one in sums if one is not None]
     if not any(shows(own, before) for before, own in pairwise(read)):
         return None
     start, end = read[0].side.start, read[-1].side.end
-    return Checked(step=number, start=start, end=end, quote=step[start:end], holds=True)
+    return CheckedEquation(step=number, start=start, end=end, quote=step[start:end], holds=True)
 
 
 def _is_ambiguous(
-    found: Checked | None, sums: list["SumSide | None"], at: int | None, step: str, number: int
+    found: CheckedEquation | None,
+    sums: list["SumSide | None"],
+    at: int | None,
+    step: str,
+    number: int,
 ) -> bool:
     """True where another style of numbers gives another result, and a point may part thousands."""
     other = _fault(sums, at or 0, Style.COMMA, step, number)
@@ -116,7 +122,7 @@ def _first_fault(sums: Sequence["SumSide | None"], *, strictly: bool) -> int | N
 
 def _fault(
     sums: Sequence["SumSide | None"], at: int, style: Style, step: str, number: int
-) -> Checked | None:
+) -> CheckedEquation | None:
     """Return what is wrong at a side, with the value of the side before it in its place."""
     before, own = sums[at - 1], sums[at]
     if before is None or own is None:
@@ -134,7 +140,7 @@ def _fault(
         fix = Fix(start=own.side.start, end=last.side.end, text=prefix + expected)
         if last.literal is not None and last.literal.unit and "%" not in expected:
             fix = replace(fix, text=fix.text + _unit_behind(last.side, step))
-    return Checked(
+    return CheckedEquation(
         step=number,
         start=before.side.start,
         end=own.side.end,

@@ -13,7 +13,7 @@ from math import isqrt
 from typing import Final
 
 from mcp_reflect.evidence.equations import Equation, equations_in, words_for
-from mcp_reflect.evidence.exact import Checked, Fix
+from mcp_reflect.evidence.exact import CheckedEquation, Fix
 from mcp_reflect.evidence.expressions import (
     Negative,
     Operation,
@@ -60,7 +60,7 @@ class _Relation:
         return any(number.decimals for number in numbers)
 
 
-def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[Checked]:
+def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation]:
     """Yield the equations that do not follow from the first one, and those that do."""
     texts = (goal, *steps)
     letter = _only_letter(texts)
@@ -276,13 +276,15 @@ def _value(polynomial: Polynomial, at: Fraction) -> Fraction:
     return polynomial[0] + polynomial[1] * at + polynomial[2] * at * at
 
 
-def _checked(relation: _Relation, text: str, roots: Sequence[Fraction], *, holds: bool) -> Checked:
+def _checked(
+    relation: _Relation, text: str, roots: Sequence[Fraction], *, holds: bool
+) -> CheckedEquation:
     sides = relation.equation.sides
     start, end = sides[0].start, sides[-1].end
     expected = fix = None
     if not holds and len(roots) == 1:
         expected, fix = _right_side(relation, roots[0])
-    return Checked(
+    return CheckedEquation(
         step=relation.step or 1,
         start=start,
         end=end,

@@ -7,7 +7,7 @@ from typing import Final
 from mcp_reflect.evidence.checks import check_steps
 from mcp_reflect.evidence.correcting import correct_steps
 from mcp_reflect.evidence.digest import Digest, Outputs
-from mcp_reflect.evidence.exact import Checked
+from mcp_reflect.evidence.exact import CheckedEquation
 from mcp_reflect.evidence.executed import another_ran, step_that_names
 from mcp_reflect.evidence.work import Work, statements_of
 from mcp_reflect.models.common import RULES
@@ -17,7 +17,7 @@ _NO_OUTPUTS: Final = Digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class StepFault:
     """What is certainly wrong in a step, its words and why."""
 
     step: int
@@ -32,7 +32,7 @@ class Verified:
     goal: str
     steps: tuple[str, ...]
     claims: tuple[Claim, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[StepFault, ...]
     digest: Digest = _NO_OUTPUTS
     left_out: str | None = None
     has_evidence: bool = False
@@ -78,19 +78,21 @@ def _verified(work: Work, outputs: Outputs) -> Verified:
     )
 
 
-def _faults(work: Work, checked: Sequence[Checked]) -> tuple[Fault, ...]:
+def _faults(work: Work, checked: Sequence[CheckedEquation]) -> tuple[StepFault, ...]:
     found = [
-        Fault(step=one.step, quote=one.quote, reason=one.reason) for one in checked if not one.holds
+        StepFault(step=one.step, quote=one.quote, reason=one.reason)
+        for one in checked
+        if not one.holds
     ]
     if another_ran(work.decided, work.executed):
         step = step_that_names(work.steps, work.decided, work.executed)
         names = f"decided on {(work.decided or '')[:100]}, ran {(work.executed or '')[:100]}"
         reason = f"another component ran than was decided on: {names}"
-        found.append(Fault(step=step, quote=names, reason=reason))
+        found.append(StepFault(step=step, quote=names, reason=reason))
     return tuple(sorted(found, key=lambda fault: fault.step))
 
 
-def _with_facts(claim: Claim, checked: Sequence[Checked], digest: Digest) -> Claim:
+def _with_facts(claim: Claim, checked: Sequence[CheckedEquation], digest: Digest) -> Claim:
     """Return a claim with the outputs that plainly bear on it, and what the equations in its words come to."""
     own = [
         one

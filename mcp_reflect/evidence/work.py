@@ -35,7 +35,7 @@ _AROUND_WORDS: Final = " \t.!…。！¡*_~🎉✅👍🚀"
 _LETTERS: Final = re.compile(r"[^\W_]")
 
 
-class Form(StrEnum):
+class SentenceForm(StrEnum):
     """The form of a sentence that states nothing."""
 
     QUESTION = "question"
@@ -86,7 +86,7 @@ class Statements:
     """The statements of a work, and how many sentences of each form were left out."""
 
     claims: tuple[Claim, ...]
-    left_out: dict[Form, int]
+    left_out: dict[SentenceForm, int]
 
     @property
     def note(self) -> str | None:
@@ -102,7 +102,7 @@ class Statements:
 def statements_of(steps: Sequence[str]) -> Statements:
     """Return every sentence of the steps that states something, numbered, each once; and each block of code."""
     found: dict[str, int] = {}
-    left_out = Counter[Form]()
+    left_out = Counter[SentenceForm]()
     for number, step in enumerate(steps, start=1):
         for text, form in _sentences(step):
             if form is None:
@@ -116,12 +116,12 @@ def statements_of(steps: Sequence[str]) -> Statements:
     return Statements(claims, dict(left_out))
 
 
-def _sentences(step: str) -> list[tuple[str, Form | None]]:
+def _sentences(step: str) -> list[tuple[str, SentenceForm | None]]:
     """Return the sentences of a step, each with its form where it states nothing.
 
     Of very many, those in the middle are left out: a report sums up at its end.
     """
-    found: list[tuple[str, Form | None]] = []
+    found: list[tuple[str, SentenceForm | None]] = []
     for part in islice(parts(step[:_LONGEST_STEP]), _MOST_LINES):
         if isinstance(part, Fence):
             found.append((part.title, None))
@@ -132,12 +132,12 @@ def _sentences(step: str) -> list[tuple[str, Form | None]]:
     return found
 
 
-def _of_line(line: str) -> Iterator[tuple[str, Form | None]]:
+def _of_line(line: str) -> Iterator[tuple[str, SentenceForm | None]]:
     if _HEADING.match(line):
-        yield line.strip(), Form.HEADING
+        yield line.strip(), SentenceForm.HEADING
         return
     if line.lstrip().startswith(">"):
-        yield line.strip(), Form.QUOTATION
+        yield line.strip(), SentenceForm.QUOTATION
         return
     body = _BULLET.sub("", line[:_LONGEST_LINE], count=1).replace("**", "").replace("__", "")
     for piece in sentences_of(body.lstrip("✓✔✅❌✗☑ \t").strip()):
@@ -146,18 +146,18 @@ def _of_line(line: str) -> Iterator[tuple[str, Form | None]]:
             yield text[:_LONGEST_SENTENCE], form_of(text)
 
 
-def form_of(sentence: str) -> Form | None:
+def form_of(sentence: str) -> SentenceForm | None:
     """Return the form of a sentence that states nothing; None for a statement."""
     plain = sentence.lower()
     if plain.rstrip("\"')*_ ").endswith(("?", "？")):
-        return Form.QUESTION
+        return SentenceForm.QUESTION
     forms = read_word_list("forms")
     if plain.strip(_AROUND_WORDS) in forms["exclamations"]:
-        return Form.EXCLAMATION
+        return SentenceForm.EXCLAMATION
     if _begins_with(plain, forms["greetings"]) and len(plain.split()) <= _LONGEST_GREETING:
-        return Form.GREETING
+        return SentenceForm.GREETING
     if _begins_with(plain, forms["plans"]):
-        return Form.PLAN
+        return SentenceForm.PLAN
     return None
 
 

@@ -28,7 +28,7 @@ _PER_DAY: Final = "MCP_REFLECT_LLM_TOKENS_PER_DAY"
 _BYTES_PER_TOKEN: Final = 3  # English has four or more, so the estimate is high
 
 
-class UsageStore(Protocol):
+class TokenCounter(Protocol):
     """Today's (UTC) tokens, of all processes that share the store."""
 
     async def add(self, tokens: int) -> int:
@@ -44,7 +44,7 @@ class Account:
     """The limits and the store of use, shared by all completions of a process."""
 
     def __init__(
-        self, store: UsageStore, per_call: int | None = None, per_day: int | None = None
+        self, store: TokenCounter, per_call: int | None = None, per_day: int | None = None
     ) -> None:
         """`per_call` and `per_day` (UTC) are the most tokens that may be spent; None: no limit."""
         self._store = store
@@ -95,7 +95,7 @@ class Account:
             raise
 
 
-def open_account(settings: Mapping[str, str], store: UsageStore) -> Account:
+def open_account(settings: Mapping[str, str], store: TokenCounter) -> Account:
     """Return the account with the limits of the settings. Raises `LLMSettingError` for one that is not a number."""
     return Account(store, _amount(settings, _PER_CALL), _amount(settings, _PER_DAY))
 

@@ -64,13 +64,13 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
     if spec is None:
         raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
     if spec.provider == PROVIDER:
-        return Checked(LocalModel(spec.model), "the model")
+        return CheckedEmbedder(LocalModel(spec.model), "the model")
     if spec.provider == "openai":
         # The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
         names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, OPENAI_KEY_NAME)
         endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, names)
-        return Checked(
-            OpenAI(spec.model, replace(endpoint, retries=0)), "the endpoint"
+        return CheckedEmbedder(
+            OpenAIEmbedder(spec.model, replace(endpoint, retries=0)), "the endpoint"
         )  # `Patient` tries again
     embedder, package = open_package(
         ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai", PROVIDER)
@@ -80,10 +80,10 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
     ):
         fault = f'the provider "{spec.provider}" opens no embedder'
         raise LLMSettingError(SETTING, fault, f"Write to the authors of the package {package}")
-    return Checked(embedder, f"the package {package}")
+    return CheckedEmbedder(embedder, f"the package {package}")
 
 
-class OpenAI:
+class OpenAIEmbedder:
     """One embedding model behind one address."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
@@ -107,7 +107,7 @@ class OpenAI:
         ]
 
 
-class Checked:
+class CheckedEmbedder:
     """An embedder that returns unit vectors or raises an `LLMError`; its error names the `maker`."""
 
     def __init__(self, embedder: Embedder, maker: str) -> None:

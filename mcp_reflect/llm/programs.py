@@ -36,7 +36,7 @@ _OF_THE_HOST = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
 """Variables by which Claude Code knows that it runs inside itself, which it refuses."""
 
 
-class Output(NamedTuple):
+class ProgramOutput(NamedTuple):
     """The result of a program: its text, its tokens, and its error instead."""
 
     text: str = ""
@@ -44,7 +44,7 @@ class Output(NamedTuple):
     error: str = ""
 
 
-def _read(output: str) -> Output:
+def _read(output: str) -> ProgramOutput:
     """Read the JSON of Claude Code and Gemini CLI (one object, perhaps after other text), or of Codex (one a line)."""
     text, error, usage = "", "", Usage()
     for event in _objects(output):
@@ -62,7 +62,7 @@ def _read(output: str) -> Output:
                 usage.input_tokens + count_of(counts, *_READ_IN),
                 usage.output_tokens + count_of(counts, "output_tokens", "candidates", "thoughts"),
             )
-    return Output(text, usage, error or ("" if text else output))
+    return ProgramOutput(text, usage, error or ("" if text else output))
 
 
 def _objects(output: str) -> list[Mapping[str, Json]]:
@@ -79,7 +79,7 @@ def _section(body: object, name: str) -> Mapping[str, Json]:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ModelProgram:
     """A program: its title, and its command with the words that take everything but the answer away."""
 
     title: str
@@ -87,8 +87,8 @@ class Program:
     words: tuple[str, ...]
 
 
-PROGRAMS: Mapping[str, Program] = {
-    "claude-code": Program(
+PROGRAMS: Mapping[str, ModelProgram] = {
+    "claude-code": ModelProgram(
         "Claude Code",
         "claude",
         (
@@ -109,7 +109,7 @@ PROGRAMS: Mapping[str, Program] = {
             ),
         ),
     ),
-    "codex": Program(
+    "codex": ModelProgram(
         "Codex",
         "codex",
         (
@@ -125,7 +125,7 @@ PROGRAMS: Mapping[str, Program] = {
             *("-c", "features.unified_exec=false"),
         ),
     ),
-    "gemini": Program(
+    "gemini": ModelProgram(
         "Gemini CLI",
         "gemini",
         (
@@ -161,7 +161,7 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
 class AgentProgram:
     """One program, started for each completion. It is killed with its children when the completion is canceled."""
 
-    def __init__(self, spec: Spec, program: Program, path: str) -> None:
+    def __init__(self, spec: Spec, program: ModelProgram, path: str) -> None:
         self._name = spec.name
         self._program = program
         self._command = (path, *program.words, *(("--model", spec.model) if spec.model else ()))

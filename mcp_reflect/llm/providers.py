@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from mcp_reflect.llm.budget import Account, UsageStore, open_account
+from mcp_reflect.llm.budget import Account, TokenCounter, open_account
 from mcp_reflect.llm.protocol import (
     LLM,
     GarbledReplyError,
@@ -259,7 +259,7 @@ class Registry:
     imported, opened or looked up before a role is first needed.
     """
 
-    def __init__(self, settings: Mapping[str, str], store: UsageStore) -> None:
+    def __init__(self, settings: Mapping[str, str], store: TokenCounter) -> None:
         self._settings = settings
         self._store = store
         self._account: Account | None = None

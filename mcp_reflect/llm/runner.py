@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.llm.budget import Account, UsageStore, spent_in_call
+from mcp_reflect.llm.budget import Account, TokenCounter, spent_in_call
 from mcp_reflect.llm.json_replies import read_object, schema_of, without_thinking
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import (
@@ -83,7 +83,9 @@ class ModelResult(Generic[_Read]):
 class ModelRunner:
     """Asks the language model of a role with a prompt template, and reads the reply."""
 
-    def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log) -> None:
+    def __init__(
+        self, settings: Settings, store: TokenCounter, *, llm: LLM | None, log: Log
+    ) -> None:
         self.prompts = Prompts(settings.prompts_dir)
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         # Its tokens are counted; limits are those of configured models.

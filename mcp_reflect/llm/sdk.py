@@ -120,7 +120,7 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
         )
         return Anthropic(spec.model, open_endpoint(spec, settings, usual, setting, (key_name,)))
     endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, (OPENAI_KEY_NAME,))
-    return OpenAI(spec.model, endpoint)
+    return OpenAIModel(spec.model, endpoint)
 
 
 class Anthropic(SdkModel):
@@ -188,7 +188,7 @@ def open_openai(endpoint: Endpoint, client: "AsyncClient", seconds: float) -> "A
     )
 
 
-class OpenAI(SdkModel):
+class OpenAIModel(SdkModel):
     """One model behind one address."""
 
     PACKAGE = "openai"

@@ -10,7 +10,7 @@ ANY_PROJECT: Final = "*"
 """Stands for every project of a tenant."""
 
 
-class Role(StrEnum):
+class AccessRole(StrEnum):
     """What a caller may do: recall; also store; also decide about what others stored."""
 
     READER = "reader"
@@ -18,7 +18,7 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
-ROLES: Final = tuple(Role)
+ROLES: Final = tuple(AccessRole)
 """From the least to the most."""
 
 
@@ -33,18 +33,18 @@ class Principal:
     name: str
     tenant: str
     projects: tuple[str, ...]
-    role: Role
+    role: AccessRole
 
     @property
     def is_known(self) -> bool:
         """True if it showed a token, or logged in."""
         return bool(self.id)
 
-    def may(self, role: Role) -> bool:
+    def may(self, role: AccessRole) -> bool:
         """Return whether the caller has that role, or one that includes it."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def refuse_below(self, role: Role, act: str) -> None:
+    def refuse_below(self, role: AccessRole, act: str) -> None:
         """Raise NotAllowedError if the caller may not do an act, for which it takes `role`."""
         if not self.may(role):
             fault = f"your token's role is {self.role}, and to {act} it must be {role}"
@@ -58,7 +58,7 @@ class Principal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token(Principal):
+class StoredToken(Principal):
     """A stored token. Times are seconds since 1970 (UTC); None is never."""
 
     created_at: float

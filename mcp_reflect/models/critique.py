@@ -29,7 +29,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownOutput:
     """An output that bears on the work: its number from 1, its tool, how it ended, and its few telling lines.
 
     `failed_beside` are the numbers of the claims that say it went well, where it is the newest run and failed.
@@ -82,7 +82,7 @@ class Action(StrEnum):
     VERIFY_FIRST = "verify_first"
 
 
-class Stopped(StrEnum):
+class StopReason(StrEnum):
     """The reason why the loop ended."""
 
     PASSED = "passed"
@@ -125,7 +125,7 @@ class Critique:
     quality_score: float | None = None
     action: Action | None
     claims: tuple[Claim, ...] = ()
-    outputs: tuple[Shown, ...] = ()
+    outputs: tuple[ShownOutput, ...] = ()
     other_outputs: int | None = None
     left_out: str | None = None
     first_error_step: int | None = None
@@ -137,7 +137,7 @@ class Critique:
     corrected_by: str | None = None
     criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
     iterations: int
-    stopped: Stopped | None = None
+    stopped: StopReason | None = None
     tokens: Mapping[str, int] = field(default_factory=dict[str, int])
     triggered_by: str | None = None
     reflection_time_ms: int

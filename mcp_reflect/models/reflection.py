@@ -13,7 +13,7 @@ ACTIONS = ("keep", "kill", "marry")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class DecisionCheck:
     """The result of one check; `detail` is the fault where it failed."""
 
     check: str
@@ -27,7 +27,7 @@ class Validation:
 
     valid: bool
     failed_check: str | None = None
-    checks: tuple[Checked, ...] = ()
+    checks: tuple[DecisionCheck, ...] = ()
     reflection_success: bool | None = None
 
 

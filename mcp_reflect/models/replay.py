@@ -22,7 +22,7 @@ class Next(StrEnum):
     UNKNOWN = "nothing that can be compared"  # the lesson names no call
 
 
-class Verdict(StrEnum):
+class MomentVerdict(StrEnum):
     """What a lesson would have been at a moment."""
 
     HELPED = "would have helped"
@@ -52,7 +52,7 @@ class SpokenMoment:
     next: Next
     fact: str
     minutes: float | None
-    verdict: Verdict
+    verdict: MomentVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +91,6 @@ class ReplayedLesson:
     unwarned: int
     minutes: float | None
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: MomentVerdict) -> int:
         """Return at how many moments it would have been that; a guard that is off counts as well."""
         return sum(moment.verdict is verdict for moment in self.moments)

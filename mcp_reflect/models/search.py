@@ -119,7 +119,7 @@ class SearchPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class PlanProposal:
     """A plan as a model or the host wrote it, well formed and not yet checked against the catalog."""
 
     new_queries: tuple[Query, ...]

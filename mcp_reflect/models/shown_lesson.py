@@ -14,7 +14,7 @@ _SENTENCE_END: Final = lazy_compile(r"[.!?](?=\s)|[。！？]|\n")
 _SPACES: Final = lazy_compile(r"\s+")
 
 
-class Told(Protocol):
+class HasWords(Protocol):
     """What has the words of a lesson: a stored record, or a hit."""
 
     @property
@@ -30,7 +30,7 @@ class Told(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class LessonWords:
     """The words of a lesson; `correction` is empty where it has one text alone."""
 
     mistake: str
@@ -44,25 +44,25 @@ class Words:
         return lesson_text(self.mistake, self.correction)
 
 
-def words_of(lesson: Told) -> Words:
+def words_of(lesson: HasWords) -> LessonWords:
     """Return the words of a lesson, each once: what was imported may have one text as mistake and correction."""
     mistake, correction = lesson.mistake or "", lesson.correction or ""
     if not mistake or not correction:
-        return Words("", lesson.text)
+        return LessonWords("", lesson.text)
     if _plain(mistake) in _plain(correction):
-        return Words("", correction)
+        return LessonWords("", correction)
     if _plain(correction) in _plain(mistake):
-        return Words("", mistake)
-    return Words(mistake, correction)
+        return LessonWords("", mistake)
+    return LessonWords(mistake, correction)
 
 
-def named_lesson(lesson: Told) -> str:
+def named_lesson(lesson: HasWords) -> str:
     """Return a lesson as hooks show it: its id, its words, and whether an agent gave them as a person's."""
     text = with_id(lesson.id, shown_lesson(lesson))
     return f"{text} ({TOLD_SO})" if lesson.is_told else text
 
 
-def shown_lesson(lesson: Told, most: int = MOST_SHOWN) -> str:
+def shown_lesson(lesson: HasWords, most: int = MOST_SHOWN) -> str:
     """Return a lesson in at most so many characters, whole if it fits.
 
     The correction is what the reader has to do: the mistake is shortened first, then left out.

@@ -241,7 +241,7 @@ _MOST_SAID: Final = 50  # keys of a session, the latest
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StopAnswer:
     """What is said to an agent that stops (None: nothing), whether that holds its message, and what is noted."""
 
     text: str | None
@@ -255,7 +255,7 @@ def at_stop(
     *,
     way: Literal["hold", "tell", "off"],
     again: bool,
-) -> Stopped:
+) -> StopAnswer:
     """Return what is said about a last message. `again`: the agent stops after its message was held.
 
     A claim is doubted once a session. With `tell` the text waits for the next prompt, and so does a suite that got
@@ -264,18 +264,18 @@ def at_stop(
     found = doubts(message, ledger)
     notes = _settled(notes, found, ledger)
     if again or way == "off":
-        return Stopped(None, notes)
+        return StopAnswer(None, notes)
     new = [doubt for doubt in found if doubt.key not in notes.said]
     fact = _easier_suite(message, ledger, notes)
     notes = _noted_as_said(notes, new, fact)
     if not new:
-        return Stopped(None, replace(notes, due=fact) if fact else notes)
+        return StopAnswer(None, replace(notes, due=fact) if fact else notes)
     text = "\n".join(filter(None, (text_of(new), fact)))
     if way == "tell":
-        return Stopped(None, replace(notes, due=text, told=notes.told + 1))
+        return StopAnswer(None, replace(notes, due=text, told=notes.told + 1))
     kinds = frozenset[ProofKind]().union(*(doubt.claim.kinds for doubt in new))
     open_kinds = tuple(sorted(kinds))
-    return Stopped(text, replace(notes, held=notes.held + 1, open=open_kinds, step=ledger.step))
+    return StopAnswer(text, replace(notes, held=notes.held + 1, open=open_kinds, step=ledger.step))
 
 
 def _noted_as_said(notes: LastWord, doubts_said: Sequence[Doubt], fact: str) -> LastWord:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mcp_reflect.models.lesson import Lesson, Source
-from mcp_reflect.models.shown_lesson import MOST_SHOWN, Told, first_sentences, named_lesson
+from mcp_reflect.models.shown_lesson import MOST_SHOWN, HasWords, first_sentences, named_lesson
 from mcp_reflect.models.warning import MAY_BE_EMPTY, Due, KnownFailure, Match
 from mcp_reflect.security.injection import fence
 from mcp_reflect.sessions.text import call_text, clip, quote, times
@@ -92,18 +92,18 @@ def _guarding_lesson(lesson: Lesson) -> str:
     return f"{DATA}\n{fence('lesson', words)}"
 
 
-def lessons_text(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
+def lessons_text(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
     """Return the lessons that bear on a prompt; `changes` says by id what changed since one was stored."""
     return f"{LESSONS_HEAD} {DATA}\n{fence('lessons', _listed(lessons, changes))}"
 
 
-def pinned_text(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
+def pinned_text(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
     """Return the lessons with which a person lets every session begin; `changes` as above."""
     head = "mcp-reflect: a person pinned these lessons for every session."
     return f"{head} {DATA}\n{fence('lessons', _listed(lessons, changes))}"
 
 
-def _listed(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
+def _listed(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
     lines: list[str] = []
     for lesson in lessons:
         line = f"- {named_lesson(lesson)}"

@@ -24,7 +24,7 @@ _SHOWN_VALUES: Final = 4
 _LONGEST_LIST: Final = 200  # characters
 
 
-class Finding(NamedTuple):
+class Explanation(NamedTuple):
     """One explanation of one empty table, of a weight in 0..1; `cause` where the call's own data proves `detail`."""
 
     strategy: Strategy
@@ -33,9 +33,9 @@ class Finding(NamedTuple):
     cause: EmptyCause | None = None
 
 
-def diagnose(request: SearchRequest, places: Catalog) -> tuple[Finding, ...]:
+def diagnose(request: SearchRequest, places: Catalog) -> tuple[Explanation, ...]:
     """Return all findings for the empty tables, the heaviest first; ties keep the order of the queries."""
-    findings: list[Finding] = []
+    findings: list[Explanation] = []
     for query in request.queries:
         if is_empty(request, query.table):
             findings += _about_words(query, request, places)
@@ -44,13 +44,13 @@ def diagnose(request: SearchRequest, places: Catalog) -> tuple[Finding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=lambda finding: -finding.weight))
 
 
-def choose(findings: Sequence[Finding]) -> tuple[Strategy, ...]:
+def choose(findings: Sequence[Explanation]) -> tuple[Strategy, ...]:
     """Return all strategies, that of the heaviest finding first."""
     weights = {finding.strategy: finding.weight for finding in reversed(findings)}
     return tuple(sorted(Strategy, key=lambda strategy: (-weights.get(strategy, 0.0), strategy)))
 
 
-def explain(findings: Sequence[Finding]) -> str:
+def explain(findings: Sequence[Explanation]) -> str:
     """Return the diagnosis in two sentences at most: what is shown first, and what was not tested as a guess."""
     shown = dict.fromkeys(finding.detail for finding in findings if finding.cause)
     guessed = dict.fromkeys(finding.detail for finding in findings if not finding.cause)
@@ -65,14 +65,14 @@ def explain(findings: Sequence[Finding]) -> str:
 # Does the search tool know other words, and does the data write or use these words otherwise?
 
 
-def _about_words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:
+def _about_words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Explanation]:
     suggestions = ranked_suggestions(request.suggestions, query.query_text, request.user_message)
     if suggestions:
         listed = "; ".join(suggestions[:_SHOWN_SUGGESTIONS])
         detail = f"the search tool suggests other words: {listed}"
-        yield Finding(Strategy.REWRITE, 0.9, detail, EmptyCause.UNKNOWN_WORDS)
+        yield Explanation(Strategy.REWRITE, 0.9, detail, EmptyCause.UNKNOWN_WORDS)
     if tool_of(query) in LITERAL:
-        yield Finding(Strategy.REWRITE, 0.92, _why_literal(query))
+        yield Explanation(Strategy.REWRITE, 0.92, _why_literal(query))
     else:
         yield from _about_vocabulary(query, places)
 
@@ -88,7 +88,7 @@ def _why_literal(query: Query) -> str:
     return "other capitals or signs hide it, since the tool compares letter by letter"
 
 
-def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Finding]:
+def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Explanation]:
     """What the words of the data show. A word that is in none of them may be in the data all the same."""
     known = places.words_of(query.table)
     if not known.words:
@@ -104,31 +104,31 @@ def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Finding]:
     if other:
         written = known.written(words_of_other)
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'
-        yield Finding(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
+        yield Explanation(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
     lacking = [f'"{without_quotes(term)}"' for term, words in matches.items() if not words]
     if lacking:
         weight = 0.6 if any(matches.values()) else 0.2
         listed = ", ".join(lacking)[:_LONGEST_LIST]
         detail = f"the vocabulary of {query.table} does not have {listed}, so that may not be there"
-        yield Finding(Strategy.REWRITE, weight, detail, EmptyCause.UNKNOWN_WORDS)
+        yield Explanation(Strategy.REWRITE, weight, detail, EmptyCause.UNKNOWN_WORDS)
 
 
 # Is it the right table and mode?
 
 
-def _about_place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:
+def _about_place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Explanation]:
     entry = places.entry(query.table)
     if entry is None:
         detail = _no_such_table(query.table)
         near = places.nearest(query.table)
         if near:
             detail += f"; the nearest name is {near.table}"
-        yield Finding(Strategy.PIVOT, 1.0, detail, EmptyCause.WRONG_TABLE)
+        yield Explanation(Strategy.PIVOT, 1.0, detail, EmptyCause.WRONG_TABLE)
         return
     if query.search_mode and query.search_mode not in entry.search_modes:
         modes = ", ".join(entry.search_modes) or "none"
         detail = f"{query.table} has no mode {query.search_mode} (its modes: {modes})"
-        yield Finding(Strategy.PIVOT, 0.9, detail, EmptyCause.WRONG_MODE)
+        yield Explanation(Strategy.PIVOT, 0.9, detail, EmptyCause.WRONG_MODE)
     is_named_by_tool = query.table == query.tool  # the caller has no tables
     if is_named_by_tool or not places.described:
         return
@@ -136,7 +136,7 @@ def _about_place(query: Query, request: SearchRequest, places: Catalog) -> Itera
         yield from _about_fit(query, entry, request, places)
     else:
         detail = _no_such_table(query.table)
-        yield Finding(Strategy.PIVOT, 0.5, detail, EmptyCause.WRONG_TABLE)
+        yield Explanation(Strategy.PIVOT, 0.5, detail, EmptyCause.WRONG_TABLE)
 
 
 def _no_such_table(table: str) -> str:
@@ -145,40 +145,40 @@ def _no_such_table(table: str) -> str:
 
 def _about_fit(
     query: Query, entry: CatalogEntry, request: SearchRequest, places: Catalog
-) -> Iterator[Finding]:
+) -> Iterator[Explanation]:
     """Whether another table fits the question better by its description."""
     need = f"{request.user_message} {query.query_text}"
     best, other = max((places.fit(other, need), other.table) for other in places.described)
     better = best - places.fit(entry, need)
     if better > MARGIN:
         detail = f"{other} fits the question better by its description than {query.table}"
-        yield Finding(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better), detail)
+        yield Explanation(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better), detail)
 
 
 # Does it ask for too much at once?
 
 
-def _about_conditions(query: Query, places: Catalog) -> Iterator[Finding]:
+def _about_conditions(query: Query, places: Catalog) -> Iterator[Explanation]:
     entry = places.entry(query.table)
     closing = closing_filters(query, entry)
     if entry and closing:
         yield from _about_values(query, entry, closing, places)
     elif query.filters:
         detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
-        yield Finding(Strategy.RELAX, min(0.8, 0.45 + 0.15 * len(query.filters)), detail)
+        yield Explanation(Strategy.RELAX, min(0.8, 0.45 + 0.15 * len(query.filters)), detail)
     if query.score_threshold:
         weight = 0.75 if query.score_threshold > _HIGH_THRESHOLD else 0.25
         detail = f"the threshold of {query.score_threshold:g} is too high"
-        yield Finding(Strategy.RELAX, weight, detail)
+        yield Explanation(Strategy.RELAX, weight, detail)
     is_exact_mode = query.search_mode and breadth(query.search_mode) == 0
     if is_quoted(query.query_text) or is_exact_mode:
-        yield Finding(Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase")
+        yield Explanation(Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase")
     yield from _about_count(query)
 
 
 def _about_values(
     query: Query, entry: CatalogEntry, closing: dict[str, str | None], places: Catalog
-) -> Iterator[Finding]:
+) -> Iterator[Explanation]:
     """Filters for values that the catalog does not list.
 
     A value that was meant is written anew; so is a text that the data has in part, since that part may be the cause.
@@ -190,16 +190,16 @@ def _about_values(
         values = ", ".join(map(str, entry.fields[name][:_SHOWN_VALUES]))
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
         if meant or is_partly_known:
-            yield Finding(Strategy.REWRITE, 0.9, detail, EmptyCause.TOO_MANY_CONDITIONS)
+            yield Explanation(Strategy.REWRITE, 0.9, detail, EmptyCause.TOO_MANY_CONDITIONS)
         else:
-            yield Finding(Strategy.RELAX, 0.84, detail, EmptyCause.TOO_MANY_CONDITIONS)
+            yield Explanation(Strategy.RELAX, 0.84, detail, EmptyCause.TOO_MANY_CONDITIONS)
 
 
-def _about_count(query: Query) -> Iterator[Finding]:
+def _about_count(query: Query) -> Iterator[Explanation]:
     """Whether a tool that asks for all words at once has too many of them."""
     count = len(content(without_operators(query.query_text)))
     is_lexical = breadth(f"{query.search_mode} {query.tool}") < breadth("vector")
     if count < 2 or not is_lexical or tool_of(query) in LITERAL:
         return
     weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
-    yield Finding(Strategy.REWRITE, weight, f"the tool asks for all {count} words at once")
+    yield Explanation(Strategy.REWRITE, weight, f"the tool asks for all {count} words at once")

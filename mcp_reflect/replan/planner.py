@@ -16,7 +16,7 @@ _MOST_IN_ALL: Final = 30
 _READ_CANDIDATES: Final = 24
 
 
-class Candidate(NamedTuple):
+class CandidateQuery(NamedTuple):
     """A query that may be run, and the strategy that it comes from."""
 
     strategy: Strategy
@@ -36,7 +36,7 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
     return search.plan_of(strategy, tuple(candidate.query for candidate in chosen))
 
 
-def _choose(search: FailedSearch, order: Sequence[Strategy]) -> Iterator[Candidate]:
+def _choose(search: FailedSearch, order: Sequence[Strategy]) -> Iterator[CandidateQuery]:
     """Up to three queries for each empty table that can run and were not tried.
 
     The first strategy has them all, and the others fill what it leaves.
@@ -58,14 +58,16 @@ def _choose(search: FailedSearch, order: Sequence[Strategy]) -> Iterator[Candida
                 break
 
 
-def _candidates(search: FailedSearch, table: str, order: Sequence[Strategy]) -> Iterator[Candidate]:
+def _candidates(
+    search: FailedSearch, table: str, order: Sequence[Strategy]
+) -> Iterator[CandidateQuery]:
     """The candidates for a table by strategy, and of its failed queries in turns."""
     failed = [query for query in search.failed if query.table == table]
     for strategy in order:
         moves = [_moves(search, strategy, query) for query in failed]
         for query in islice(_in_turns(moves), _READ_CANDIDATES):
             if query is not None:
-                yield Candidate(strategy, query)
+                yield CandidateQuery(strategy, query)
 
 
 def _in_turns(moves: Sequence[Iterator[Query]]) -> Iterator[Query | None]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_reflect.models.search import (
     CatalogEntry,
-    Proposal,
+    PlanProposal,
     Query,
     SearchPlan,
     SearchRequest,
@@ -29,7 +29,7 @@ _LOOSER: Final = 0.6  # share of the failed threshold that a proposal without on
 _LEAST_LIMIT: Final = 20  # rows that a proposal asks for which relaxes, as the ladder does
 
 
-def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> SearchPlan:
+def accept(proposal: PlanProposal, request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return the proposed plan, corrected, or the plan of the rules with the reasons where nothing of it is left.
 
     To replace the pending plan of the same failure, pass `attempts.reopen(state)`.

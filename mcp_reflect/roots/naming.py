@@ -37,14 +37,14 @@ def files_named(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class NamingWords:
     """The words of a lesson: `telling` are names, numbers and code, `plain` are others that mean something."""
 
     telling: tuple[str, ...]
     plain: tuple[str, ...]
 
 
-def words_in(texts: Sequence[str], calls: Sequence[str]) -> Words:
+def words_in(texts: Sequence[str], calls: Sequence[str]) -> NamingWords:
     """Return the words of a lesson's texts and calls, without those that are in every text."""
     telling: dict[str, None] = {}
     plain: dict[str, None] = {}
@@ -58,7 +58,7 @@ def words_in(texts: Sequence[str], calls: Sequence[str]) -> Words:
     for call in calls:
         for token in _tokens(call):
             telling.setdefault(token)
-    return Words(tuple(telling)[:MOST_NAMED], tuple(plain)[:MOST_NAMED])
+    return NamingWords(tuple(telling)[:MOST_NAMED], tuple(plain)[:MOST_NAMED])
 
 
 def _tokens(text: str) -> Iterator[str]:

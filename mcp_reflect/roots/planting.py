@@ -10,7 +10,7 @@ from typing import Final
 from mcp_reflect.models.root import WHOLE, FileRoot, Roots, VersionRoot
 from mcp_reflect.roots.lines import digest_of, digest_of_line, lines_of, normalized
 from mcp_reflect.roots.locks import is_lock, versions_of
-from mcp_reflect.roots.naming import Words, files_named, words_in
+from mcp_reflect.roots.naming import NamingWords, files_named, words_in
 from mcp_reflect.roots.tree import Listing, NotMeasuredError, inside, is_file_in, read_in
 
 MOST_FILES: Final = 8
@@ -36,7 +36,7 @@ _SECRET: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class LessonText:
     """What a lesson says: its texts, its calls as text, the files that it was sent with, and lines that its fix wrote."""
 
     texts: Sequence[str]
@@ -46,7 +46,7 @@ class Told:
     valid_until: float | None = None
 
 
-def plant(tree: Path, here: Path, told: Told) -> Roots:
+def plant(tree: Path, here: Path, told: LessonText) -> Roots:
     """Return the roots of a lesson in a tree; `here` is the folder in it that is worked in."""
     words = words_in(told.texts, told.calls)
     paths = _files(tree, here, told)
@@ -73,7 +73,7 @@ def _folder_of(here: Path, tree: Path) -> list[str]:
     return [here.relative_to(tree).as_posix()]
 
 
-def _files(tree: Path, here: Path, told: Told) -> list[str]:
+def _files(tree: Path, here: Path, told: LessonText) -> list[str]:
     """Return the files of the tree that a lesson names: first those that it was sent with, then calls, then words."""
     listing = Listing(tree)
     within = "".join(f"{folder}/" for folder in _folder_of(here, tree))
@@ -95,7 +95,7 @@ def _files(tree: Path, here: Path, told: Told) -> list[str]:
     return list(found)
 
 
-def _root(tree: Path, path: str, words: Words, fix_lines: Sequence[str]) -> FileRoot | None:
+def _root(tree: Path, path: str, words: NamingWords, fix_lines: Sequence[str]) -> FileRoot | None:
     """Return a file as a root; None for one that cannot be read. Of one that may hold secrets only its place is kept."""
     name = PurePosixPath(path).name
     if _SECRET.search(name):
@@ -119,7 +119,9 @@ def _root(tree: Path, path: str, words: Words, fix_lines: Sequence[str]) -> File
     return replace(root, lines=sampled, most_gone=int(len(sampled) * _MOST_GONE))
 
 
-def _touched(lines: Sequence[str], path: str, words: Words, fix_lines: Sequence[str]) -> list[str]:
+def _touched(
+    lines: Sequence[str], path: str, words: NamingWords, fix_lines: Sequence[str]
+) -> list[str]:
     """Return the lines that a lesson touches: what its fix wrote, and lines with its words, if these are in few."""
     own = set(lines)
     touched = dict.fromkeys(line for line in map(normalized, fix_lines) if line in own)
@@ -145,7 +147,7 @@ def _lines_with(lines: Sequence[str], word: str, most: int) -> list[str]:
     return found
 
 
-def _absent(content: bytes, words: Words) -> tuple[str, ...]:
+def _absent(content: bytes, words: NamingWords) -> tuple[str, ...]:
     """Return the telling words that a file of settings does not have: one that it gets later changes what was true."""
     text = content.decode("utf-8", "replace").casefold()
     absent = [word.casefold() for word in words.telling if word.casefold() not in text]

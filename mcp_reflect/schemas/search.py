@@ -17,7 +17,7 @@ from pydantic import (
 
 from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
+from mcp_reflect.models.search import CatalogEntry, PlanProposal, Query, Strategy
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.faults import explain
 from mcp_reflect.schemas.fields import Arguments, ReadContext, named, parsed
@@ -164,11 +164,11 @@ def read_catalog(
     return tuple(tables.values())
 
 
-def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAULT) -> Proposal:
+def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAULT) -> PlanProposal:
     """Return a plan `{reasoning, strategy, user_message, new_queries}`; only `new_queries` must be there."""
     sent = _read(ProposalArguments, value, field, limits)
     queries = read_queries(sent.new_queries, f"{field}.new_queries", limits)
-    return Proposal(new_queries=queries, **sent.model_dump(exclude={"new_queries"}))
+    return PlanProposal(new_queries=queries, **sent.model_dump(exclude={"new_queries"}))
 
 
 def read_results(value: object, field: str = "results") -> dict[str, int]:

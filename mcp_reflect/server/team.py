@@ -48,7 +48,7 @@ from mcp_reflect.dashboard.server import (
 from mcp_reflect.errors import BankError, InputError, McpReflectError
 from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, is_loopback, listening
-from mcp_reflect.models.access import Principal, Role
+from mcp_reflect.models.access import AccessRole, Principal
 from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
@@ -301,7 +301,7 @@ class Replica:
         # No path of a request is opened: what is to be read of a session, the client sends.
         hook = replace(sent, transcript=None, folder=None)
         writes = hook.moment in (Moment.AFTER, Moment.STOP, Moment.END)
-        if writes and not viewer.principal.may(Role.WRITER):
+        if writes and not viewer.principal.may(AccessRole.WRITER):
             return json_response({})
         if hook.moment is Moment.END and transcript:
             task = asyncio.create_task(self._reflect(viewer, hook.session, transcript, size))
@@ -490,4 +490,6 @@ def _bracketed(host: str) -> str:
 def _anyone(scopes: Scopes) -> Principal:
     """Return the caller of a service that asks for no token: anyone on this machine, so nobody's word but an agent's."""
     projects = tuple(dict.fromkeys((scopes.own.project, *scopes.others, GLOBAL)))
-    return Principal(id="", name="", tenant=scopes.own.tenant, projects=projects, role=Role.WRITER)
+    return Principal(
+        id="", name="", tenant=scopes.own.tenant, projects=projects, role=AccessRole.WRITER
+    )

@@ -24,7 +24,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.log import Log
 from mcp_reflect.models import common
-from mcp_reflect.models.access import ANY_PROJECT, ROLES, Principal, Role
+from mcp_reflect.models.access import ANY_PROJECT, ROLES, AccessRole, Principal
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.security.redact import clean_text
@@ -142,7 +142,7 @@ class JwtVerifier:
             return None
         principal = Principal(
             id=f"{client} {subject}", name=stored_name(subject or client), tenant=tenant, projects=projects,
-            role=roles[-1] if roles else Role.READER,
+            role=roles[-1] if roles else AccessRole.READER,
         )  # fmt: skip
         known = access(principal, client_id=client, expires_at=int(claims["exp"]) + _LEEWAY_SECONDS)
         issued = {"subject": subject or None, "claims": {"iss": oauth.issuer}}
@@ -312,7 +312,7 @@ class TeamServer(ReflectServer):
     ) -> types.CallToolResult | types.InputRequiredResult:
         try:
             if name in _WRITING:
-                caller.principal.refuse_below(Role.WRITER, _WRITING[name])
+                caller.principal.refuse_below(AccessRole.WRITER, _WRITING[name])
             if name in ("reflect", "store_lesson"):
                 await self.team.refuse_more_lessons(caller.principal.tenant)
         except InputError as error:

@@ -101,7 +101,7 @@ def open_bank(
     from mcp_reflect.llm import embedders  # noqa: PLC0415 - most have no embedder
 
     def opened() -> "Embedder":
-        own = embedder and embedders.Checked(embedder, "the embedder")
+        own = embedder and embedders.CheckedEmbedder(embedder, "the embedder")
         return own or embedders.open_embedder(settings.llm_settings)
 
     return Bank(settings, scopes, clock=clock, log=log, embedder=embedders.Patient(opened, clock))

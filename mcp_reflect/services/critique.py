@@ -14,7 +14,7 @@ from mcp_reflect.evidence.verifying import Verified, Verify, verifier
 from mcp_reflect.llm.protocol import TextChunk, TextListener
 from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES
-from mcp_reflect.models.critique import Claim, Critique, Opinion, Stopped
+from mcp_reflect.models.critique import Claim, Critique, Opinion, StopReason
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean
@@ -185,19 +185,21 @@ def _unchanged(state: CritiqueState, first: Version) -> LoopResult:
     """Return a turn that changed nothing: the host sent the same steps again, or only verdicts."""
     if first.opinion and first.opinion.corrected_steps:
         iterations = state.iterations + 1
-        return LoopResult(first=first, best=first, iterations=iterations, stopped=Stopped.NO_CHANGE)
-    stopped = None if first.issues else Stopped.PASSED
+        return LoopResult(
+            first=first, best=first, iterations=iterations, stopped=StopReason.NO_CHANGE
+        )
+    stopped = None if first.issues else StopReason.PASSED
     return LoopResult(first=first, best=first, iterations=state.iterations, stopped=stopped)
 
 
 def _stopped(
     state: CritiqueState, current: Verified, after: Verified, iteration: int
-) -> Stopped | None:
+) -> StopReason | None:
     if not after.faults:
-        return Stopped.PASSED
+        return StopReason.PASSED
     if set(after.issues) == set(current.issues):
-        return Stopped.SAME_ISSUES
-    return Stopped.BUDGET if iteration >= state.max_iterations else None
+        return StopReason.SAME_ISSUES
+    return StopReason.BUDGET if iteration >= state.max_iterations else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from mcp_reflect import services
 from mcp_reflect.errors import InputError, NotAllowedError, NotFoundError
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import GLOBAL, compact, from_json
 from mcp_reflect.models.effect import Comparison
@@ -49,7 +49,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class LessonDetails:
     """A lesson and all that is known about it; `guards` is what guards do in its project.
 
     `effect` says whether it helped or hurt, by proven endings; `since` what became of what it is true of.
@@ -111,7 +111,7 @@ async def lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     return found
 
 
-async def shown(engine: Engine, sent: Sent, *, speaker: Speaker) -> Shown:
+async def shown(engine: Engine, sent: Sent, *, speaker: Speaker) -> LessonDetails:
     """Return a lesson and all that is known about it."""
     own, found = engine.scopes.own, await lesson(engine, sent, speaker=speaker)
     versions: list[dict[str, Any]] = []
@@ -119,7 +119,7 @@ async def shown(engine: Engine, sent: Sent, *, speaker: Speaker) -> Shown:
         versions = compact(await engine.bank.lessons.history(own, found.id))
     effect = (await engine.bank.effects.of(own, [found.id])).get(found.id)
     mark = (await services.ground.marks_of(engine.context, own, [found.id])).get(found.id)
-    return Shown(
+    return LessonDetails(
         lesson=found,
         guards=mode_in(engine.settings.guards, await engine.bank.lessons.guard_mode(own)),
         effectiveness_estimate=found.estimate(),
@@ -406,29 +406,29 @@ class Use(NamedTuple):
 
     work: Callable[..., Awaitable[Any]]
     result: Any
-    role: Role
+    role: AccessRole
 
 
 USES: Final[Mapping[str, Use]] = {
-    "lessons": Use(listed, Listed, Role.READER),
-    "show": Use(shown, Shown, Role.READER),
-    "add": Use(added, Stored, Role.WRITER),
-    "edit": Use(edited, Lesson, Role.ADMIN),
-    "state": Use(moved, Lesson, Role.WRITER),
-    "history": Use(remembered, None, Role.ADMIN),
-    "review": Use(waiting, Waiting, Role.ADMIN),
-    "decide": Use(decided, Lesson, Role.ADMIN),
-    "still": Use(answered, Lesson, Role.ADMIN),
-    "finding": Use(settled, None, Role.ADMIN),
-    "reopen": Use(reopened, None, Role.ADMIN),
-    "guard": Use(guarded, Lesson, Role.ADMIN),
-    "try": Use(tried, None, Role.ADMIN),
-    "pin": Use(pinned, Lesson, Role.ADMIN),
-    "merge": Use(merged, None, Role.ADMIN),
-    "undo": Use(unmerged, Undone, Role.ADMIN),
-    "import": Use(imported, tuple[Stored, ...], Role.WRITER),
-    "export": Use(exported, None, Role.READER),
-    "recall": Use(recalled, Recall, Role.READER),
-    "card": Use(card, SessionCard | None, Role.READER),
-    "stats": Use(counted, None, Role.READER),
+    "lessons": Use(listed, Listed, AccessRole.READER),
+    "show": Use(shown, LessonDetails, AccessRole.READER),
+    "add": Use(added, Stored, AccessRole.WRITER),
+    "edit": Use(edited, Lesson, AccessRole.ADMIN),
+    "state": Use(moved, Lesson, AccessRole.WRITER),
+    "history": Use(remembered, None, AccessRole.ADMIN),
+    "review": Use(waiting, Waiting, AccessRole.ADMIN),
+    "decide": Use(decided, Lesson, AccessRole.ADMIN),
+    "still": Use(answered, Lesson, AccessRole.ADMIN),
+    "finding": Use(settled, None, AccessRole.ADMIN),
+    "reopen": Use(reopened, None, AccessRole.ADMIN),
+    "guard": Use(guarded, Lesson, AccessRole.ADMIN),
+    "try": Use(tried, None, AccessRole.ADMIN),
+    "pin": Use(pinned, Lesson, AccessRole.ADMIN),
+    "merge": Use(merged, None, AccessRole.ADMIN),
+    "undo": Use(unmerged, Undone, AccessRole.ADMIN),
+    "import": Use(imported, tuple[Stored, ...], AccessRole.WRITER),
+    "export": Use(exported, None, AccessRole.READER),
+    "recall": Use(recalled, Recall, AccessRole.READER),
+    "card": Use(card, SessionCard | None, AccessRole.READER),
+    "stats": Use(counted, None, AccessRole.READER),
 }

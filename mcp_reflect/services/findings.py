@@ -19,13 +19,13 @@ from mcp_reflect.sessions.tools import LESSON_ID, call_line, told_in
 from mcp_reflect.speaker import Speaker
 
 if TYPE_CHECKING:
-    from mcp_reflect.sessions.calls import Call
+    from mcp_reflect.sessions.calls import CallWithAnswer
 
 _WORD: Final = re.compile(r"\w{2,}")
 
 
 async def after_call(
-    context: Context, scope: Scope, state: SessionState, call: "Call", *, answers: bool
+    context: Context, scope: Scope, state: SessionState, call: "CallWithAnswer", *, answers: bool
 ) -> str | None:
     """Note a call of a session; return the ask for a lesson if something was hard-won, and the hook `answers`."""
     # Not needed before a call:

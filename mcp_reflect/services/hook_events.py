@@ -29,7 +29,7 @@ from mcp_reflect.whole_files import open_regular
 _SECRET_CHARS: Final = 4_000  # more, so that a secret at the cut is whole when it is looked for
 
 
-class Event(NamedTuple):
+class HookEvent(NamedTuple):
     """A host's event: its moment, the key of the answer's text (None: it reads none), whether it can refuse a call."""
 
     moment: Moment
@@ -42,26 +42,26 @@ _NESTED: Final = "hookSpecificOutput"
 _FLAT: Final = "additional_context"
 
 # Claude Code, Codex and VS Code share their names; Gemini CLI and Cursor have their own.
-EVENTS: Final[Mapping[str, Event]] = {
-    "SessionStart": Event(Moment.START, _NESTED),
-    "UserPromptSubmit": Event(Moment.PROMPT, _NESTED),
-    "PreToolUse": Event(Moment.BEFORE, _NESTED, holds=True),
-    "PostToolUse": Event(Moment.AFTER, _NESTED),
-    "PostToolUseFailure": Event(Moment.AFTER, _NESTED),
-    "Stop": Event(Moment.STOP, "reason"),
-    "SubagentStop": Event(Moment.STOP, "reason"),
-    "SessionEnd": Event(Moment.END, None),
-    "BeforeAgent": Event(Moment.PROMPT, _NESTED),
-    "BeforeTool": Event(Moment.BEFORE, None, holds=True),
-    "AfterTool": Event(Moment.AFTER, _NESTED),
-    "AfterAgent": Event(Moment.STOP, "reason"),
-    "sessionStart": Event(Moment.START, _FLAT),
-    "beforeSubmitPrompt": Event(Moment.PROMPT, None),
-    "preToolUse": Event(Moment.BEFORE, None, holds=True),
-    "postToolUse": Event(Moment.AFTER, _FLAT),
-    "postToolUseFailure": Event(Moment.AFTER, _FLAT),
-    "stop": Event(Moment.STOP, "followup_message"),
-    "sessionEnd": Event(Moment.END, None),
+EVENTS: Final[Mapping[str, HookEvent]] = {
+    "SessionStart": HookEvent(Moment.START, _NESTED),
+    "UserPromptSubmit": HookEvent(Moment.PROMPT, _NESTED),
+    "PreToolUse": HookEvent(Moment.BEFORE, _NESTED, holds=True),
+    "PostToolUse": HookEvent(Moment.AFTER, _NESTED),
+    "PostToolUseFailure": HookEvent(Moment.AFTER, _NESTED),
+    "Stop": HookEvent(Moment.STOP, "reason"),
+    "SubagentStop": HookEvent(Moment.STOP, "reason"),
+    "SessionEnd": HookEvent(Moment.END, None),
+    "BeforeAgent": HookEvent(Moment.PROMPT, _NESTED),
+    "BeforeTool": HookEvent(Moment.BEFORE, None, holds=True),
+    "AfterTool": HookEvent(Moment.AFTER, _NESTED),
+    "AfterAgent": HookEvent(Moment.STOP, "reason"),
+    "sessionStart": HookEvent(Moment.START, _FLAT),
+    "beforeSubmitPrompt": HookEvent(Moment.PROMPT, None),
+    "preToolUse": HookEvent(Moment.BEFORE, None, holds=True),
+    "postToolUse": HookEvent(Moment.AFTER, _FLAT),
+    "postToolUseFailure": HookEvent(Moment.AFTER, _FLAT),
+    "stop": HookEvent(Moment.STOP, "followup_message"),
+    "sessionEnd": HookEvent(Moment.END, None),
 }
 
 
@@ -104,7 +104,7 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     )
 
 
-def _is_no_moment(name: str, event: Event, fields: dict[str, Any]) -> bool:
+def _is_no_moment(name: str, event: HookEvent, fields: dict[str, Any]) -> bool:
     """Return whether a host's event is nothing to look at: an interruption, a call that only began, a turn again."""
     if fields.get("is_interrupt") is True:
         return True

@@ -20,8 +20,8 @@ from mcp_reflect.projects import project_of, stored_name
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.session_workers import (
     Done,
-    PastSession,
     SessionFindings,
+    SessionToRead,
     read_apart,
     read_here,
 )
@@ -107,7 +107,7 @@ async def learn(
         learned.faults += _without_folder(places)
     scope_of = scopes_of_folders(context, [place.folder for place in places])
     known = await context.bank.findings.files_read(context.scopes.own.tenant)
-    queue: list[PastSession] = []
+    queue: list[SessionToRead] = []
     for place in places:
         scope = scope_of(place.folder)
         if scope is None or not _is_chosen(context, place, scope, every=every_project, days=days):
@@ -115,7 +115,7 @@ async def learn(
         elif known.get(place.key) == (place.size, place.changed):
             learned.known += 1
         else:
-            queue.append(PastSession(place, scope, copies.get(place.path, ())))
+            queue.append(SessionToRead(place, scope, copies.get(place.path, ())))
     keeper = _Keeper(context, learned, queue, progress)
     try:
         await _read_all(queue, keeper.take)
@@ -124,7 +124,7 @@ async def learn(
     return learned
 
 
-async def _read_all(queue: Sequence[PastSession], done: Done) -> None:
+async def _read_all(queue: Sequence[SessionToRead], done: Done) -> None:
     """Read sessions here where they are small, else in as many processes as help."""
     if sum(session.place.size for session in queue) < _SMALL:
         await read_here(queue, done)
@@ -142,7 +142,7 @@ class _Keeper:
         self,
         context: Context,
         learned: Learned,
-        queue: Sequence[PastSession],
+        queue: Sequence[SessionToRead],
         progress: Progress | None,
     ) -> None:
         self._context = context
@@ -152,10 +152,10 @@ class _Keeper:
         self._progress = progress
         # A team need not know what one asks for.
         self._keeps_requests = not isinstance(context.settings.bank, ServerUrl)
-        self._fresh: list[tuple[PastSession, SessionFindings]] = []
+        self._fresh: list[tuple[SessionToRead, SessionFindings]] = []
 
     async def take(
-        self, session: PastSession, shown: SessionFindings, faults: Sequence[str]
+        self, session: SessionToRead, shown: SessionFindings, faults: Sequence[str]
     ) -> None:
         """Count a session, and keep what was read once it is enough."""
         learned = self._learned

@@ -158,7 +158,7 @@ def _links_of(sent: ReflectArguments) -> list[Link]:
 
 def review_of(
     run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
-) -> telling.Told | None:
+) -> telling.DecisionFacts | None:
     """Put the figures of a run's decision beside the marks that it names. None if the run has no decision."""
     decision, execution = run.get("decision"), run.get("execution")
     if decision is None:
@@ -178,7 +178,7 @@ def review_of(
 def _with_review(
     judged: Reflection,
     judgment: ModelResult[Analysis],
-    told: telling.Told,
+    told: telling.DecisionFacts,
     run: Mapping[str, Any],
 ) -> Reflection:
     """Add the facts of the decision where nobody judged it, else the verdict in the words of who did."""

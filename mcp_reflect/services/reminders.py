@@ -10,7 +10,7 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind, Trust
-from mcp_reflect.models.shown_lesson import Told
+from mcp_reflect.models.shown_lesson import HasWords
 from mcp_reflect.models.warning import HookInput, SessionState
 from mcp_reflect.moments.texts import KEEP, LESSONS_HEAD, lessons_text, pinned_text
 from mcp_reflect.security.redact import clean
@@ -142,7 +142,7 @@ async def _told_changes(context: Context, scope: Scope, ids: Sequence[str]) -> d
     }
 
 
-def _ids(hits: Iterable[Told]) -> list[str]:
+def _ids(hits: Iterable[HasWords]) -> list[str]:
     return [hit.id for hit in hits]
 
 
@@ -165,7 +165,7 @@ def newest_of_a_subject_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 async def _note_shown(
-    context: Context, scope: Scope, state: SessionState, shown: Iterable[Told]
+    context: Context, scope: Scope, state: SessionState, shown: Iterable[HasWords]
 ) -> None:
     with suppress(BankError):  # shown again the next time, which is better than not at all
         await context.bank.warnings.note(scope, state, shown=[one.id for one in shown])

@@ -12,7 +12,13 @@ from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
-from mcp_reflect.models.search import CatalogEntry, Proposal, SearchPlan, SearchRequest, SearchState
+from mcp_reflect.models.search import (
+    CatalogEntry,
+    PlanProposal,
+    SearchPlan,
+    SearchRequest,
+    SearchState,
+)
 from mcp_reflect.replan import attempts, planner, proposals
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import (
@@ -101,7 +107,7 @@ async def replan(
     if held:
         remarks = (f"{held} of the suggestions left out: they read as orders to their reader",)
     search_id = sent.search_id or context.clock.new_id("srch")
-    proposal: ModelResult[Proposal] | None = None
+    proposal: ModelResult[PlanProposal] | None = None
     while True:
         call = await _opened(context, scope, sent, search_id, offered, catalog)
         proposal = proposal or await _think(context, sent, call, host)
@@ -216,7 +222,7 @@ def _as_json(model: SearchRequest | SearchState) -> Any:
 
 async def _think(
     context: Context, sent: ReplanArguments, call: _Call, host: ClientCapabilities
-) -> ModelResult[Proposal]:
+) -> ModelResult[PlanProposal]:
     """The caller's proposal, else that of a language model."""
     analysis: Any = sent.analysis
     if analysis is None:
@@ -229,7 +235,9 @@ async def _think(
     return ModelResult(thinker=HOST, value=read_proposal(clean(analysis), limits=context.settings))
 
 
-async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> ModelResult[Proposal]:
+async def _ask(
+    context: Context, call: _Call, host: ClientCapabilities
+) -> ModelResult[PlanProposal]:
     """The proposal of a language model, if one may be asked."""
     request, state = call.request, call.state
     if not planner.needs_plan(request, state):
@@ -258,7 +266,7 @@ async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> Model
     )
 
 
-def _planned(proposal: ModelResult[Proposal], call: _Call) -> SearchPlan:
+def _planned(proposal: ModelResult[PlanProposal], call: _Call) -> SearchPlan:
     """The proposal as rules corrected it, else their own plan."""
     if proposal.value is None:
         return replace(planner.plan(call.request, call.state), note=proposal.note)

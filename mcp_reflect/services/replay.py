@@ -13,7 +13,7 @@ from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
-from mcp_reflect.models.replay import Next, ReplayedLesson, SpokenMoment, Trigger, Verdict
+from mcp_reflect.models.replay import MomentVerdict, Next, ReplayedLesson, SpokenMoment, Trigger
 from mcp_reflect.moments.guarded import mode_in, refuses
 from mcp_reflect.security.redact import clean, clean_text, quoted
 from mcp_reflect.services.context import Context
@@ -21,11 +21,11 @@ from mcp_reflect.services.ground import Mark, marks_of
 from mcp_reflect.services.learn import scopes_of_folders
 from mcp_reflect.services.reminders import MOST_LESSONS
 from mcp_reflect.sessions.replaying import (
-    Advice,
+    Aftermath,
+    ComparedLesson,
     MadeStep,
     PastSession,
     SaidStep,
-    Sequel,
     after,
     read_steps,
 )
@@ -62,10 +62,10 @@ class Replayed:
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     @property
-    def sums(self) -> dict[Verdict, int]:
+    def sums(self) -> dict[MomentVerdict, int]:
         """How often the lessons would have been what; guards that are off count for nothing."""
         counts = Counter(moment.verdict for moment in self.moments if moment.armed)
-        return {verdict: counts[verdict] for verdict in Verdict}
+        return {verdict: counts[verdict] for verdict in MomentVerdict}
 
 
 def places_of(
@@ -151,8 +151,8 @@ def _latest_first(moment: SpokenMoment) -> tuple[float, int]:
 def _what_it_did(one: ReplayedLesson) -> tuple[int, ...]:
     """Return the order of a lesson: what helped most first, then what cost most, then by how often its failure came."""
     return (
-        -one.count(Verdict.HELPED),
-        -one.count(Verdict.REFUSED),
+        -one.count(MomentVerdict.HELPED),
+        -one.count(MomentVerdict.REFUSED),
         -len(one.moments),
         -len(one.failures),
         -one.against,
@@ -166,8 +166,8 @@ class _AllAdvice:
     `marks` say what changed of what they are true of, and `tallies` count what came of them.
     """
 
-    by_id: Mapping[str, Advice]
-    by_key: Mapping[str, Sequence[Advice]]
+    by_id: Mapping[str, ComparedLesson]
+    by_key: Mapping[str, Sequence[ComparedLesson]]
     mode: GuardMode
     marks: Mapping[str, Mark]
     tallies: Tallies
@@ -176,7 +176,7 @@ class _AllAdvice:
         """Return whether no prompt shows a lesson, since what it is true of is gone or it did harm."""
         return name in self.marks and self.marks[name].hides
 
-    def at(self, step: MadeStep) -> list[Advice]:
+    def at(self, step: MadeStep) -> list[ComparedLesson]:
         """Return the lessons that a call goes against."""
         found = {one.lesson.id: one for key in step.call.keys for one in self.by_key.get(key, ())}
         return [
@@ -200,8 +200,8 @@ async def _advice(context: Context, only: str | None) -> _AllAdvice:
     lessons = await context.bank.lessons.latest(own, kind=None, limit=_MOST_LESSONS)
     kinds = (RecordKind.LESSON, RecordKind.STRATEGY)
     used = [one for one in lessons if one.kind in kinds and only in (None, one.id)]
-    every = [Advice.of(lesson) for lesson in used]
-    by_key: dict[str, list[Advice]] = defaultdict(list)
+    every = [ComparedLesson.of(lesson) for lesson in used]
+    by_key: dict[str, list[ComparedLesson]] = defaultdict(list)
     for one in every:
         for key in one.calls.guard.keys if one.calls.guard else ():
             by_key[key].append(one)
@@ -229,7 +229,7 @@ async def _replay_session(
             return
         if isinstance(step, SaidStep):
             replayed.prompts += 1
-            found: list[Advice] = []
+            found: list[ComparedLesson] = []
             if prompts and advice.by_id:
                 found = await _at_prompt(context, step, shown, advice)
             shown |= {one.lesson.id for one in found}
@@ -245,7 +245,7 @@ async def _replay_session(
 
 async def _at_prompt(
     context: Context, step: SaidStep, shown: set[str], advice: _AllAdvice
-) -> list[Advice]:
+) -> list[ComparedLesson]:
     """Return the lessons that a prompt would bring, as a hook chooses them."""
     query = RecallQuery(
         task=clean(step.text),
@@ -265,7 +265,7 @@ def _at(
     place: SessionPlace,
     past: PastSession,
     number: int,
-    one: Advice,
+    one: ComparedLesson,
     advice: _AllAdvice,
     step: SaidStep | MadeStep,
 ) -> SpokenMoment:
@@ -296,25 +296,25 @@ def _at(
     )
 
 
-def _of_call(step: MadeStep, sequel: Sequel, one: Advice) -> Sequel:
+def _of_call(step: MadeStep, sequel: Aftermath, one: ComparedLesson) -> Aftermath:
     """Return what a call against a guard met itself, with the minutes until the cure that came later.
 
     It may have failed for another reason, or because the person refused it: then the lesson would not have helped.
     """
     line = step.seen.line
     if not step.failed:
-        return Sequel(Next.WORKED, line, sequel.minutes)
+        return Aftermath(Next.WORKED, line, sequel.minutes)
     if sequel.minutes is not None or one.is_told_by(line):
-        return Sequel(Next.FAILURE, line, sequel.minutes)
-    return Sequel(Next.NEITHER, line, None)
+        return Aftermath(Next.FAILURE, line, sequel.minutes)
+    return Aftermath(Next.NEITHER, line, None)
 
 
-def _verdict(came: Next, *, holds: bool) -> Verdict:
+def _verdict(came: Next, *, holds: bool) -> MomentVerdict:
     """Return what a lesson would have been: it helps where the failure that it is about comes next."""
     if came is Next.FAILURE:
-        return Verdict.HELPED
+        return MomentVerdict.HELPED
     if came is Next.WORKED and holds:
-        return Verdict.REFUSED
+        return MomentVerdict.REFUSED
     if came is Next.UNKNOWN:
-        return Verdict.UNKNOWN
-    return Verdict.NOISE
+        return MomentVerdict.UNKNOWN
+    return MomentVerdict.NOISE

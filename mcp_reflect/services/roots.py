@@ -14,7 +14,7 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.root import Ground, Roots, Standing
 from mcp_reflect.roots.measuring import measured
-from mcp_reflect.roots.planting import Told, plant
+from mcp_reflect.roots.planting import LessonText, plant
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import Mark, harm_of, marks_of, working_tree
 from mcp_reflect.sessions.tools import file_of
@@ -59,7 +59,7 @@ def _tree_of(context: Context, lesson: Lesson) -> Path | None:
 
 def _told(
     lesson: Lesson, files: Sequence[str], fix: Sequence[str], valid_until: float | None
-) -> Told:
+) -> LessonText:
     """Return what a lesson says of its tree: commands are looked through for names, edits name a file and lines."""
     texts = [text for text in (lesson.mistake, lesson.correction, lesson.why) if text]
     calls = [text for text in (lesson.wrong_call, lesson.right_call, *fix) if text]
@@ -67,7 +67,7 @@ def _told(
     edits = [call_of(text).arguments for text in calls if text not in commands]
     edited = [file for file in map(file_of, edits) if file]
     written = chain.from_iterable(map(_lines_written, edits))
-    return Told(
+    return LessonText(
         texts=texts or [lesson.text],
         calls=commands,
         files=[*files, *edited],

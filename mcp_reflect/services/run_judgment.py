@@ -47,7 +47,7 @@ class AnalyzedRun:
     run: Mapping[str, Any]
     trace: Trace
     diagnosis: Diagnosis
-    review: telling.Told | None
+    review: telling.DecisionFacts | None
     client: ClientCapabilities = NO_CLIENT
     tokens: dict[str, int] = field(default_factory=dict[str, int])
 

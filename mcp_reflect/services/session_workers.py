@@ -37,7 +37,7 @@ SessionFindings = list[tuple[Finding, Seen]]
 
 
 @dataclass(frozen=True, slots=True)
-class PastSession:
+class SessionToRead:
     """The file of a past session, the project that it is of, and files from which it was copied."""
 
     place: SessionPlace
@@ -45,18 +45,18 @@ class PastSession:
     originals: tuple[Path, ...] = ()
 
 
-Done = Callable[[PastSession, SessionFindings, Sequence[str]], Awaitable[None]]
+Done = Callable[[SessionToRead, SessionFindings, Sequence[str]], Awaitable[None]]
 """What is called with each session, what it shows, and its faults."""
 
 
-async def read_here(queue: Sequence[PastSession], done: Done) -> None:
+async def read_here(queue: Sequence[SessionToRead], done: Done) -> None:
     """Read files in this process."""
     for session in queue:
         shown, faults = read(session.place.path, session.place.host, session.originals)
         await done(session, shown, faults)
 
 
-async def read_apart(queue: Sequence[PastSession], done: Done) -> None:
+async def read_apart(queue: Sequence[SessionToRead], done: Done) -> None:
     """Read files in another process, and in a new one where a file ends it."""
     left = deque(queue)
     while left:
@@ -72,7 +72,7 @@ async def read_apart(queue: Sequence[PastSession], done: Done) -> None:
 
 
 async def _take_answers(
-    left: deque[PastSession], receiver: asyncio.StreamReader, done: Done
+    left: deque[SessionToRead], receiver: asyncio.StreamReader, done: Done
 ) -> None:
     """Take what a process says of one file after the other, until it ends; that file is the fault then."""
     while left:
@@ -87,7 +87,7 @@ async def _take_answers(
         await done(session, shown, answer["faults"])
 
 
-def _request_of(session: PastSession) -> bytes:
+def _request_of(session: SessionToRead) -> bytes:
     originals = [str(path) for path in session.originals]
     request = [str(session.place.path), session.place.host, originals]
     return json.dumps(request).encode() + b"\n"

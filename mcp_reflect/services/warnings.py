@@ -36,7 +36,7 @@ from mcp_reflect.storage.spool import Spool
 from mcp_reflect.text.signature import drawn
 
 if TYPE_CHECKING:
-    from mcp_reflect.sessions.calls import Call as AnsweredCall
+    from mcp_reflect.sessions.calls import CallWithAnswer as AnsweredCall
 
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
 
@@ -354,7 +354,7 @@ async def _told_after_failure(
 
 def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> "AnsweredCall":
     """Return a call with its answer, as the analysis reads it."""
-    from mcp_reflect.sessions.calls import Call as Answered  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.sessions.calls import CallWithAnswer as Answered  # noqa: PLC0415 - not needed before a call
 
     return Answered(
         tool=tool,

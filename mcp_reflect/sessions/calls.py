@@ -112,7 +112,7 @@ _NO_MATCHES: Final = Fault(
 
 
 @dataclass(kw_only=True, eq=False)
-class Call:
+class CallWithAnswer:
     """A call and, once seen, its answer.
 
     `index` counts the calls of a run from 0. `made` is False for an answer or error without a call; `spoken` counts the
@@ -203,16 +203,16 @@ class Call:
         return fingerprint(self.headline)
 
 
-def calls_of(trace: Trace) -> list[Call]:
+def calls_of(trace: Trace) -> list[CallWithAnswer]:
     """The calls in the order in which they were made, without those of this server, with answers that stand alone.
 
     Answers find their call by id, else by tool and order within the open batch.
     """
     # Where answers are events of their own, the content of a call describes it.
     apart = any(event.type in _RESULTS and event.arguments is None for event in trace.events)
-    calls: list[Call] = []
-    batch: list[Call] = []
-    by_id: dict[str, Call] = {}
+    calls: list[CallWithAnswer] = []
+    batch: list[CallWithAnswer] = []
+    by_id: dict[str, CallWithAnswer] = {}
     spoken, batch_answered = 0, False
     for event in trace.events:
         result = event.type in _RESULTS
@@ -233,7 +233,7 @@ def calls_of(trace: Trace) -> list[Call]:
         elif result or event.error:
             tool = event.tool or "" if result else ""
             calls.append(
-                call := Call(
+                call := CallWithAnswer(
                     event_id=event.id, tool=tool, arguments=None, spoken=spoken, made=False
                 )
             )
@@ -245,7 +245,7 @@ def calls_of(trace: Trace) -> list[Call]:
     return calls
 
 
-def _call(event: Event, spoken: int, *, described: bool) -> Call:
+def _call(event: Event, spoken: int, *, described: bool) -> CallWithAnswer:
     """A call; its content is its answer, unless it describes the call or stands for its arguments."""
     stands = event.arguments is None and (event.tool is None or bool(event.error))
     tool = event.tool or ""
@@ -255,7 +255,7 @@ def _call(event: Event, spoken: int, *, described: bool) -> Call:
         content = ""
         if arguments is None:
             arguments = event.content or None
-    call = Call(
+    call = CallWithAnswer(
         event_id=event.id, tool=tool, arguments=without_labels(tool, arguments), spoken=spoken
     )
     call.facts = dict(event.metadata)
@@ -264,7 +264,9 @@ def _call(event: Event, spoken: int, *, described: bool) -> Call:
     return call
 
 
-def _answered_call(event: Event, batch: list[Call], by_id: Mapping[str, Call]) -> Call | None:
+def _answered_call(
+    event: Event, batch: list[CallWithAnswer], by_id: Mapping[str, CallWithAnswer]
+) -> CallWithAnswer | None:
     """The open call that an event answers: the one that it names, else the first of its tool in the batch."""
     for key in _ids(event):
         named = by_id.get(key)
@@ -329,7 +331,7 @@ def _naming_line(lines: Sequence[str]) -> str | None:
     return None
 
 
-def _from_facts(call: Call, text: str) -> Fault | None:
+def _from_facts(call: CallWithAnswer, text: str) -> Fault | None:
     """The fault that metadata tells; _WORKED where they say that the call worked, None where they say nothing."""
     if True in (call.facts.get("is_error"), call.facts.get("isError")):
         return _fault(text or "error", marked=True)
@@ -342,7 +344,7 @@ def _from_facts(call: Call, text: str) -> Fault | None:
     return None
 
 
-def _from_exit(code: int, text: str, call: Call) -> Fault:
+def _from_exit(code: int, text: str, call: CallWithAnswer) -> Fault:
     """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
     if code == 0:
         return _WORKED
@@ -405,7 +407,7 @@ def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
     return None
 
 
-def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
+def _from_text(text: str, kind: Kind, call: CallWithAnswer) -> Fault | None:
     if finishes(call.tool):
         return None
     if not text and call.made and is_code_search(call.tool, call.arguments):
@@ -451,7 +453,7 @@ def _run_failed(text: str) -> bool:
     return _opens_with_error(text) and (len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12)
 
 
-def _is_message(text: str, kind: Kind, call: Call) -> bool:
+def _is_message(text: str, kind: Kind, call: CallWithAnswer) -> bool:
     """True where the answer of a tool that runs nothing is an error message and nothing else."""
     if tool_words(call.tool) & _ABOUT_ERRORS:
         return False
@@ -462,7 +464,7 @@ def _is_message(text: str, kind: Kind, call: Call) -> bool:
     return kind is Kind.OTHER and starts and len(text) <= 10 * MESSAGE_LIMIT
 
 
-def _is_about_reading(text: str, call: Call) -> bool:
+def _is_about_reading(text: str, call: CallWithAnswer) -> bool:
     """True for an error of the reading itself, not for a line that was read."""
     command = command_of(call.arguments)
     if command and tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"}:

@@ -19,7 +19,7 @@ from mcp_reflect.models.run import (
     Trace,
     WorkedCall,
 )
-from mcp_reflect.sessions.calls import Call, calls_of
+from mcp_reflect.sessions.calls import CallWithAnswer, calls_of
 from mcp_reflect.sessions.error_categories import category_of
 from mcp_reflect.sessions.known_failures import failure_of, forms_of
 from mcp_reflect.sessions.noticing import findings_in
@@ -93,9 +93,9 @@ def diagnose(trace: Trace) -> Diagnosis:
     )
 
 
-def _worked_later(tried: Sequence[Call]) -> dict[int, Call]:
+def _worked_later(tried: Sequence[CallWithAnswer]) -> dict[int, CallWithAnswer]:
     """By the index of a failed call the one that then worked: of the same act, else the same call made again."""
-    later: dict[int, Call] = {}
+    later: dict[int, CallWithAnswer] = {}
     for finding in findings_in(tried):
         if finding.failed and finding.worked:
             later[finding.failed.number - 1] = tried[finding.worked.number - 1]
@@ -107,21 +107,23 @@ def _worked_later(tried: Sequence[Call]) -> dict[int, Call]:
     return later
 
 
-def _same_call_that_worked(tried: Sequence[Call], failed: Call) -> Call | None:
+def _same_call_that_worked(
+    tried: Sequence[CallWithAnswer], failed: CallWithAnswer
+) -> CallWithAnswer | None:
     following = tried[failed.index + 1 : failed.index + 1 + HORIZON]
     return next((call for call in following if call.worked and call.exact == failed.exact), None)
 
 
-def _problems(failed: Sequence[Call]) -> list[list[Call]]:
+def _problems(failed: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
     """The failures by tool and error, in the order in which they came first."""
-    problems: dict[tuple[str, str], list[Call]] = {}
+    problems: dict[tuple[str, str], list[CallWithAnswer]] = {}
     for item in failed:
         if not item.empty:
             problems.setdefault((item.tool.lower(), item.fingerprint), []).append(item)
     return list(problems.values())
 
 
-def _loops(tried: Sequence[Call]) -> list[list[Call]]:
+def _loops(tried: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
     """The same call in a row with the same answer; answers are compared beside an equal call alone."""
     equal = [(one, other) for one, other in pairwise(tried) if one.exact == other.exact]
     beside_equal = {item.index for pair in equal for item in pair}
@@ -134,7 +136,9 @@ def _loops(tried: Sequence[Call]) -> list[list[Call]]:
     return [group for group in groups if len(group) > 1 and _tells_something(group[0])]
 
 
-def _empty_searches(tried: Sequence[Call], *, beside_errors: bool) -> list[list[Call]]:
+def _empty_searches(
+    tried: Sequence[CallWithAnswer], *, beside_errors: bool
+) -> list[list[CallWithAnswer]]:
     """Searches in a row without a result; beside errors, a single one says nothing."""
     searches = [item for item in tried if item.made and (item.empty or not item.failed)]
     groups = [group for _, group in _stretches(searches, lambda item: item.empty or None)]
@@ -194,7 +198,7 @@ def _facts(reading: _Reading) -> tuple[Observation, ...]:
     )
 
 
-def _failed(reading: _Reading, group: Sequence[Call]) -> Observation:
+def _failed(reading: _Reading, group: Sequence[CallWithAnswer]) -> Observation:
     """Failures with one error: the call, how often, the error, and what worked later."""
     last = group[-1]
     ids = tuple(item.failing_event for item in group)
@@ -209,7 +213,7 @@ def _failed(reading: _Reading, group: Sequence[Call]) -> Observation:
     )
 
 
-def _failure_text(failed: Call, call: str, often: str) -> str:
+def _failure_text(failed: CallWithAnswer, call: str, often: str) -> str:
     """What failed and with which error, or what the user refused and why."""
     reason = refusal_in(failed.fault.text if failed.fault else "")
     if reason is None:
@@ -219,7 +223,9 @@ def _failure_text(failed: Call, call: str, often: str) -> str:
     return f"The user refused {call} {often}{why}."
 
 
-def _later(reading: _Reading, failed: Call, worked: Call | None) -> tuple[str, tuple[str, ...]]:
+def _later(
+    reading: _Reading, failed: CallWithAnswer, worked: CallWithAnswer | None
+) -> tuple[str, tuple[str, ...]]:
     """What worked after a failed call, in a sentence, and its event."""
     if worked is not None:
         what = "the same call" if failed.exact == worked.exact else _with_values(worked, failed)
@@ -234,7 +240,7 @@ def _later(reading: _Reading, failed: Call, worked: Call | None) -> tuple[str, t
     return "It did not work later.", ()
 
 
-def _with_values(call: Call, other: Call | None) -> str:
+def _with_values(call: CallWithAnswer, other: CallWithAnswer | None) -> str:
     """A call in words; with the values by which it differs from another one, where the words do not tell the two apart."""
     if other is None or call.text != other.text:
         return call.text
@@ -242,14 +248,14 @@ def _with_values(call: Call, other: Call | None) -> str:
     return f"{call.text} with {values}" if values else call.text
 
 
-def _loop(calls: Sequence[Call]) -> Observation:
+def _loop(calls: Sequence[CallWithAnswer]) -> Observation:
     ids = tuple(item.event_id for item in calls)
     often = times(len(ids))
     text = f"The same call was made {often} in a row with the same answer ({names(ids)}): {calls[0].text}."
     return Observation(event_ids=ids, text=text)
 
 
-def _without_result(reading: _Reading, group: Sequence[Call]) -> Observation:
+def _without_result(reading: _Reading, group: Sequence[CallWithAnswer]) -> Observation:
     """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
     ids = tuple(item.failing_event for item in group)
     queries = _queries(group)
@@ -264,13 +270,13 @@ def _without_result(reading: _Reading, group: Sequence[Call]) -> Observation:
     )
 
 
-def _unanswered(call: Call) -> Observation:
+def _unanswered(call: CallWithAnswer) -> Observation:
     return Observation(
         event_ids=(call.event_id,), text=f"{call.text} was never answered ({call.event_id})."
     )
 
 
-def _queries(group: Sequence[Call]) -> tuple[str, ...]:
+def _queries(group: Sequence[CallWithAnswer]) -> tuple[str, ...]:
     """The queries of searches, quoted; a long one without its end."""
     queries: list[str] = []
     for item in group:
@@ -378,7 +384,7 @@ def _failures(reading: _Reading) -> tuple[Failure, ...]:
     return tuple(failures)
 
 
-def _other_arguments(worked_later: Mapping[int, Call], failed: Call) -> Json:
+def _other_arguments(worked_later: Mapping[int, CallWithAnswer], failed: CallWithAnswer) -> Json:
     """The arguments with which it then worked; those of another tool than a shell or an editor are its task's own."""
     worked = worked_later.get(failed.index)
     can_be_told = is_shell(failed.tool) or file_of(failed.arguments) is not None
@@ -401,17 +407,17 @@ def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
 
 
 def _stretches(
-    calls: Sequence[Call], key: Callable[[Call], object]
-) -> list[tuple[object, list[Call]]]:
+    calls: Sequence[CallWithAnswer], key: Callable[[CallWithAnswer], object]
+) -> list[tuple[object, list[CallWithAnswer]]]:
     """The stretches of calls with one key that is not None."""
     return [(value, [*group]) for value, group in groupby(calls, key) if value is not None]
 
 
-def _tells_something(call: Call) -> bool:
+def _tells_something(call: CallWithAnswer) -> bool:
     return call.failed or call.answer.strip().lower() not in _BARE
 
 
-def _loop_key(item: Call) -> object:
+def _loop_key(item: CallWithAnswer) -> object:
     """What two equal calls share: tool, arguments, answer, and how much people had said. None for no real call."""
     if not item.made or finishes(item.tool):
         return None

@@ -10,7 +10,7 @@ from mcp_reflect.models.finding import (
     SessionCall,
     StoredFinding,
 )
-from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.session_calls import session_call
 from mcp_reflect.sessions.turned_checks import turned_check
 from mcp_reflect.sessions.worked_later import worked_later
@@ -49,7 +49,7 @@ def _covers(asked: StoredFinding, found: StoredFinding) -> bool:
     return asked.finding.act == found.finding.act
 
 
-def findings_in(tried: Sequence[Call]) -> list[Finding]:
+def findings_in(tried: Sequence[CallWithAnswer]) -> list[Finding]:
     """What was hard-won in a run; the number of a call is its index and one."""
     calls = [session_call(item.index + 1, item) for item in tried]
     found = (found_after(calls[:place], call) for place, call in enumerate(calls))

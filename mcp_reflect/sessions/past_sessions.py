@@ -14,10 +14,10 @@ from mcp_reflect.evidence.background import started_task, task_asked_for, task_e
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
-from mcp_reflect.sessions.calls import Call, Fault
+from mcp_reflect.sessions.calls import CallWithAnswer, Fault
 from mcp_reflect.sessions.found import finding_of, found_call
 from mcp_reflect.sessions.noticing import MOST_CALLS, found_after
-from mcp_reflect.sessions.records import Record, Speaker
+from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_calls import preference_in, refusal_in, session_call
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
 from mcp_reflect.sessions.text import clip, ends
@@ -107,12 +107,12 @@ class SessionReader(CallReader):
             self.worked += min(max(at - (self.at or at), 0.0), AWAY)
             self.at = at
 
-    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Note a person's words; those that the host adds in their name are left out."""
         words = text.strip()
-        if by is not Speaker.HOST:
-            self.of_person = by is Speaker.PERSON
-        if by is Speaker.PERSON and words and not is_word_of_host(words):
+        if by is not PromptAuthor.HOST:
+            self.of_person = by is PromptAuthor.PERSON
+        if by is PromptAuthor.PERSON and words and not is_word_of_host(words):
             self._said, self._said_at = words[:MOST_SAID], self._number
             self._note_words(FindingKind.SAID, words)
 
@@ -143,7 +143,7 @@ class SessionReader(CallReader):
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
         content = ends(content, _MOST_ERROR if failed else _MOST_ANSWER)
-        call = Call(
+        call = CallWithAnswer(
             event_id="",
             tool=tool,
             arguments=arguments,

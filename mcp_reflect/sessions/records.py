@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 Record = Mapping[str, Any]
 
 
-class Speaker(Enum):
+class PromptAuthor(Enum):
     """Who wrote the words of a prompt."""
 
     PERSON = auto()
@@ -24,7 +24,7 @@ class Listener(Protocol):
     def begin(self, place: int, record: Record) -> None:
         """Take the record that is read next, and its place in the session from 1."""
 
-    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Take the words of a prompt."""
 
     def told(self, text: str) -> None:

@@ -12,9 +12,9 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.replay import Next
-from mcp_reflect.sessions.calls import Call as AnalyzedCall
+from mcp_reflect.sessions.calls import CallWithAnswer as AnalyzedCall
 from mcp_reflect.sessions.past_sessions import AWAY, is_word_of_host
-from mcp_reflect.sessions.records import Record, Speaker
+from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_calls import session_call
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
 from mcp_reflect.sessions.session_times import seconds_of
@@ -98,9 +98,9 @@ class StepReader(CallReader):
             self.worked += min(max(at - (self.at or at), 0.0), AWAY)
             self.at = at
 
-    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Note a person's words."""
-        if by is Speaker.PERSON and text.strip() and not is_word_of_host(text):
+        if by is PromptAuthor.PERSON and text.strip() and not is_word_of_host(text):
             self.steps.append(SaidStep(text[:_MOST_PROMPT], self.line, self.at, self.worked))
 
     def told(self, text: str) -> None:
@@ -138,7 +138,7 @@ def read_steps(path: Path, known: frozenset[str] = frozenset()) -> PastSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class ComparedLesson:
     """A lesson with what is compared with calls: the calls that it names, and the words that tell its failure."""
 
     lesson: Lesson
@@ -147,7 +147,7 @@ class Advice:
     every_word: frozenset[str]
 
     @classmethod
-    def of(cls, lesson: Lesson) -> "Advice":
+    def of(cls, lesson: Lesson) -> "ComparedLesson":
         """Return a lesson as it is replayed."""
         told = " ".join((lesson.mistake or lesson.text, *lesson.symptoms))
         words = telling_words(told)
@@ -176,7 +176,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequel:
+class Aftermath:
     """What came after a moment: the line that tells it, and the minutes of work until the cure, if there was one."""
 
     next: Next
@@ -184,7 +184,7 @@ class Sequel:
     minutes: float | None
 
 
-def after(steps: Sequence[Step], place: int, advice: Advice) -> Sequel:
+def after(steps: Sequence[Step], place: int, advice: ComparedLesson) -> Aftermath:
     """Return what came after a moment for a lesson: the same failure, else the cure, else neither.
 
     A call against it that failed is its failure only where the error speaks of it, or the cure came later: it may have
@@ -201,19 +201,19 @@ def after(steps: Sequence[Step], place: int, advice: Advice) -> Sequel:
                 return _cured(failure, round((step.worked - began) / 60, 1))
             useless = useless or step
     if failure is not None and advice.is_told_by(failure.seen.line):
-        return Sequel(Next.FAILURE, failure.seen.line, None)
+        return Aftermath(Next.FAILURE, failure.seen.line, None)
     if useless is not None:
-        return Sequel(Next.USELESS_CURE, useless.seen.line, None)
+        return Aftermath(Next.USELESS_CURE, useless.seen.line, None)
     if advice.names_calls:
-        return Sequel(Next.NEITHER, "", None)
-    return Sequel(Next.UNKNOWN, "", None)
+        return Aftermath(Next.NEITHER, "", None)
+    return Aftermath(Next.UNKNOWN, "", None)
 
 
-def _cured(failure: MadeStep | None, minutes: float) -> Sequel:
+def _cured(failure: MadeStep | None, minutes: float) -> Aftermath:
     """Return what came before the cure: the failure that it put right, or nothing."""
     if failure is None:
-        return Sequel(Next.CURE, "", minutes)
-    return Sequel(Next.FAILURE, failure.seen.line, minutes)
+        return Aftermath(Next.CURE, "", minutes)
+    return Aftermath(Next.FAILURE, failure.seen.line, minutes)
 
 
 def _calls_after(steps: Sequence[Step], place: int) -> Iterator[MadeStep]:

@@ -10,7 +10,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.acts import asks_for_help, program_of
-from mcp_reflect.sessions.calls import Call, headline
+from mcp_reflect.sessions.calls import CallWithAnswer, headline
 from mcp_reflect.sessions.text import pattern_table, word_set
 from mcp_reflect.sessions.tools import Kind, kind_of, named_arguments, parts_of
 from mcp_reflect.shell import READING_PROGRAMS
@@ -45,7 +45,7 @@ _PROBES: Final = word_set(
 )
 
 
-def session_call(number: int, call: Call) -> SessionCall:
+def session_call(number: int, call: CallWithAnswer) -> SessionCall:
     """Return the call as a session keeps it; the line of one that the user refused with a reason is that reason."""
     fault = call.fault
     if fault is None:
@@ -66,7 +66,7 @@ def session_call(number: int, call: Call) -> SessionCall:
     )
 
 
-def _telling_line(call: Call, text: str) -> str:
+def _telling_line(call: CallWithAnswer, text: str) -> str:
     """The line that names the error; of a script's output without one, the last that says more than "not done"."""
     line_without_error = -1 if is_shell(call.tool) else 0
     line = headline(text, line_without_error)
@@ -105,7 +105,7 @@ def _says_no(text: str, line: str) -> bool:
     return is_short and bool(_WORDS["no"].search(line)) and not _WORDS["no fault"].search(line)
 
 
-def _is_expected(call: Call, text: str) -> bool:
+def _is_expected(call: CallWithAnswer, text: str) -> bool:
     """True for a failure that teaches nothing by itself."""
     return (
         (refusal_in(text) is not None and not preference_in(text))
@@ -117,18 +117,18 @@ def _is_expected(call: Call, text: str) -> bool:
     )
 
 
-def _runs_in_background(call: Call, text: str) -> bool:
+def _runs_in_background(call: CallWithAnswer, text: str) -> bool:
     values = named_arguments(call.arguments)
     is_asked = any(values.get(name) is True for name in _IN_BACKGROUND)
     return is_asked or bool(_BACKGROUND.search(text[:OPENING]))
 
 
-def _is_slip_of_the_pen(call: Call, text: str) -> bool:
+def _is_slip_of_the_pen(call: CallWithAnswer, text: str) -> bool:
     """True where an interpreter could not read the code that was typed in this very call: no other session repeats it."""
     return _is_typed_code(call) and bool(_UNREADABLE_CODE.search(text[-ENDING:]))
 
 
-def _is_typed_code(call: Call) -> bool:
+def _is_typed_code(call: CallWithAnswer) -> bool:
     """True for a tool that runs code of its arguments; a shell's quotes are a subject of their own."""
     values = named_arguments(call.arguments)
     return not is_shell(call.tool) and any(isinstance(values.get(name), str) for name in _CODE)
@@ -143,11 +143,11 @@ def _is_probe(tool: str, arguments: Json) -> bool:
     return asks_for_help(last) or program_of(last) in _PROBES or last.head == "git diff"
 
 
-def _is_look_for_absent_file(call: Call, text: str) -> bool:
+def _is_look_for_absent_file(call: CallWithAnswer, text: str) -> bool:
     return _only_looks(call) and _says_absent(text[:OPENING])
 
 
-def _only_looks(call: Call) -> bool:
+def _only_looks(call: CallWithAnswer) -> bool:
     parts = parts_of(call.tool, call.arguments)
     if parts:
         return all(program_of(part) in READING_PROGRAMS | {"cd"} for part in parts)
@@ -159,7 +159,7 @@ def _says_absent(text: str) -> bool:
     return bool(_WORDS["absent file"].search(text))
 
 
-def _exit_code_of(call: Call, text: str) -> int | None:
+def _exit_code_of(call: CallWithAnswer, text: str) -> int | None:
     told = call.facts.get("exit_code")
     if isinstance(told, int) and not isinstance(told, bool):
         return told

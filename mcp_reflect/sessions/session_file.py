@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from mcp_reflect.evidence.answered_call import AnsweredCall
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.common import Json
-from mcp_reflect.sessions.records import Speaker, parsed
+from mcp_reflect.sessions.records import PromptAuthor, parsed
 from mcp_reflect.sessions.text import ends
 from mcp_reflect.sessions.tools import is_own_tool
 from mcp_reflect.sessions.transcripts import CallReader, is_one_value, is_rewritten, records_in
@@ -49,10 +49,10 @@ class _Calls(CallReader):
     hooked: int = 0
     answered_ids: set[str] = field(default_factory=set[str])
 
-    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         if self.at_prompt is not None:
             self.at_prompt(self.said)
-        by_host = by is Speaker.HOST
+        by_host = by is PromptAuthor.HOST
         says_it_was_run = not by_host and _TOLD.search(text[:20_000])
         if says_it_was_run or _RAN_BY_PERSON.search(text[:4_000]):
             self.ledger.delegated = self.ledger.step

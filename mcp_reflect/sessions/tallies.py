@@ -13,7 +13,7 @@ from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.items import tool_key
 from mcp_reflect.models.replay import FailedStep, ReplayedLesson, SpokenMoment
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.sessions.replaying import SHARED, Advice, MadeStep, PastSession
+from mcp_reflect.sessions.replaying import SHARED, ComparedLesson, MadeStep, PastSession
 from mcp_reflect.sessions.text import clip, telling_words
 
 _MOST_LINE: Final = 300  # characters of an error that are shown
@@ -68,11 +68,11 @@ class _Tally:
 class Tallies:
     """Counts, over all sessions, what came of each lesson."""
 
-    def __init__(self, every: Iterable[Advice]) -> None:
+    def __init__(self, every: Iterable[ComparedLesson]) -> None:
         self._advice = {one.lesson.id: one for one in every}
         self._tallies = {name: _Tally() for name in self._advice}
-        self._by_key: dict[str, list[Advice]] = defaultdict(list)
-        self._by_word: dict[str, list[Advice]] = defaultdict(list)
+        self._by_key: dict[str, list[ComparedLesson]] = defaultdict(list)
+        self._by_word: dict[str, list[ComparedLesson]] = defaultdict(list)
         for one in self._advice.values():
             for key in _keys_of(one):
                 self._by_key[key].append(one)
@@ -94,7 +94,7 @@ class Tallies:
             self._settle(name, failure)
 
     def _count_call(
-        self, one: Advice, step: MadeStep, session: str, opened: dict[str, "_OpenFailure"]
+        self, one: ComparedLesson, step: MadeStep, session: str, opened: dict[str, "_OpenFailure"]
     ) -> None:
         tally = self._tallies[one.lesson.id]
         if one.calls.is_opposed_by(step.call):
@@ -115,12 +115,12 @@ class Tallies:
         if failure.lost is not None:
             tally.lost = (tally.lost or 0.0) + failure.lost
 
-    def _named_by(self, call: Call) -> list[Advice]:
+    def _named_by(self, call: Call) -> list[ComparedLesson]:
         """Return the lessons that name a program, tool or file of a call."""
         found = {one.lesson.id: one for key in call.keys for one in self._by_key.get(key, ())}
         return list(found.values())
 
-    def _told_by(self, line: str) -> list[Advice]:
+    def _told_by(self, line: str) -> list[ComparedLesson]:
         """Return the lessons in whose words an error is told."""
         shared = Counter(
             one.lesson.id for word in telling_words(line) for one in self._by_word.get(word, ())
@@ -184,7 +184,7 @@ def _failed_step(step: MadeStep, session: str) -> FailedStep:
     )
 
 
-def _keys_of(one: Advice) -> set[str]:
+def _keys_of(one: ComparedLesson) -> set[str]:
     """Return the keys of the calls that may go against a lesson, or do as it says."""
     keys: set[str] = set()
     if one.calls.guard is not None:

@@ -18,9 +18,9 @@ from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.hosts.gemini import is_of_gemini
 from mcp_reflect.sessions.records import (
     Listener,
+    PromptAuthor,
     Record,
     RecordReader,
-    Speaker,
     as_list,
     as_record,
     as_records,
@@ -52,9 +52,9 @@ class RunBuilder:
     def begin(self, place: int, record: Record) -> None:
         """Nothing is kept of a record's place."""
 
-    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Add the words of a prompt; those that the host adds are left out."""
-        if text.strip() and by is not Speaker.HOST and not _HOST_WORDS.match(text):
+        if text.strip() and by is not PromptAuthor.HOST and not _HOST_WORDS.match(text):
             self.events.append({"type": "user_feedback", "content": text})
 
     def told(self, text: str) -> None:

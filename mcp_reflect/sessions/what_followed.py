@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mcp_reflect.models.run import Event, EventType
-from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.text import quote, sentence
 from mcp_reflect.sessions.tools import is_shell
 
@@ -17,7 +17,7 @@ MOST_VALUE: Final = 80  # characters of an argument that is named
 MOST_FOUND: Final = 160  # characters of what a search found
 
 
-def differing_values(call: Call, other: Call) -> str:
+def differing_values(call: CallWithAnswer, other: CallWithAnswer) -> str:
     """The arguments of a call that another one has otherwise, in words: `per_page 500`.
 
     Empty where nothing differs, where either has no named arguments, and for a shell, whose command is shown whole.
@@ -30,7 +30,9 @@ def differing_values(call: Call, other: Call) -> str:
     return ", ".join(shown)
 
 
-def worked_with_other_values(tried: Sequence[Call], failed: Call) -> Call | None:
+def worked_with_other_values(
+    tried: Sequence[CallWithAnswer], failed: CallWithAnswer
+) -> CallWithAnswer | None:
     """The next call of the same tool that worked with other values under the same names.
 
     Whether it does the same is not known: it is told as what was seen. A shell does something else with each command.
@@ -50,7 +52,9 @@ def worked_with_other_values(tried: Sequence[Call], failed: Call) -> Call | None
     return None
 
 
-def _worked_in_other_words(tried: Sequence[Call], failed: Call) -> Call | None:
+def _worked_in_other_words(
+    tried: Sequence[CallWithAnswer], failed: CallWithAnswer
+) -> CallWithAnswer | None:
     """The next call in words that worked and has most words of the failed one: `GET /items?limit=500` for `…=1000`."""
     words = _words(failed.text)
     for later in tried[failed.index + 1 : failed.index + 1 + HORIZON]:
@@ -74,7 +78,7 @@ def model_call_after(events: Sequence[Event], failing_event: str) -> Event | Non
     return next((event for event in following if not event.error and event.content.strip()), None)
 
 
-def search_that_found(tried: Sequence[Call], empty: Sequence[Call]) -> str:
+def search_that_found(tried: Sequence[CallWithAnswer], empty: Sequence[CallWithAnswer]) -> str:
     """The next call of the same tool after searches without a result, and the first line that it found; else empty."""
     last = empty[-1]
     for later in _following(tried, last):
@@ -84,7 +88,7 @@ def search_that_found(tried: Sequence[Call], empty: Sequence[Call]) -> str:
     return ""
 
 
-def _following(tried: Sequence[Call], call: Call) -> Iterator[Call]:
+def _following(tried: Sequence[CallWithAnswer], call: CallWithAnswer) -> Iterator[CallWithAnswer]:
     return (later for later in tried[call.index + 1 : call.index + 1 + HORIZON] if not later.empty)
 
 

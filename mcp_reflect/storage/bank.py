@@ -15,7 +15,7 @@ from mcp_reflect.storage.outcomes import OutcomeRepository
 from mcp_reflect.storage.projects import ProjectRepository
 from mcp_reflect.storage.recalls import RecallRepository
 from mcp_reflect.storage.repository import BankContext, Database, Opened
-from mcp_reflect.storage.retrieval.model_vectors import Embedder, Embeddings
+from mcp_reflect.storage.retrieval.model_vectors import Embeddings, QuietEmbedder
 from mcp_reflect.storage.sessions import (
     CritiqueSessions,
     SearchRepository,
@@ -46,7 +46,7 @@ class Bank:
         *,
         clock: Clock,
         log: Log,
-        embedder: Embedder | None = None,
+        embedder: QuietEmbedder | None = None,
     ) -> None:
         """Compose the repositories; this opens nothing yet. Without an `embedder`, meanings are compared by words."""
         self.path = settings.bank_path
@@ -169,7 +169,7 @@ class Bank:
 
 def _database(settings: Settings, log: Log) -> Database:
     if not isinstance(settings.bank, ServerUrl):
-        from mcp_reflect.storage.sqlite.database import Database as SqliteDatabase
+        from mcp_reflect.storage.sqlite.database import SqliteDatabase
 
         path, seconds = settings.bank_path, settings.bank_busy_seconds
         return SqliteDatabase(
@@ -180,7 +180,7 @@ def _database(settings: Settings, log: Log) -> Database:
             durable=settings.durable,
         )
     try:
-        from mcp_reflect.storage.postgres.database import Database as PostgresDatabase
+        from mcp_reflect.storage.postgres.database import PostgresDatabase
     except ImportError as error:
         raise BankError(
             f"The bank {settings.bank} needs psycopg. Run: pip install 'psycopg[binary,pool]'"

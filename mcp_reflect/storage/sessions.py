@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.access import Role, Token
+from mcp_reflect.models.access import AccessRole, StoredToken
 from mcp_reflect.models.common import Scope
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.repository import (
@@ -172,7 +172,7 @@ class TokenRepository(Repository):
         *,
         tenant: str,
         projects: Sequence[str],
-        role: Role,
+        role: AccessRole,
         days: float | None = None,
     ) -> str:
         """Store a token under a name that no other has, and return it: nobody can read it again."""
@@ -202,7 +202,7 @@ class TokenRepository(Repository):
         await self.db.write(_ALL, add)
         return text
 
-    async def list_all(self) -> list[Token]:
+    async def list_all(self) -> list[StoredToken]:
         """Return every token, oldest first, also those that no longer work."""
         return [_token(row) for row in await self.db.rows("token_list", {"tenant": _ALL})]
 
@@ -213,7 +213,7 @@ class TokenRepository(Repository):
             fix = "`mcp-reflect tokens list` shows those that are."
             raise InputError("name", f"no token in use is named '{quoted(name)}'", fix)
 
-    async def find(self, text: str) -> Token | None:
+    async def find(self, text: str) -> StoredToken | None:
         """Return the token that a request sent, None if it is none, is revoked or has expired."""
         token_id, _, secret = text.removeprefix(PREFIX).partition("_")
         if not text.startswith(PREFIX) or not secret:
@@ -232,7 +232,7 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
-def _token(row: Row) -> Token:
+def _token(row: Row) -> StoredToken:
     return record_from(
-        row, Token, {"projects": lambda value: tuple(json.loads(value)), "role": Role}
+        row, StoredToken, {"projects": lambda value: tuple(json.loads(value)), "role": AccessRole}
     )

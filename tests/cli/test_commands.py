@@ -16,7 +16,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.cli.commands import COMMANDS, CliParser
 from mcp_reflect.cli.reports import add_recall_arguments
 from mcp_reflect.config import Settings
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.services.engine import Engine
 from tests.cli.commands import Command
@@ -374,7 +374,7 @@ def test_the_list_says_which_tokens_work_and_until_when(command: Command) -> Non
         async with Engine(Settings.from_env(), clock=HeldClock(1_600_000_000.0)) as engine:
             for name, days in (("ada", None), ("bob", 1.0), ("eve", None), ("joe", 109_500.0)):
                 await engine.bank.tokens.add(
-                    name, tenant="acme", projects=["shop"], role=Role.READER, days=days
+                    name, tenant="acme", projects=["shop"], role=AccessRole.READER, days=days
                 )
             await engine.bank.tokens.revoke("eve")
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.file_changes import Change
+from mcp_reflect.cli.file_changes import FileChange
 from mcp_reflect.cli.host_hooks import hook_line, set_hooks
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
-from mcp_reflect.cli.hosts import AGENT_RULES, Command
+from mcp_reflect.cli.hosts import AGENT_RULES, ServerCommand
 from mcp_reflect.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
-SNIPPET = Command("/PATH/mcp-reflect")
+SNIPPET = ServerCommand("/PATH/mcp-reflect")
 KEPT: dict[str, str] = {
     "json": """{
     "theme": "dark",
@@ -294,7 +294,7 @@ def test_a_script_of_ours_is_replaced_and_another_one_stays(name: str, home: Pat
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its shells have no word for it")
 def test_a_hook_whose_command_is_gone_refuses_no_call_of_copilot(home: Path) -> None:
-    gone = Command("/gone/mcp-reflect")
+    gone = ServerCommand("/gone/mcp-reflect")
     text = set_hooks("", HOOK_SETTINGS["copilot"], gone)
     lines = [entry["command"] for (entry,) in json.loads(text)["hooks"].values()]
     for line in lines:
@@ -363,7 +363,9 @@ def test_doctor_names_the_hosts_and_whether_their_hooks_run(
 
 
 def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
-    command = Command(r"C:\Program Files\mcp-reflect.exe", (), {"MCP_REFLECT_BANK": r"D:\b.db"})
+    command = ServerCommand(
+        r"C:\Program Files\mcp-reflect.exe", (), {"MCP_REFLECT_BANK": r"D:\b.db"}
+    )
     line = hook_line(command, "SessionEnd", windows=True)
     assert line == r'"C:/Program Files/mcp-reflect.exe" hook --bank=D:\b.db SessionEnd'
     text = json.dumps(
@@ -472,7 +474,7 @@ def test_a_file_with_half_a_pair_of_surrogates_is_changed(home: Path) -> None:
 def test_a_file_that_changes_while_a_person_decides_is_left_alone(home: Path) -> None:
     """Claude Code writes its own file all the time."""
     path = home / "settings.json"
-    change = Change(path, None, "{}")
+    change = FileChange(path, None, "{}")
     path.write_text('{"theme": "dark"}', "utf-8")
     with pytest.raises(InputError, match=r"it changed in the meantime\. Run the command again\."):
         change.apply()

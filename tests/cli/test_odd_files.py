@@ -10,7 +10,7 @@ import pytest
 from mcp_reflect.cli.files import set_entry
 from mcp_reflect.cli.host_hooks import set_hooks
 from mcp_reflect.cli.host_table import HOOK_SETTINGS
-from mcp_reflect.cli.hosts import Command
+from mcp_reflect.cli.hosts import ServerCommand
 from mcp_reflect.errors import InputError
 
 ENTRY = {
@@ -130,7 +130,7 @@ JSON = {
     "a key twice": '{\n  "a": 1,\n  "a": 2\n}\n',
     "half a pair": '{\n  "a": "\\ud83d"\n}\n',
 }  # fmt: skip
-HOOK = Command("/opt/reflect/bin/python", ("-E", "-P", "-m", "mcp_reflect"))
+HOOK = ServerCommand("/opt/reflect/bin/python", ("-E", "-P", "-m", "mcp_reflect"))
 
 
 def forms(text: str) -> list[str]:
@@ -160,8 +160,8 @@ def test_a_person_s_hooks_stay_as_they_are_written() -> None:
     settings = HOOK_SETTINGS["claude-code"]
     hooked = set_hooks(text, settings, HOOK)
     assert '[{"hooks": [{"type": "command", "command": "mine"}]}, ' in hooked
-    again = set_hooks(hooked, settings, Command("/elsewhere/mcp-reflect"))
-    assert set_hooks(again, settings, Command("/elsewhere/mcp-reflect")) == again
+    again = set_hooks(hooked, settings, ServerCommand("/elsewhere/mcp-reflect"))
+    assert set_hooks(again, settings, ServerCommand("/elsewhere/mcp-reflect")) == again
     assert set_hooks(hooked, settings, None) == text
     assert set_hooks(again, settings, None) == text
 

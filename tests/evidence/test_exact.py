@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.evidence.checks import check_steps
-from mcp_reflect.evidence.exact import Checked
+from mcp_reflect.evidence.exact import CheckedEquation
 from tests.evidence.case_files import HERE, lines
 
 RIGHT = [
@@ -25,7 +25,7 @@ def is_aside(text: str) -> bool:
     return hashlib.sha256(text.encode()).digest()[0] % 2 == 1
 
 
-def faults(*steps: str, goal: str = "") -> list[Checked]:
+def faults(*steps: str, goal: str = "") -> list[CheckedEquation]:
     return [checked for checked in check_steps(steps, goal) if not checked.holds]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.evidence.work import Form, form_of, split, statements_of
+from mcp_reflect.evidence.work import SentenceForm, form_of, split, statements_of
 from tests.evidence.case_files import HERE
 
 
@@ -39,7 +39,7 @@ def test_what_is_left_out_is_counted_by_its_form() -> None:
     ["Perfect!", "**Great!**", "Parfait !", "¡Perfecto!", "太好了！", "Now I'll update the CSS."],
 )
 def test_a_mere_exclamation_and_what_is_to_come_state_nothing(text: str) -> None:
-    assert form_of(text) in (Form.EXCLAMATION, Form.PLAN)
+    assert form_of(text) in (SentenceForm.EXCLAMATION, SentenceForm.PLAN)
 
 
 @pytest.mark.parametrize("text", ["Perfect score of 10.", "Great is 5.", "Good: 3 of 3 passed."])

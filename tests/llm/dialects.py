@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mcp_reflect.llm.protocol import LLM
 from mcp_reflect.llm.providers import Endpoint
-from mcp_reflect.llm.sdk import Anthropic, OpenAI
+from mcp_reflect.llm.sdk import Anthropic, OpenAIModel
 from mcp_reflect.models.common import Json
 from tests.llm.loopback import Answer, Received
 
@@ -41,7 +41,7 @@ class Dialect:
     def open(self, url: str) -> LLM:
         """The provider, for a server at `url`; it asks once."""
         endpoint = Endpoint(f"{self.name}:test-model", url, KEY, self.key_name, retries=0)
-        return {"anthropic": Anthropic, "openai": OpenAI}[self.name]("test-model", endpoint)
+        return {"anthropic": Anthropic, "openai": OpenAIModel}[self.name]("test-model", endpoint)
 
 
 def _say_anthropic(text: str, stop: str) -> Answer:

@@ -20,7 +20,7 @@ from mcp_reflect.llm.protocol import (
     TimedOutError,
 )
 from mcp_reflect.llm.providers import Model, Registry, Spec, Unusable, is_near, parse_spec
-from mcp_reflect.llm.sdk import Anthropic, OpenAI, open_llm
+from mcp_reflect.llm.sdk import Anthropic, OpenAIModel, open_llm
 from tests.llm.dialects import ANTHROPIC
 from tests.llm.loopback import Loopback
 from tests.llm.reflect_calls import reflect, rows, serving
@@ -307,7 +307,7 @@ def test_a_role_has_its_own_or_the_common_one_or_none() -> None:
             "MCP_REFLECT_LLM_PLANNER": "  ",
         }
     )
-    assert isinstance(opened(models, Role.CRITIC), OpenAI)
+    assert isinstance(opened(models, Role.CRITIC), OpenAIModel)
     assert isinstance(opened(models, Role.REFLECTOR), Anthropic)
     assert models.llm(Role.DREAMER) is None
     assert models.llm(Role.PLANNER) is models.llm(Role.REFLECTOR)
@@ -323,7 +323,7 @@ async def test_a_setting_that_is_wrong_fails_the_completion_and_not_the_start() 
     for _ in range(2):
         with pytest.raises(LLMSettingError, match="MCP_REFLECT_LLM: "):
             await llm.complete(asking())
-    assert isinstance(opened(models, Role.CRITIC), OpenAI)
+    assert isinstance(opened(models, Role.CRITIC), OpenAIModel)
     assert [problem.setting for problem in models.problems()] == ["MCP_REFLECT_LLM"]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcp_reflect.models.common import from_json
 from mcp_reflect.models.search import (
     CatalogEntry,
-    Proposal,
+    PlanProposal,
     Query,
     SearchPlan,
     SearchRequest,
@@ -73,7 +73,7 @@ _REQUESTS = st.builds(
 )
 _NEW = SearchState(search_id="s")
 _PROPOSALS = st.builds(
-    Proposal,
+    PlanProposal,
     new_queries=st.lists(_QUERIES, max_size=5).map(tuple),
     reasoning=_TEXTS,
     user_message=_TEXTS,
@@ -122,7 +122,9 @@ def test_the_ladder_keeps_to_the_same_laws(request: SearchRequest) -> None:
 
 @settings(deadline=None)
 @given(_REQUESTS, _PROPOSALS)
-def test_whatever_is_proposed_the_floor_holds(request: SearchRequest, proposal: Proposal) -> None:
+def test_whatever_is_proposed_the_floor_holds(
+    request: SearchRequest, proposal: PlanProposal
+) -> None:
     state = SearchState(search_id=request.search_id)
     made = accept(proposal, request, state)
     _check(made, request, state)

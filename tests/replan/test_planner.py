@@ -11,7 +11,7 @@ from benchmarks.failed_searches import measure
 from mcp_reflect.models.search import (
     CatalogEntry,
     EmptyCause,
-    Proposal,
+    PlanProposal,
     Query,
     SearchPlan,
     SearchRequest,
@@ -181,7 +181,7 @@ def test_a_later_try_starts_from_the_first_question_and_looks_elsewhere_too() ->
 
 
 def _accept(*queries: Query, message: str = "Let me look again.", **more: object) -> SearchPlan:
-    proposal = replace(Proposal(new_queries=queries, user_message=message), **more)  # pyright: ignore[reportArgumentType]
+    proposal = replace(PlanProposal(new_queries=queries, user_message=message), **more)  # pyright: ignore[reportArgumentType]
     return accept(proposal, request(), empty_state())
 
 
@@ -210,7 +210,7 @@ def test_a_table_that_the_catalog_does_not_have_is_refused_and_named() -> None:
 
 def test_a_pivot_and_a_relax_are_taken_without_a_catalog() -> None:
     asked = request(query(score_threshold=0.6), catalog=())
-    proposal = Proposal(
+    proposal = PlanProposal(
         new_queries=(query(score_threshold=0.2), query("services", "exhibitors", search_mode=""))
     )
     made = accept(proposal, asked, empty_state())
@@ -243,7 +243,7 @@ def test_technical_words_do_not_reach_the_person() -> None:
 
 def test_no_plan_is_taken_after_the_last_retry() -> None:
     state = attempts.observe(empty_state(), request())
-    made = accept(Proposal(new_queries=(query("physics"),)), request(retry_count=2), state)
+    made = accept(PlanProposal(new_queries=(query("physics"),)), request(retry_count=2), state)
     assert made.give_up
     assert made.new_queries == ()
 
@@ -256,14 +256,16 @@ def test_the_host_may_go_on_where_the_mechanical_plan_has_no_idea_left() -> None
             tried = query(text, limit=None, search_mode=mode)
             state = attempts.observe(state, replace(asked, queries=(tried,)))
     assert plan(asked, state).give_up
-    made = accept(Proposal(new_queries=(query("sleep"),)), asked, state)
+    made = accept(PlanProposal(new_queries=(query("sleep"),)), asked, state)
     assert (made.give_up, made.new_queries) == (False, (query("sleep"),))
 
 
 def test_a_second_opinion_on_the_same_failure_may_use_the_mechanical_queries() -> None:
     mechanical = plan(request(), empty_state())
     state = attempts.record(empty_state(), request(), mechanical)
-    made = accept(Proposal(new_queries=mechanical.new_queries), request(), attempts.reopen(state))
+    made = accept(
+        PlanProposal(new_queries=mechanical.new_queries), request(), attempts.reopen(state)
+    )
     assert made.new_queries == mechanical.new_queries
     assert made.retry_count == 1
     assert attempts.record(attempts.reopen(state), request(), made).retry_count == 1

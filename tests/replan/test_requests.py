@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.failed_searches import request_of, searches
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
+from mcp_reflect.models.search import CatalogEntry, PlanProposal, Query, Strategy
 from mcp_reflect.replan import catalog
 from mcp_reflect.replan.messages import is_friendly, place_in_words
 from mcp_reflect.replan.planner import plan
@@ -27,7 +27,7 @@ def test_a_whole_proposal_is_read() -> None:
         "new_queries": queries,
         "mood": "fine",
     }
-    assert read_proposal(given) == Proposal(
+    assert read_proposal(given) == PlanProposal(
         reasoning="r",
         strategy=Strategy.PIVOT,
         user_message="u",
@@ -42,7 +42,7 @@ def test_other_names_and_numbers_in_quotes_are_understood() -> None:
         "strategy": "Broaden",
         "new_queries": [{"table": "t", "query": "x", "mode": "m", "k": "7"}],
     }
-    assert read_proposal(given) == Proposal(
+    assert read_proposal(given) == PlanProposal(
         strategy=Strategy.RELAX,
         new_queries=(Query(table="t", query_text="x", search_mode="m", limit=7),),
     )

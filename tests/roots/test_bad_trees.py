@@ -10,7 +10,7 @@ from mcp_reflect.models.root import Ground, Roots, Standing, VersionRoot
 from mcp_reflect.roots.locks import changed_version, versions_of
 from mcp_reflect.roots.measuring import measured
 from mcp_reflect.roots.naming import files_named
-from mcp_reflect.roots.planting import MOST_FILES, Told, plant
+from mcp_reflect.roots.planting import MOST_FILES, LessonText, plant
 from mcp_reflect.roots.tree import tree_of
 from tests.roots.trees import tree_with, write
 
@@ -19,7 +19,7 @@ STANDS = Ground()
 
 
 def planted(tree: Path, text: str, files: tuple[str, ...] = ()) -> Roots:
-    return plant(tree, tree, Told(texts=[text], files=files))
+    return plant(tree, tree, LessonText(texts=[text], files=files))
 
 
 def paths(roots: Roots) -> list[str]:
@@ -140,7 +140,7 @@ def test_long_words_and_many_dots_take_no_long_time() -> None:
     began = time.monotonic()
     for text in ("a." * 100_000, "a/" * 100_000, "@" * 200_000, "`" * 200_000, "-" * 200_000):
         files_named(text)
-        plant(Path("/nonexistent"), Path("/nonexistent"), Told(texts=[text], calls=[text]))
+        plant(Path("/nonexistent"), Path("/nonexistent"), LessonText(texts=[text], calls=[text]))
     assert time.monotonic() - began < 2
 
 

@@ -14,7 +14,7 @@ import pytest
 from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, NotAllowedError
-from mcp_reflect.models.access import Principal, Role
+from mcp_reflect.models.access import AccessRole, Principal
 from mcp_reflect.models.lesson import GuardMode, Lesson, State, Trust
 from mcp_reflect.server.tenants import _WRITING  # pyright: ignore[reportPrivateUsage] - the list is the contract
 from mcp_reflect.services.curation import USES
@@ -199,16 +199,16 @@ async def test_a_person_decides_about_what_an_agent_wants(
 @pytest.mark.parametrize(
     ("role", "token", "told", "speaker"),
     [
-        (Role.ADMIN, "tok_1", None, Speaker.PERSON),
-        (Role.ADMIN, "tok_1", "person", Speaker.PERSON),
-        (Role.ADMIN, "tok_1", "agent", Speaker.AGENT),  # the command line in an agent's shell
-        (Role.ADMIN, "", None, Speaker.AGENT),  # a service that asks for no token
-        (Role.WRITER, "tok_1", "person", Speaker.AGENT),
-        (Role.READER, "tok_1", "person", Speaker.AGENT),
+        (AccessRole.ADMIN, "tok_1", None, Speaker.PERSON),
+        (AccessRole.ADMIN, "tok_1", "person", Speaker.PERSON),
+        (AccessRole.ADMIN, "tok_1", "agent", Speaker.AGENT),  # the command line in an agent's shell
+        (AccessRole.ADMIN, "", None, Speaker.AGENT),  # a service that asks for no token
+        (AccessRole.WRITER, "tok_1", "person", Speaker.AGENT),
+        (AccessRole.READER, "tok_1", "person", Speaker.AGENT),
     ],
 )
 def test_a_request_is_a_persons_by_an_admins_token_alone(
-    role: Role, token: str, told: str | None, speaker: Speaker
+    role: AccessRole, token: str, told: str | None, speaker: Speaker
 ) -> None:
     principal = Principal(id=token, name="ada", tenant="acme", projects=("shop",), role=role)
     assert speaker_of_request(principal, told) is speaker

@@ -11,7 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.projects import Scopes
 from mcp_reflect.server.http import RequestLimits
 from mcp_reflect.server.team import Replica, TeamOptions
@@ -31,7 +31,12 @@ class Team:
         self.bank = bank
 
     async def token(
-        self, name: str, *projects: str, tenant: str = "acme", role: Role = Role.WRITER, **more: Any
+        self,
+        name: str,
+        *projects: str,
+        tenant: str = "acme",
+        role: AccessRole = AccessRole.WRITER,
+        **more: Any,
     ) -> str:
         """The text of a new token."""
         return await self.bank.tokens.add(

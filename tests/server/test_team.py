@@ -15,7 +15,7 @@ from mcp import Client
 
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.log import Log
-from mcp_reflect.models.access import Principal, Role
+from mcp_reflect.models.access import AccessRole, Principal
 from mcp_reflect.server.tenants import Caller
 from mcp_reflect.server.tenants import Team as Services
 from tests.conftest import Era, in_one_task
@@ -59,7 +59,7 @@ async def status(team: Team, token: str) -> int:
 async def test_what_one_stores_another_of_the_team_recalls_with_its_author(
     team: Team, era: Era
 ) -> None:
-    ada, bob = await team.token("ada"), await team.token("bob", role=Role.READER)
+    ada, bob = await team.token("ada"), await team.token("bob", role=AccessRole.READER)
     async with team.client(ada, era) as client:
         stored = await told(client, "store_lesson", LESSON)
     async with team.client(bob, era) as client:
@@ -113,7 +113,7 @@ async def test_a_refusal_says_so_in_the_words_of_the_standard(team: Team) -> Non
 
 
 async def test_a_reader_may_recall_and_stores_nothing(team: Team) -> None:
-    token = await team.token("bob", role=Role.READER)
+    token = await team.token("bob", role=AccessRole.READER)
     run = {"task": "t", "outcome": "failure", "analysis": LESSON}
     async with team.client(token) as client:
         for tool, arguments in (
@@ -229,7 +229,7 @@ async def test_the_service_of_the_caller_that_was_away_longest_is_closed_when_th
 ) -> None:
     async with replica(settings) as made:
         team = Services(settings, made.bank, Log.of(settings), 0)
-        about: Any = {"id": "", "name": "", "tenant": "acme", "role": Role.WRITER}
+        about: Any = {"id": "", "name": "", "tenant": "acme", "role": AccessRole.WRITER}
         names = [f"p{number}" for number in range(201)]
         callers = [Caller(Principal(**about, projects=(name,)), name) for name in names]
         first = team.service(callers[0])

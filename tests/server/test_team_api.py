@@ -15,7 +15,7 @@ import pytest
 from benchmarks.forked import run_forked
 from mcp_reflect.cli.hook import body_for
 from mcp_reflect.config import Settings
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.common import Scope
 from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
@@ -56,7 +56,7 @@ async def test_the_dashboard_asks_for_a_token_once_and_keeps_it_from_scripts_and
     settings: Settings,
 ) -> None:
     async with replica(settings) as team:
-        token = await team.token("ada", role=Role.ADMIN)
+        token = await team.token("ada", role=AccessRole.ADMIN)
         async with team.http() as http:
             first = await http.get("/")
             assert 'name="token"' in first.text
@@ -89,7 +89,7 @@ async def test_the_dashboard_asks_for_a_token_once_and_keeps_it_from_scripts_and
 async def test_only_an_admin_reads_quarantine_and_decides(settings: Settings) -> None:
     async with replica(settings) as team:
         lesson = await held(team)
-        writer, admin = await team.token("writer"), await team.token("admin", role=Role.ADMIN)
+        writer, admin = await team.token("writer"), await team.token("admin", role=AccessRole.ADMIN)
         approve = {"id": lesson, "approved": True}
         async with team.http(writer) as http:
             board = (await http.get("/api/board")).json()
@@ -112,8 +112,8 @@ async def test_the_dashboard_shows_the_projects_of_the_token_and_no_others(
 ) -> None:
     async with replica(settings) as team:
         every, some = (
-            await team.token("every", "*", role=Role.ADMIN),
-            await team.token("some", "shop", role=Role.ADMIN),
+            await team.token("every", "*", role=AccessRole.ADMIN),
+            await team.token("some", "shop", role=AccessRole.ADMIN),
         )
         async with team.client(every) as client:
             for project in ("shop", "payroll"):
@@ -140,7 +140,10 @@ async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothi
     settings: Settings,
 ) -> None:
     async with replica(settings) as team:
-        writer, reader = await team.token("writer"), await team.token("reader", role=Role.READER)
+        writer, reader = (
+            await team.token("writer"),
+            await team.token("reader", role=AccessRole.READER),
+        )
         call: dict[str, Any] = {
             "tool": "Bash",
             "arguments": {"command": "make deploy"},
@@ -405,7 +408,7 @@ async def test_only_an_admin_is_shown_what_waits_and_lines_of_other_projects_are
 ) -> None:
     async with replica(settings) as team:
         lesson = await held(team)
-        writer, admin = await team.token("writer"), await team.token("admin", role=Role.ADMIN)
+        writer, admin = await team.token("writer"), await team.token("admin", role=AccessRole.ADMIN)
         every = {"filter": {"state": None, "held": None}}
         for token, expected in ((writer, 1), (admin, 2)):
             async with team.http(token) as http:

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from benchmarks.forked import Forked, run_forked
 from mcp_reflect.config import ServerUrl, Settings
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.server.calls import told
@@ -39,7 +39,7 @@ def added(
     async def add() -> str:
         async with Engine(settings) as engine:
             return await engine.bank.tokens.add(
-                name, tenant=tenant, projects=projects, role=Role(role)
+                name, tenant=tenant, projects=projects, role=AccessRole(role)
             )
 
     with ThreadPoolExecutor(1) as thread:  # tests with a loop of their own make tokens, too

@@ -14,7 +14,7 @@ from mcp_reflect.evidence import loop
 from mcp_reflect.evidence.verifying import Verified, verifier
 from mcp_reflect.evidence.work import Work
 from mcp_reflect.llm.protocol import Role, UnreachableError
-from mcp_reflect.models.critique import Opinion, Stopped
+from mcp_reflect.models.critique import Opinion, StopReason
 from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 
@@ -41,16 +41,16 @@ def thinking(
 @pytest.mark.parametrize(
     ("answers", "most", "stopped", "corrected"),
     [
-        ((BAD, steps(*BETTER), GOOD), 3, Stopped.PASSED, BETTER),
-        ((BAD, steps("Roses", "Violets"), WORSE), 1, Stopped.BUDGET, ()),
-        ((BAD, steps(*BETTER), BAD), 5, Stopped.SAME_ISSUES, ()),
-        ((BAD, steps(*POEM)), 5, Stopped.NO_CHANGE, ()),
-        ((BAD, steps(*BETTER), DOWN), 3, Stopped.BUDGET, ()),
+        ((BAD, steps(*BETTER), GOOD), 3, StopReason.PASSED, BETTER),
+        ((BAD, steps("Roses", "Violets"), WORSE), 1, StopReason.BUDGET, ()),
+        ((BAD, steps(*BETTER), BAD), 5, StopReason.SAME_ISSUES, ()),
+        ((BAD, steps(*POEM)), 5, StopReason.NO_CHANGE, ()),
+        ((BAD, steps(*BETTER), DOWN), 3, StopReason.BUDGET, ()),
     ],
     ids=["better", "judged worse", "the same issues", "nothing changed", "a critic falls silent"],
 )
 async def test_critic_corrector_and_critic_are_asked_in_order_until_one_ends_it(
-    settings: Settings, answers: Any, most: int, stopped: Stopped, corrected: Sequence[str]
+    settings: Settings, answers: Any, most: int, stopped: StopReason, corrected: Sequence[str]
 ) -> None:
     with Scripted(*answers, roles=[CRITIC, CORRECTOR, CRITIC][: len(answers)]) as llm:
         async with thinking(settings, llm) as engine:
@@ -179,7 +179,7 @@ async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_th
         until=time.monotonic() - 1,
     )
     assert (found.stopped, found.iterations, found.best.verified.steps) == (
-        Stopped.DEADLINE,
+        StopReason.DEADLINE,
         0,
         ("a",),
     )

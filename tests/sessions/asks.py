@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, SessionCall
-from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.noticing import found_after
 from mcp_reflect.sessions.session_calls import session_call
 
@@ -80,7 +80,7 @@ def calls_of(steps: Sequence[Step]) -> list[SessionCall]:
     calls: list[SessionCall] = []
     for number, step in enumerate(steps, start=1):
         error = step.answer or "error" if step.failed else ""
-        call = Call(
+        call = CallWithAnswer(
             event_id="", tool=step.tool, arguments=step.arguments, answer=step.answer, answered=True
         )
         call.error, call.marked = error, step.failed

@@ -10,7 +10,7 @@ import pytest
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.common import Json
 from mcp_reflect.sessions.hosts.codex_scripts import calls_in
-from mcp_reflect.sessions.records import Speaker
+from mcp_reflect.sessions.records import PromptAuthor
 from mcp_reflect.sessions.session_file import SessionFile
 from mcp_reflect.sessions.session_lines import open_session, read_file, unpacker
 from mcp_reflect.sessions.transcripts import CallReader
@@ -23,10 +23,10 @@ class Heard(CallReader):
     calls: list[tuple[str, Json, str, bool, int | None]] = field(
         default_factory=list[tuple[str, Json, str, bool, int | None]]
     )
-    asks: list[tuple[str, Speaker]] = field(default_factory=list[tuple[str, Speaker]])
+    asks: list[tuple[str, PromptAuthor]] = field(default_factory=list[tuple[str, PromptAuthor]])
     missing: int = 0
 
-    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         self.asks.append((text, by))
 
     def unseen(self) -> None:
@@ -39,7 +39,7 @@ class Heard(CallReader):
 
     @property
     def of_person(self) -> list[str]:
-        return [text for text, by in self.asks if by is Speaker.PERSON]
+        return [text for text, by in self.asks if by is PromptAuthor.PERSON]
 
 
 def heard(*records: Any) -> Heard:

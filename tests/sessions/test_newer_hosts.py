@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.sessions.records import Speaker
+from mcp_reflect.sessions.records import PromptAuthor
 from mcp_reflect.sessions.session_places import sessions_of
 from tests.sessions.test_hosts import heard
 
@@ -114,7 +114,7 @@ def test_a_session_of_qwen_tells_calls_with_their_exit_codes() -> None:
     found = heard(prompt, asks("pytest -q"), answers({"error": PRINTED}, "error"), said)
     assert found.session == "q1"
     assert found.of_person == ["Test it."]
-    assert found.asks[1] == (hook, Speaker.HOST)
+    assert found.asks[1] == (hook, PromptAuthor.HOST)
     ((tool, arguments, printed, failed, code),) = found.calls
     assert tool == "run_shell_command"
     assert arguments == {"command": "pytest -q", "is_background": False}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.sessions import session_database
-from mcp_reflect.sessions.records import Speaker
+from mcp_reflect.sessions.records import PromptAuthor
 from mcp_reflect.sessions.session_database import DATABASE
 from mcp_reflect.sessions.session_lines import open_session, read_file
 from mcp_reflect.sessions.session_places import SessionPlace, sessions_of
@@ -90,9 +90,9 @@ def test_only_a_person_s_words_are_a_person_s(database: Path) -> None:
     keep(database, "/shop", [ASKED], name="ses_2", parent="ses_1")
     speakers = {text: who for place in places() for text, who in heard(place).asks}
     assert speakers == {
-        "Go on.": Speaker.PERSON,
-        "A lesson": Speaker.HOST,
-        "Deploy the shop.": Speaker.PROGRAM,
+        "Go on.": PromptAuthor.PERSON,
+        "A lesson": PromptAuthor.HOST,
+        "Deploy the shop.": PromptAuthor.PROGRAM,
     }
 
 

@@ -5,16 +5,18 @@ from dataclasses import replace
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall
 from mcp_reflect.moments.asks import MOST_BYTES, ask_again, ask_at_call
 from mcp_reflect.services.findings import gives_orders
-from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.found import facts_of
 from mcp_reflect.sessions.noticing import findings_in
 
 
 def session(*lines: tuple[str, str, int]) -> list[Finding]:
     """The findings in commands of a shell, each with what it printed and its exit code."""
-    calls: list[Call] = []
+    calls: list[CallWithAnswer] = []
     for place, (command, output, code) in enumerate(lines):
-        call = Call(event_id=f"e{place}", tool="Bash", arguments={"command": command}, index=place)
+        call = CallWithAnswer(
+            event_id=f"e{place}", tool="Bash", arguments={"command": command}, index=place
+        )
         call.answered, call.answer = True, output
         if code:
             call.marked, call.error = True, f"Exit code {code}\n{output}"

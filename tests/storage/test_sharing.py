@@ -18,7 +18,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankBusyError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading, Writing
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import SqliteDatabase
 
 LESSON: dict[str, Any] = {
     "mistake": "Deployed without the migration",
@@ -147,7 +147,7 @@ async def count(engine: Engine) -> dict[str, Any]:
 
 
 async def test_a_transaction_that_fails_writes_nothing(bank_path: Path) -> None:
-    database = Database(bank_path)
+    database = SqliteDatabase(bank_path)
     link = {"from_id": "a", "relation": "b", "to_kind": "c", "to_id": "d"}
 
     def fail(tx: Writing) -> None:
@@ -168,7 +168,7 @@ async def test_a_transaction_that_fails_writes_nothing(bank_path: Path) -> None:
 async def test_a_read_whose_caller_is_cancelled_ends_and_the_next_one_works(
     bank_path: Path,
 ) -> None:
-    database, begun = Database(bank_path), threading.Event()
+    database, begun = SqliteDatabase(bank_path), threading.Event()
     values = {"from_id": "a", "tenant": "local"}
 
     def read_for_ever(reading: Reading) -> None:
@@ -191,7 +191,7 @@ async def test_a_read_that_is_cancelled_while_its_connection_opens_leaves_no_thr
     bank_path: Path,
 ) -> None:
     for turns in range(12):
-        database = Database(bank_path)
+        database = SqliteDatabase(bank_path)
         call = asyncio.create_task(database.rows("link_list", {"from_id": "a", "tenant": "local"}))
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -224,7 +224,7 @@ def test_a_program_that_forgets_to_close_its_bank_ends(bank_path: Path) -> None:
 async def test_a_call_that_is_cancelled_and_fails_then_prints_nothing(
     bank_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    database, begun, go_on = Database(bank_path), threading.Event(), threading.Event()
+    database, begun, go_on = SqliteDatabase(bank_path), threading.Event(), threading.Event()
 
     def fail(_: Reading) -> None:
         begun.set()

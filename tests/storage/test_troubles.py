@@ -9,7 +9,7 @@ import pytest
 from mcp_reflect.models.lesson import Fit, RecallQuery
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading
-from mcp_reflect.storage.retrieval.match import Match
+from mcp_reflect.storage.retrieval.match import Relevance
 from mcp_reflect.storage.retrieval.scoring import Search
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.troubles import MOST_TERMS, terms_behind
@@ -36,8 +36,8 @@ async def _stored(engine: Engine) -> str:
     return (await engine.store_lesson(**CAUSE)).lesson_id
 
 
-async def _matches(engine: Engine, query: RecallQuery) -> list[Match]:
-    def find(reading: Reading) -> list[Match]:
+async def _matches(engine: Engine, query: RecallQuery) -> list[Relevance]:
+    def find(reading: Reading) -> list[Relevance]:
         vectors = [one for one in (words_query(query.task),) if one]
         search = Search(reading, engine.scopes.own, query, vectors, VectorIndex())
         return search.matches()

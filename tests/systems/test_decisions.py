@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.decisions.checks import validate
 from mcp_reflect.decisions.figures import metrics_with_marks
-from mcp_reflect.decisions.telling import Told, markdown, tell
+from mcp_reflect.decisions.telling import DecisionFacts, markdown, tell
 from mcp_reflect.decisions.verdicts import read_verdict
 from mcp_reflect.models.reflection import Decision, Insights
 from mcp_reflect.schemas.sections import read_insights
@@ -107,7 +107,7 @@ def test_nothing_that_can_be_sent_makes_a_check_raise(decision: Any) -> None:
         assert found.valid is (found.failed_check is None)
 
 
-def told(metrics: dict[str, Any], action: str = "keep", **others: Any) -> Told:
+def told(metrics: dict[str, Any], action: str = "keep", **others: Any) -> DecisionFacts:
     earlier = others.pop("earlier", {})
     found = metrics_with_marks(metrics, others, earlier)
     return tell(

@@ -23,7 +23,7 @@ from mcp_reflect.sessions.records import Listener, Record, RecordReader
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SessionForm:
     """A form of sessions.
 
     `reader` takes the keys of records that were read in another session. `key` gives the key of a record, the same in
@@ -42,17 +42,17 @@ def _is_of_messages(record: Record) -> bool:
 
 
 FORMS: Final = (
-    Form("opencode", is_of_opencode, OpencodeReader, part_id),
-    Form("qwen", is_of_qwen, QwenReader, line_id),
-    Form("cline", is_of_cline, ClineReader, lambda _: ""),
-    Form("copilot", is_of_copilot, CopilotReader, event_id),
-    Form("claude-code", is_of_claude_code, ClaudeCodeReader, record_id),
-    Form("codex", is_of_codex, CodexReader, record_key),
-    Form("gemini", is_of_gemini, GeminiReader, message_id, rewrites=True),
-    Form("messages", _is_of_messages, MessagesReader, lambda _: ""),
+    SessionForm("opencode", is_of_opencode, OpencodeReader, part_id),
+    SessionForm("qwen", is_of_qwen, QwenReader, line_id),
+    SessionForm("cline", is_of_cline, ClineReader, lambda _: ""),
+    SessionForm("copilot", is_of_copilot, CopilotReader, event_id),
+    SessionForm("claude-code", is_of_claude_code, ClaudeCodeReader, record_id),
+    SessionForm("codex", is_of_codex, CodexReader, record_key),
+    SessionForm("gemini", is_of_gemini, GeminiReader, message_id, rewrites=True),
+    SessionForm("messages", _is_of_messages, MessagesReader, lambda _: ""),
 )
 
 
-def form_of(record: Record) -> Form | None:
+def form_of(record: Record) -> SessionForm | None:
     """Return the form that a record shows; None for one that is of no session."""
     return next((form for form in FORMS if form.is_of(record)), None)

@@ -6,8 +6,8 @@ from typing import Final
 from mcp_reflect.sessions.hosts.messages import MessagesReader, id_of, is_record, message_in
 from mcp_reflect.sessions.records import (
     Listener,
+    PromptAuthor,
     Record,
-    Speaker,
     as_record,
     as_records,
     as_text,
@@ -64,9 +64,9 @@ class ClaudeCodeReader(MessagesReader):
         elif not record.get("isMeta"):
             self._add_line(record, _speaker_of(record))
 
-    def _add_line(self, record: Record, speaker: Speaker) -> None:
+    def _add_line(self, record: Record, speaker: PromptAuthor) -> None:
         """Read a message; one by the host may be the end of a task in the background."""
-        said = text_of(message_in(record).get("content")) if speaker is Speaker.HOST else ""
+        said = text_of(message_in(record).get("content")) if speaker is PromptAuthor.HOST else ""
         if ended := _NOTIFIED.match(said.lstrip()):
             self._add_ending(ended[1], said)
         else:
@@ -126,13 +126,13 @@ def _opening_of(content: object) -> str:
     )
 
 
-def _speaker_of(record: Record) -> Speaker:
+def _speaker_of(record: Record) -> PromptAuthor:
     kind = as_record(record.get("origin")).get("kind")
     if kind is not None and kind not in _BY_PERSON:
-        return Speaker.HOST
+        return PromptAuthor.HOST
     if record.get("isCompactSummary") or record.get("isVisibleInTranscriptOnly"):
-        return Speaker.HOST
+        return PromptAuthor.HOST
     by_script = any(
         as_text(record.get(name)).startswith("sdk") for name in ("entrypoint", "promptSource")
     )
-    return Speaker.PROGRAM if by_script or record.get("isSidechain") else Speaker.PERSON
+    return PromptAuthor.PROGRAM if by_script or record.get("isSidechain") else PromptAuthor.PERSON

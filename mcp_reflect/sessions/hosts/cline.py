@@ -5,7 +5,14 @@ import re
 from typing import Final
 
 from mcp_reflect.sessions.hosts.messages import MessagesReader
-from mcp_reflect.sessions.records import Record, Speaker, as_list, as_record, as_records, text_of
+from mcp_reflect.sessions.records import (
+    PromptAuthor,
+    Record,
+    as_list,
+    as_record,
+    as_records,
+    text_of,
+)
 
 _PROMPT: Final = re.compile(r"\A<user_input\b[^<>]{0,200}>|</user_input>\s*\Z")
 _OF_HOST: Final = "<hook_context"
@@ -60,7 +67,7 @@ def _without_frame(message: Record) -> Record:
     return {**message, "content": parts}
 
 
-def _speaker_of(message: Record) -> Speaker:
+def _speaker_of(message: Record) -> PromptAuthor:
     shown_as = as_record(message.get("metadata")).get("displayRole")
     by_host = shown_as == "system" or text_of(message.get("content")).startswith(_OF_HOST)
-    return Speaker.HOST if by_host else Speaker.PERSON
+    return PromptAuthor.HOST if by_host else PromptAuthor.PERSON

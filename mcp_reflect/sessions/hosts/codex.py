@@ -13,8 +13,8 @@ from mcp_reflect.sessions.hosts.codex_scripts import ScriptCalls, calls_in
 from mcp_reflect.sessions.hosts.messages import MessagesReader, first_of, id_of
 from mcp_reflect.sessions.records import (
     Listener,
+    PromptAuthor,
     Record,
-    Speaker,
     as_list,
     as_record,
     as_records,
@@ -59,7 +59,7 @@ class CodexReader(MessagesReader):
 
     def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
         super().__init__(listener, known)
-        self._speaker = Speaker.PERSON
+        self._speaker = PromptAuthor.PERSON
         self._scripts: dict[str, ScriptCalls] = {}
         self._direct: set[str] = set()
         self._seen: set[str] = set()
@@ -90,7 +90,7 @@ class CodexReader(MessagesReader):
             facts.get("originator") == "codex_exec"
         )
         if by_agent or by_script or facts.get("thread_source") == "subagent":
-            self._speaker = Speaker.PROGRAM
+            self._speaker = PromptAuthor.PROGRAM
 
     def _is_known(self, payload: Record) -> bool:
         """True for an item of another session, and for one that is there twice."""
@@ -118,12 +118,12 @@ class CodexReader(MessagesReader):
         else:
             self.add_message(payload, self._speaker_of(payload))
 
-    def _speaker_of(self, payload: Record) -> Speaker:
+    def _speaker_of(self, payload: Record) -> PromptAuthor:
         facts = as_record(payload.get("internal_chat_message_metadata_passthrough"))
         kinds = as_list(facts.get("content_item_kinds"))
         by_host = bool(kinds) and not any(str(kind).startswith("user") for kind in kinds)
         if by_host or _OF_HOST.match(text_of(payload.get("content"))[:400]):
-            return Speaker.HOST
+            return PromptAuthor.HOST
         return self._speaker
 
     # Code mode.

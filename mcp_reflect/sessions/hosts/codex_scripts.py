@@ -47,7 +47,7 @@ _LOADS: Final = frozenset({"import", "require", "eval", "process"})
 _TAKES_TEXT: Final = frozenset({"apply_patch"})
 
 
-class Token(NamedTuple):
+class ScriptWord(NamedTuple):
     """A word of a script: its kind (text, unclosed, name, number, mark), and the word."""
 
     kind: str
@@ -102,7 +102,7 @@ def calls_in(script: str) -> ScriptCalls:
     return ScriptCalls(tuple(numbered), _is_plain(tokens, calls))
 
 
-def _is_plain(tokens: list[Token], calls: list[ScriptCall]) -> bool:
+def _is_plain(tokens: list[ScriptWord], calls: list[ScriptCall]) -> bool:
     """Return whether a script did what its calls say, and nothing else."""
     words = {token.word for token in tokens if token.kind != "text"}
     if not words.isdisjoint(_TURNS | _LOADS) or not all(map(_is_read, calls)):
@@ -119,7 +119,7 @@ def _is_read(call: ScriptCall) -> bool:
     )
 
 
-def _is_other_call(tokens: list[Token], place: int) -> bool:
+def _is_other_call(tokens: list[ScriptWord], place: int) -> bool:
     """Return whether a function is called at a place that is no tool, and may do anything."""
     if tokens[place].kind != "name" or _word(tokens, place + 1) != "(":
         return False
@@ -127,25 +127,25 @@ def _is_other_call(tokens: list[Token], place: int) -> bool:
     return not is_tool and tokens[place].word not in _HARMLESS
 
 
-def _tokens(script: str) -> Iterator[Token]:
+def _tokens(script: str) -> Iterator[ScriptWord]:
     for found in _TOKEN.finditer(script):
         if found.lastgroup is not None:
-            yield Token(found.lastgroup, found[0])
+            yield ScriptWord(found.lastgroup, found[0])
 
 
-def _word(tokens: list[Token], place: int) -> str:
-    token = tokens[place] if 0 <= place < len(tokens) else Token("", "")
+def _word(tokens: list[ScriptWord], place: int) -> str:
+    token = tokens[place] if 0 <= place < len(tokens) else ScriptWord("", "")
     return token.word if token.kind in ("name", "mark") else " "
 
 
-def _tool_at(tokens: list[Token], place: int) -> tuple[str, int] | None:
+def _tool_at(tokens: list[ScriptWord], place: int) -> tuple[str, int] | None:
     """Return the tool that is called at a place, and where its arguments begin.
 
     `tools.NAME(`, `tools["NAME"](` or `codex.tool("NAME", `.
     """
     words = [_word(tokens, place + offset) for offset in range(4)]
     if words[:2] == ["codex", "."] and words[2:] == ["tool", "("]:
-        name = tokens[place + 4] if place + 4 < len(tokens) else Token("", "")
+        name = tokens[place + 4] if place + 4 < len(tokens) else ScriptWord("", "")
         return (_text(name.word), place + 6) if name.kind == "text" else None
     if words[:2] == ["tools", "."] and words[3] == "(" and tokens[place + 2].kind == "name":
         return words[2], place + 4
@@ -155,7 +155,7 @@ def _tool_at(tokens: list[Token], place: int) -> tuple[str, int] | None:
     return None
 
 
-def _arguments(tokens: list[Token], start: int) -> Json:
+def _arguments(tokens: list[ScriptWord], start: int) -> Json:
     """Return the first argument of a call, None where it is no literal."""
     if _word(tokens, start) == ")":
         return {}
@@ -166,7 +166,7 @@ def _arguments(tokens: list[Token], start: int) -> Json:
     return value if _word(tokens, end) in (")", ",") else None
 
 
-def _literal(tokens: list[Token], place: int, depth: int) -> tuple[Json, int]:
+def _literal(tokens: list[ScriptWord], place: int, depth: int) -> tuple[Json, int]:
     """Return the value of a literal, and the place after it."""
     token = tokens[place]
     if depth > _MOST_DEPTH:
@@ -188,7 +188,7 @@ def _literal(tokens: list[Token], place: int, depth: int) -> tuple[Json, int]:
             raise _NotLiteralError
 
 
-def _list(tokens: list[Token], place: int, depth: int) -> tuple[Json, int]:
+def _list(tokens: list[ScriptWord], place: int, depth: int) -> tuple[Json, int]:
     items: list[Json] = []
     while _word(tokens, place) != "]":
         value, place = _literal(tokens, place, depth + 1)
@@ -200,7 +200,7 @@ def _list(tokens: list[Token], place: int, depth: int) -> tuple[Json, int]:
     return items, place + 1
 
 
-def _object(tokens: list[Token], place: int, depth: int) -> tuple[Json, int]:
+def _object(tokens: list[ScriptWord], place: int, depth: int) -> tuple[Json, int]:
     values: dict[str, Json] = {}
     while _word(tokens, place) != "}":
         key = tokens[place]
@@ -229,7 +229,7 @@ def _unescaped(found: re.Match[str]) -> str:
 # Which output of a script shows which of its calls.
 
 
-def _inside(tokens: list[Token], start: int) -> list[Token]:
+def _inside(tokens: list[ScriptWord], start: int) -> list[ScriptWord]:
     """Return the words between the next parenthesis and the one that closes it."""
     while start < len(tokens) and _word(tokens, start) != "(":
         start += 1
@@ -242,7 +242,7 @@ def _inside(tokens: list[Token], start: int) -> list[Token]:
 
 
 def _call_that_is_shown(
-    inside: list[Token], variables: dict[str, int], next_call: int
+    inside: list[ScriptWord], variables: dict[str, int], next_call: int
 ) -> int | None:
     """Return the number of the call whose result is shown, None where it is not one alone."""
     own = sum(_tool_at(inside, place) is not None for place in range(len(inside)))
@@ -252,7 +252,7 @@ def _call_that_is_shown(
     return named.pop() if len(named) == 1 and not own else None
 
 
-def _assigned(tokens: list[Token], place: int) -> list[str]:
+def _assigned(tokens: list[ScriptWord], place: int) -> list[str]:
     """Return the variable that takes the result of the call at a place.
 
     It stands before the call, as in `const a = await tools.X(...)`, or in a list of as many calls:

@@ -6,8 +6,8 @@ from typing import Final
 from mcp_reflect.sessions.hosts.messages import MessagesReader
 from mcp_reflect.sessions.records import (
     Listener,
+    PromptAuthor,
     Record,
-    Speaker,
     as_record,
     as_text,
     text_of,
@@ -86,6 +86,10 @@ class CopilotReader(MessagesReader):
         self.listener.answered(said, call_id, failed=failed, exit_code=code)
 
 
-def _speaker_of(data: Record) -> Speaker:
+def _speaker_of(data: Record) -> PromptAuthor:
     by_person = as_text(data.get("source")) in _BY_PERSON
-    return Speaker.PERSON if by_person and not data.get("isAutopilotContinuation") else Speaker.HOST
+    return (
+        PromptAuthor.PERSON
+        if by_person and not data.get("isAutopilotContinuation")
+        else PromptAuthor.HOST
+    )

@@ -10,8 +10,8 @@ from typing import Any, Final
 from mcp_reflect.sessions.hosts.messages import FAILED, MessagesReader
 from mcp_reflect.sessions.records import (
     Listener,
+    PromptAuthor,
     Record,
-    Speaker,
     as_list,
     as_record,
     as_records,
@@ -56,7 +56,7 @@ class GeminiReader(MessagesReader):
     def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
         super().__init__(listener, known)
         self._messages: dict[str, Record] = {}
-        self._speaker = Speaker.PERSON
+        self._speaker = PromptAuthor.PERSON
         self._is_rewound = False
         self._is_unsure = False
 
@@ -64,7 +64,7 @@ class GeminiReader(MessagesReader):
         """Take a line, or a whole session."""
         self.name_session(record.get("sessionId"))
         if record.get("kind") == "subagent":
-            self._speaker = Speaker.PROGRAM
+            self._speaker = PromptAuthor.PROGRAM
         if "$rewindTo" in record:
             self._rewind(as_text(record["$rewindTo"]))
         elif "$set" in record:
@@ -85,7 +85,7 @@ class GeminiReader(MessagesReader):
                 continue
             self.listener.begin(place, message)
             opens = text_of(message.get("content")).lstrip().startswith(_SURROUNDINGS)
-            self.add_message(message, Speaker.HOST if opens else self._speaker)
+            self.add_message(message, PromptAuthor.HOST if opens else self._speaker)
         if self._is_unsure:  # messages may be other than those that were read
             self.listener.unseen()
 
@@ -131,7 +131,7 @@ class GeminiReader(MessagesReader):
         failed = str(values.get("status")) in FAILED or "error" in said
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
-    def _add_parts(self, parts: Any, what: str, speaker: Speaker) -> None:
+    def _add_parts(self, parts: Any, what: str, speaker: PromptAuthor) -> None:
         # The answers of calls stand in the message with the calls as well.
         kept = [part for part in as_list(list(parts)) if "functionResponse" not in as_record(part)]
         super()._add_parts(kept, what, speaker)

@@ -7,8 +7,8 @@ from typing import Any, Final
 from mcp_reflect.models.common import unpacked
 from mcp_reflect.sessions.records import (
     Listener,
+    PromptAuthor,
     Record,
-    Speaker,
     as_list,
     as_record,
     as_records,
@@ -90,7 +90,7 @@ class MessagesReader:
             self.name_session(record.get("id"))
         if self.listener.session is None:
             self.name_session(record.get("sessionId"))
-        self.add_message(record, Speaker.PERSON)
+        self.add_message(record, PromptAuthor.PERSON)
 
     def end(self) -> None:
         """Nothing waits for the end."""
@@ -100,7 +100,7 @@ class MessagesReader:
         if self.listener.session is None and isinstance(name, str) and name:
             self.listener.session = name
 
-    def add_message(self, record: Record, speaker: Speaker) -> None:
+    def add_message(self, record: Record, speaker: PromptAuthor) -> None:
         """Read a message with the calls and answers in it."""
         values = message_in(record)
         if values.get("role") in _ELSEWHERE or record.get("type") in _ELSEWHERE:
@@ -115,7 +115,7 @@ class MessagesReader:
             for call in as_records(values.get("tool_calls") or values.get("toolCalls")):
                 self.add_call(call)
 
-    def _add_parts(self, parts: Sequence[Any], what: str, speaker: Speaker) -> None:
+    def _add_parts(self, parts: Sequence[Any], what: str, speaker: PromptAuthor) -> None:
         for part in parts:
             inner = as_record(part)
             kind = what_of(inner) if inner else ""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from mcp_reflect.sessions.hosts.messages import MessagesReader
-from mcp_reflect.sessions.records import Record, Speaker, as_record, as_text
+from mcp_reflect.sessions.records import PromptAuthor, Record, as_record, as_text
 
 _REJECTED: Final = "The user rejected permission"
 _STOPPED: Final = "Tool execution aborted"
@@ -55,10 +55,10 @@ class OpencodeReader(MessagesReader):
             self.listener.answered(printed, call_id, exit_code=seen.get("exit"))
 
 
-def _speaker_of(record: Record, part: Record) -> Speaker:
+def _speaker_of(record: Record, part: Record) -> PromptAuthor:
     """Return who wrote a prompt: of a session that an agent started, that agent."""
     if part.get("synthetic"):
-        return Speaker.HOST
+        return PromptAuthor.HOST
     if record.get("parent"):
-        return Speaker.PROGRAM
-    return Speaker.PERSON
+        return PromptAuthor.PROGRAM
+    return PromptAuthor.PERSON

@@ -9,8 +9,8 @@ from mcp_reflect.sessions.hosts.gemini import printed_by_shell
 from mcp_reflect.sessions.hosts.messages import FAILED, MessagesReader
 from mcp_reflect.sessions.records import (
     Listener,
+    PromptAuthor,
     Record,
-    Speaker,
     as_record,
     as_records,
     as_text,
@@ -62,9 +62,9 @@ class QwenReader(MessagesReader):
             case _:
                 pass
 
-    def _add_words(self, text: str, speaker: Speaker) -> None:
+    def _add_words(self, text: str, speaker: PromptAuthor) -> None:
         by_host = text.lstrip().startswith(_OF_HOST)
-        self.listener.asked(text, Speaker.HOST if by_host else speaker)
+        self.listener.asked(text, PromptAuthor.HOST if by_host else speaker)
 
     def _add_part(self, part: Record) -> None:
         call = as_record(part.get("functionCall"))
@@ -88,5 +88,9 @@ class QwenReader(MessagesReader):
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
 
-def _speaker_of(record: Record) -> Speaker:
-    return Speaker.PERSON if record.get("provenance", "real_user") == "real_user" else Speaker.HOST
+def _speaker_of(record: Record) -> PromptAuthor:
+    return (
+        PromptAuthor.PERSON
+        if record.get("provenance", "real_user") == "real_user"
+        else PromptAuthor.HOST
+    )

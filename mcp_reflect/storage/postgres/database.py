@@ -219,7 +219,7 @@ class _UpgradedError(Exception):
     """Another process upgraded the schema."""
 
 
-class Database(repository.Database):
+class PostgresDatabase(repository.Database):
     """One bank on a server, which many processes share; see storage/repository.py.
 
     Each transaction sets its tenant, and row-level security shows and takes that tenant's rows alone. Transactions that

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.postgres.database import Database, PostgresTransaction, sent
+from mcp_reflect.storage.postgres.database import PostgresDatabase, PostgresTransaction, sent
 from mcp_reflect.storage.repository import Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.sqlite import backup, files
@@ -51,7 +51,7 @@ def projects_in(path: Path) -> dict[str, int]:
 
 
 async def move(
-    path: Path, target: Database, tenant: str, projects: Mapping[str, str]
+    path: Path, target: PostgresDatabase, tenant: str, projects: Mapping[str, str]
 ) -> dict[str, int]:
     """Copy all of the bank at `path` to a bank without records; return the number of rows that were moved by table.
 

@@ -10,14 +10,14 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.repository import Reading, lesson_from, scoped
 from mcp_reflect.storage.retrieval.index import error_marks, terms_of
-from mcp_reflect.storage.retrieval.match import GUESSED, NEAR_FOR_MORE, Match
+from mcp_reflect.storage.retrieval.match import GUESSED, NEAR_FOR_MORE, Relevance
 from mcp_reflect.storage.retrieval.question import error_codes, own_programs
 from mcp_reflect.storage.retrieval.scoring import Search, text_of
 
 MOST_LINES: Final = 20  # of a printed error, the last ones: each may be the one that identifies it
 _LONGEST_END: Final = 10_000  # characters of a printed error, the last ones
 _MOST_IDENTIFIED: Final = 50
-_BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
+_BY_ERROR: Final = Relevance(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
 # Rows, or the part of the rows, that may hold a word of a task type that a task names.
 _TYPE_ROWS: Final = (3, 0.2)
 _TYPE_SIGNS: Final = lazy_compile(r"[\W_]+")
@@ -34,7 +34,7 @@ class Candidate:
     """
 
     lesson: Lesson
-    match: Match
+    match: Relevance
     by_error: bool = False
     same_type: bool = False
     same_context: bool = False
@@ -73,7 +73,7 @@ def candidates_of(search: Search, most: int | None = None) -> tuple[list[Candida
     return best, len(unfit)
 
 
-def _candidate(search: Search, lesson: Lesson, match: Match) -> Candidate:
+def _candidate(search: Search, lesson: Lesson, match: Relevance) -> Candidate:
     ask = search.query
     text = text_of(ask)
     context = None if ask.context is None else context_hash(ask.context)
@@ -137,7 +137,7 @@ def _is_of_type(candidate: Candidate, ask: RecallQuery) -> bool:
     return candidate.names_type and not ask.strong_only
 
 
-def _is_wanted(match: Match, ask: RecallQuery) -> bool:
+def _is_wanted(match: Relevance, ask: RecallQuery) -> bool:
     """Return whether a row may be shown: a hook takes its own choice of what has something in common."""
     if ask.wants_more:
         return match.in_common(NEAR_FOR_MORE) or match.guessed >= GUESSED
@@ -146,7 +146,7 @@ def _is_wanted(match: Match, ask: RecallQuery) -> bool:
     return match.earns_its_line
 
 
-def _without_verbs(match: Match, lesson: Lesson, programs: frozenset[str]) -> Match:
+def _without_verbs(match: Relevance, lesson: Lesson, programs: frozenset[str]) -> Relevance:
     """Return the match without programs that the lesson has only as another form of the word.
 
     Terms are stems, so that `./books` meets "book a room": a name is a name in that very form alone.

@@ -16,7 +16,7 @@ _WORTH_CLOSE: Final = 0.3  # closeness that it needs, if it shares no two words
 _WEAK_BY_SEVERAL: Final = 0.12  # the score of a weak fit by several words, less close in meaning
 
 
-class Match(NamedTuple):
+class Relevance(NamedTuple):
     """The relevance of a row. `score` is in 0..1 and can be compared between questions.
 
     `plain` is the score before the best rows were taken into account, `close` the closeness of the meanings, 0..1 or

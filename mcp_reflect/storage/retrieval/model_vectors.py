@@ -28,7 +28,7 @@ BATCH_SECONDS: Final = 60.0
 WAIT_SECONDS: Final = 1.0  # writes come in bursts, and a command that ends at once shall not begin
 
 
-class Embedder(Protocol):
+class QuietEmbedder(Protocol):
     """An embedding model, which gives None instead of an error. `problem` says why, None after a success."""
 
     @property
@@ -48,7 +48,12 @@ class Embeddings:
     """
 
     def __init__(
-        self, db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: Embedder
+        self,
+        db: Database,
+        clock: Clock,
+        settings: Settings,
+        scopes: Scopes,
+        embedder: QuietEmbedder,
     ) -> None:
         """Use `embedder` for the lessons of `scopes` and global ones.
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from mcp_reflect.models.lesson import RecordKind, Source, Trust
 from mcp_reflect.storage.retrieval.candidates import Candidate
-from mcp_reflect.storage.retrieval.match import CLOSE, LONG, NEAR, Match
+from mcp_reflect.storage.retrieval.match import CLOSE, LONG, NEAR, Relevance
 from mcp_reflect.storage.retrieval.question import SEVERAL
 from mcp_reflect.text.word_vectors import shared_table
 
@@ -38,11 +38,11 @@ class Field:
     second: float
     second_report: float
 
-    def has_best(self, match: Match) -> bool:
+    def has_best(self, match: Relevance) -> bool:
         """Return whether a lesson is the best of all."""
         return match.plain >= self.best
 
-    def stands_out(self, match: Match) -> bool:
+    def stands_out(self, match: Relevance) -> bool:
         """Return whether a lesson is the best, and no other comes near."""
         return self.has_best(match) and self.second < _COMES_NEAR * match.plain
 
@@ -96,19 +96,19 @@ def _is_automatic(candidate: Candidate) -> bool:
     return lesson.kind is RecordKind.REFLECTION or (lesson.source is Source.RULES and unproven)
 
 
-def _is_far(match: Match) -> bool:
+def _is_far(match: Relevance) -> bool:
     """Return whether only words are shared, not the meaning: "unwrap" in a program and of a present."""
     return match.close is not None and match.close < NEAR
 
 
-def _shares_a_name(match: Match) -> bool:
+def _shares_a_name(match: Relevance) -> bool:
     """Return whether an identifier is shared; a rare word without a form may be one of the language."""
     if match.names_it:
         return True
     return bool(match.names) and match.plain >= _NAMED and _closeness(match) >= CLOSE
 
 
-def _shares_enough(match: Match, field: Field) -> bool:
+def _shares_enough(match: Relevance, field: Field) -> bool:
     """Return whether much of a prompt is shared, by its words and its meaning."""
     if match.asked >= _REPORT and _fits_report(match, field):
         return True
@@ -123,7 +123,7 @@ def _shares_enough(match: Match, field: Field) -> bool:
     return match.plain >= _ALONE and close >= _CLOSE_ALONE and field.stands_out(match)
 
 
-def _has_each_word(match: Match) -> bool:
+def _has_each_word(match: Relevance) -> bool:
     """Return whether each telling word of a short task stands in a lesson: "run make test".
 
     The error that a lesson carries as a symptom takes its meaning away from the task, but no word.
@@ -131,7 +131,7 @@ def _has_each_word(match: Match) -> bool:
     return len(match.words) >= match.asked >= SEVERAL and not _is_far(match)
 
 
-def _fits_report(match: Match, field: Field) -> bool:
+def _fits_report(match: Relevance, field: Field) -> bool:
     """Return whether a lesson bears on a report: it fits well, or less well and no other lesson comes near."""
     fit = _fit_to_report(match)
     if fit >= _FITS_REPORT:
@@ -139,7 +139,7 @@ def _fits_report(match: Match, field: Field) -> bool:
     return fit >= _STANDS_OUT and field.second_report <= _COMES_NEAR_REPORT * fit
 
 
-def _fit_to_report(match: Match) -> float:
+def _fit_to_report(match: Relevance) -> float:
     """Return how well a lesson fits a report: a part of it says what the rest of it only describes.
 
     So it is no matter what part of the report is shared, but how much. A word tells as much as it is rare in English;
@@ -154,6 +154,6 @@ def _fit_to_report(match: Match) -> float:
     return close + _TOLD_BY_A_WORD * told / _RARE_IN_ENGLISH
 
 
-def _closeness(match: Match) -> float:
+def _closeness(match: Relevance) -> float:
     """Return how close the meanings are; without vectors the words alone decide."""
     return 1.0 if match.close is None else match.close

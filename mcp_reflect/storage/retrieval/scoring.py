@@ -11,7 +11,7 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
-from mcp_reflect.storage.retrieval.match import STRONG, Match
+from mcp_reflect.storage.retrieval.match import STRONG, Relevance
 from mcp_reflect.storage.retrieval.question import WeighedQuestion, inverse_frequency, weigh
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.troubles import terms_behind
@@ -185,7 +185,7 @@ class Search:
         close = self._closeness.by_row
         return sorted(close.keys() & near, key=lambda row: (-close[row], -row))[:nearest]
 
-    def matches(self, weights: Weights = FITTED) -> list[Match]:
+    def matches(self, weights: Weights = FITTED) -> list[Relevance]:
         """Return the relevance of each row, the best first, of equal ones the newest."""
         question, records = self.question, self._records
         if not records:
@@ -199,7 +199,7 @@ class Search:
             row: question.own.keys() & record.counts.keys() for row, record in records.items()
         }
         return [
-            Match(
+            Relevance(
                 row=row,
                 score=min(order[row], 1.0),
                 plain=plain[row],

@@ -255,7 +255,7 @@ _PROCESSES: Final[
 ] = {}  # that opened each file: SQLite's locks do not survive a fork
 
 
-class Database(repository.Database):
+class SqliteDatabase(repository.Database):
     """One bank file. Every method raises BankError if the file cannot be used.
 
     An acknowledged write is on disk. Readers never wait for a writer. Brief writes run on the connection that reads: a

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.embedders import Checked, Embedder, Patient, Vector, open_embedder
+from mcp_reflect.llm.embedders import CheckedEmbedder, Embedder, Patient, Vector, open_embedder
 from mcp_reflect.llm.protocol import LLMError, LLMSettingError, UnreachableError
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
@@ -136,7 +136,7 @@ class SlowToLoad:
 
 async def test_one_question_waits_for_a_model_that_is_loaded_and_later_ones_get_answers() -> None:
     slow = SlowToLoad()
-    patient = Patient(lambda: Checked(slow, "the model"), HeldClock())
+    patient = Patient(lambda: CheckedEmbedder(slow, "the model"), HeldClock())
     assert await patient.embed(["a question"], 0.01) is None
     assert await patient.embed(["another"], 0.01) is None
     assert slow.asked == 1

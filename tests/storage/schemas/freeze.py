@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp_reflect import services
 from mcp_reflect.config import Settings
-from mcp_reflect.models.access import Role
+from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.finding import Promotion
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker
@@ -136,7 +136,9 @@ async def fill(bank: Path) -> None:
         await engine.forget_lesson(lesson_id=theirs.lesson_id)
         await engine.dream()
         await engine.bank.usage.add(10)
-        await engine.bank.tokens.add("ada", tenant="acme", projects=["shop"], role=Role.WRITER)
+        await engine.bank.tokens.add(
+            "ada", tenant="acme", projects=["shop"], role=AccessRole.WRITER
+        )
         await engine.bank.projects.merge("local", "/home/ada/app", "app", by=Speaker.PERSON)
         assert engine.bank.embeddings is not None
         async for _ in engine.bank.embeddings.embed_all():
