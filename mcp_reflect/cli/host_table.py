@@ -22,7 +22,7 @@ class HostMoments:
     """What a host does at each moment, in the words of docs/hosts.md.
 
     `prompts` are those of the server as slash commands, `lessons` what is shown before the work, `refusal` how a call
-    against a lesson is kept from being made, `after` what is noted and asked after a call, `last_word` what is done about
+    against a lesson is kept from being made, `after` if failures are noted and lessons asked for, `last_word` what is done about
     a last message. `tried` says with which versions, or that only the host's pages were read.
     """
 
@@ -71,8 +71,8 @@ _ALL_OF_CLAUDE: Final = (
     *("Stop", "SubagentStop", "SessionEnd"),
 )
 _ASKED_BY_CLAUDE: Final = (*_CALLS, "Stop", "SubagentStop")
-_START_AND_PROMPT: Final = "at the start and for a prompt"
-_AFTER: Final = "noted and asked"
+_START_AND_PROMPT: Final = "start, prompt"
+_AFTER: Final = "yes"
 _OF_COPILOT: Final[Mapping[str, Any]] = {
     # VS Code and Copilot CLI both read this folder, so that one file serves both.
     "file": ".copilot/hooks/mcp-reflect.json",
@@ -148,8 +148,8 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"cursor|Cursor|Cursor\.exe"),
         moments=HostMoments(
-            prompts="yes", lessons="at the start", refusal="yes", after=_AFTER,
-            last_word="as a follow-up",
+            prompts="yes", lessons="start", refusal="yes", after=_AFTER,
+            last_word="follow-up",
         ),
     ),
     "codex": Host(
@@ -317,7 +317,7 @@ ROWS: Final[Mapping[str, Host]] = {
         processes=re.compile(r"droid|droid\.exe"),
         moments=HostMoments(
             lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, last_word="held",
-            tried="0.215.0: its list of servers; hooks only read",
+            tried="0.215.0: list of servers; hooks only read",
         ),
     ),
     "antigravity": Host(
@@ -379,7 +379,7 @@ def find_program(name: str) -> str:
 def table_of_hosts() -> str:
     """Return the table of docs/hosts.md: what works where, and with which versions it was tried."""
     head = ("host", "`install`", "prompts", "lessons", "a call against a lesson is refused")
-    head = (*head, "after a call", "the last message", "tried with")
+    head = (*head, "failures noted, lessons asked for", "last message", "tried with")
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for name, row in ROWS.items():
         does = row.moments
