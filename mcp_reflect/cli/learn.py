@@ -7,7 +7,14 @@ from typing import Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.finding_text import record_of, text_of
-from mcp_reflect.cli.output import confirm, counted, visible, write_json, write_line
+from mcp_reflect.cli.output import (
+    confirm,
+    counted,
+    counted_sessions,
+    visible,
+    write_json,
+    write_line,
+)
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
@@ -110,7 +117,7 @@ def _summary(engine: Engine, learned: Learned, waiting: int, options: Namespace)
 
 
 def _read_text(learned: Learned, options: Namespace) -> str:
-    sessions = f"{counted(learned.sessions, 'session')} ({learned.bytes / 1e6:.1f} MB)"
+    sessions = counted_sessions(learned.sessions, learned.bytes)
     text = f"Read {sessions}, {learned.known} were known"
     if not options.all:
         text += f", {learned.others} are of other projects (--all)"

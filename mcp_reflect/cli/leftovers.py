@@ -12,10 +12,10 @@ from mcp_reflect.cli.file_changes import backup_of
 from mcp_reflect.cli.host_state import is_registered
 from mcp_reflect.cli.host_table import HOSTS
 from mcp_reflect.cli.hosts import person_file
+from mcp_reflect.cli.output import size_text
 
 _MOST_FILES: Final = 50_000  # whose sizes are added
 _MOST_BYTES: Final = 10_000_000  # of a file that says which plugins there are
-_MEGABYTE: Final = 1_000_000
 _CACHE: Final = "mcp-reflect/plugin"
 """The folder of the plugin's environment below the person's caches, where a host has none for a plugin's data."""
 
@@ -77,7 +77,7 @@ def leftovers(host: str) -> list[str]:
     if traces is not None and not traces.is_installed():
         paths += traces.left()
     told = [
-        f"{title} has kept {path} ({_size(path):.1f} MB) of the plugin, which is not installed. "
+        f"{title} has kept {path} ({size_text(_size(path))}) of the plugin, which is not installed. "
         f"{_removal(path, of_folder=True)}"
         for path in paths
     ]
@@ -115,18 +115,18 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _size(folder: Path) -> float:
-    """Return the megabytes of the files in a folder, no link followed."""
+def _size(folder: Path) -> int:
+    """Return the bytes of the files in a folder, no link followed."""
     total, count = 0, 0
     for place, _, files in os.walk(folder):
         for file in files:
             count += 1
             if count > _MOST_FILES:
-                return total / _MEGABYTE
+                return total
             path = Path(place, file)
             if not path.is_symlink() and path.exists():
                 total += path.stat().st_size
-    return total / _MEGABYTE
+    return total
 
 
 def _removal(path: Path, *, of_folder: bool) -> str:

@@ -11,21 +11,18 @@ from mcp_reflect.cli.output import (
     RED,
     YELLOW,
     aligned,
-    is_terminal,
     styled,
     visible,
     wrapped,
 )
-from mcp_reflect.models.lesson import TOLD_SO, GuardMode, Lesson, State
+from mcp_reflect.models.lesson import TOLD_SO, GuardMode, Lesson, State, short_id
 from mcp_reflect.moments.guarded import refuses
 
-HEADS: Final = ("id", "lesson", "effective", "shown", "state")
-"""The columns of `list_row`."""
+_HEADS: Final = ("id", "lesson", "shown", "state", "effective")
 
 TEXT_COLUMN: Final = 1
-"""The column of HEADS that is cut if a list is wider than the terminal."""
+"""The column of a list that is cut if a list is wider than the terminal."""
 
-SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
 _GUARD_MODES: Final = {
@@ -44,14 +41,21 @@ _STATUS_STYLES: Final[Mapping[str, str]] = {
 NOTHING: Final[Mapping[str, str]] = {}
 
 
-def list_row(lesson: Lesson) -> tuple[str, ...]:
-    """Return a lesson's cells under HEADS; on a terminal its id is cut to the end by which it can be named."""
-    name, score = lesson.id, ""
-    if is_terminal():
-        name = lesson.id[-SHORT_ID_CHARS:]
-    if lesson.effectiveness is not None:
-        score = f"{lesson.effectiveness:.2f}"
-    return (name, lesson.text, score, str(lesson.times_applied), status(lesson))
+def list_rows(lessons: Sequence[Lesson]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the heads of a list and a row for each lesson; the last column only where any effectiveness is known."""
+    if all(lesson.effectiveness is None for lesson in lessons):
+        return _HEADS[:-1], [_list_row(lesson) for lesson in lessons]
+    return _HEADS, [(*_list_row(lesson), _effective(lesson)) for lesson in lessons]
+
+
+def _list_row(lesson: Lesson) -> tuple[str, ...]:
+    return (short_id(lesson.id), lesson.text, str(lesson.times_applied), status(lesson))
+
+
+def _effective(lesson: Lesson) -> str:
+    if lesson.effectiveness is None:
+        return "not known"
+    return f"{lesson.effectiveness:.2f}"
 
 
 def status(lesson: Lesson) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
 from mcp_reflect.cli.dream import report_undone
 from mcp_reflect.cli.lesson_editor import edit_in_editor
-from mcp_reflect.cli.lesson_text import HEADS, TEXT_COLUMN, history_text, lesson_page, list_row
+from mcp_reflect.cli.lesson_text import TEXT_COLUMN, history_text, lesson_page, list_rows
 from mcp_reflect.cli.output import (
     ask,
     confirm,
@@ -191,7 +191,8 @@ async def _list(do: Do, options: Namespace) -> None:
     if options.json:
         write_json([plain(lesson) for lesson in listed.lessons])
     elif listed.lessons:
-        write_line(table([list_row(lesson) for lesson in listed.lessons], HEADS, TEXT_COLUMN))
+        heads, rows = list_rows(listed.lessons)
+        write_line(table(rows, heads, TEXT_COLUMN))
     else:
         waiting = await _waiting(do)
         write_line(f"No such lessons in {listed.scope}. {waiting or _NEXT}")
@@ -308,14 +309,13 @@ async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
 async def _try_guard(engine: Engine, options: Namespace) -> int:
     """Show what a lesson's guard would have met in the past sessions of this project; it changes nothing."""
     from mcp_reflect.cli.replay import write_replayed  # noqa: PLC0415 - needed here alone
+    from mcp_reflect.services.guards import without_guard  # noqa: PLC0415 - same
     from mcp_reflect.services.replay import replay  # noqa: PLC0415 - same
 
     own, lessons = engine.scopes.own, engine.bank.lessons
     lesson = await lessons.get(own, await lessons.resolve_id(own, options.id), "id")
     if lesson.guard is None:
-        raise InputError(
-            "id", "that lesson has no guard", "Give it one: mcp-reflect lessons edit ID --guard."
-        )
+        raise without_guard(lesson)
     if not options.json:
         write_line(f"{lesson.id}: {visible(lesson.guard)}")
     write_replayed(await replay(engine.context, only=lesson.id), options)

@@ -155,6 +155,24 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}s"
 
 
+def counted_sessions(number: int, size: int) -> str:
+    """Return a number of sessions with the bytes that were read of them, such as "2 sessions (23 KB)"."""
+    sessions = counted(number, "session")
+    if not size:
+        return sessions
+    return f"{sessions} ({size_text(size)})"
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes in the unit that shows more than a zero."""
+    if size < _LEAST_MB:
+        return f"{max(round(size / 1e3), 1)} KB"
+    return f"{size / 1e6:.1f} MB"
+
+
+_LEAST_MB: Final = 100_000
+
+
 def aligned(values: Mapping[str, str]) -> str:
     """Return each value on a line beside its name."""
     width = max(map(len, values), default=0)

@@ -8,7 +8,8 @@ from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.learn import show_progress
 from mcp_reflect.cli.output import visible, write_json, write_line
 from mcp_reflect.cli.place import with_engine
-from mcp_reflect.cli.replay_text import MOST_MOMENTS, SHORT, lines_of_replay, sum_of_lesson
+from mcp_reflect.cli.replay_facts import sum_of_lesson
+from mcp_reflect.cli.replay_text import MOST_MOMENTS, SHORT, lines_of_replay
 from mcp_reflect.clock import iso
 from mcp_reflect.models.replay import ReplayedLesson, SpokenMoment
 from mcp_reflect.services.engine import Engine
@@ -29,9 +30,10 @@ def run_replay(options: Namespace) -> None:
     """Walk the past sessions of this project in all hosts with today's lessons and guards; nothing is stored.
 
     For each lesson it shows where it would have spoken (the prompt or the call), what came next there, and the minutes of
-    work until it was solved; and in a last line what it came to: how often its failure came and it spoke before it, or
-    spoke for nothing, and what became of the calls that it names. Lessons that would not have spoken are listed as well.
-    Guards that are off are tried too, and marked.
+    work until it was solved; and in a last line what it came to, the decisive fact first: how often its failure came and
+    it spoke before it, or spoke for nothing, and what became of the calls that it names. Lessons that would not have
+    spoken are listed as well, but not of one session alone. Guards that are off are tried too, and marked. The last lines
+    say what you can do about each fact.
     """
 
     async def work(engine: Engine) -> None:
@@ -64,16 +66,17 @@ def record_of_replay(replayed: Replayed) -> dict[str, Any]:
         "prompts": replayed.prompts,
         "calls": replayed.calls,
         "sums": {SHORT[verdict]: count for verdict, count in replayed.sums.items()},
-        "lessons": [_record_of_lesson(lesson) for lesson in replayed.lessons],
+        "lessons": [_record_of_lesson(lesson, replayed) for lesson in replayed.lessons],
+        "untouched": replayed.untouched,
         "moments": [_record_of_moment(moment) for moment in replayed.moments],
         "faults": [{"file": path, "fault": fault} for path, fault in replayed.faults],
     }
 
 
-def _record_of_lesson(lesson: ReplayedLesson) -> dict[str, Any]:
+def _record_of_lesson(lesson: ReplayedLesson, replayed: Replayed) -> dict[str, Any]:
     record = asdict(lesson)
     record["moments"] = len(lesson.moments)
-    return {**record, "sum": sum_of_lesson(lesson)}
+    return {**record, "sum": sum_of_lesson(lesson, replayed)}
 
 
 def _record_of_moment(moment: SpokenMoment) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """What `mcp-reflect replay` shows a person: each lesson with its moments, and in a last line what it came to."""
 
-from collections import Counter
 from typing import Final
 
-from mcp_reflect.cli.output import counted, visible
+from mcp_reflect.cli.output import counted, counted_sessions, visible
+from mcp_reflect.cli.replay_facts import actions_of, sum_of_lesson
 from mcp_reflect.clock import iso
 from mcp_reflect.models.lesson import short_id
 from mcp_reflect.models.replay import (
-    FailedStep,
     MomentVerdict,
     Next,
     ReplayedLesson,
@@ -28,37 +27,57 @@ SHORT: Final = {
 """What a lesson would have been, in a sum."""
 
 _MOST_LESSON: Final = 160  # characters of a lesson in the list
-_MOST_ERROR: Final = 100
-_AT: Final = {
-    Next.FAILURE: "before the same failure",
-    Next.CURE: "where the agent did so by itself",
-    Next.USELESS_CURE: "where a call as it says failed",
-    Next.NEITHER: "where nothing of it came",
-}
-_ACTS: Final = (
-    "What you can do: `lessons forget ID` retires a lesson, `lessons guard ID hold|tell|off` says what its guard does, "
-    "`lessons edit ID` changes its words and calls."
-)
+_ACTIONS_HEAD: Final = "What you can do, by the first fact of a lesson (ID is the name before it):"
 
 
 def lines_of_replay(replayed: Replayed, most: int | None = MOST_MOMENTS) -> list[str]:
-    """Return what was replayed for a person: each lesson with its moments and its sum, then the sums of all."""
+    """Return what was replayed for a person: each lesson, what can be done about it, then the sums of all."""
+    if not (replayed.lessons or replayed.untouched):
+        return [_read(replayed), "This project has no lessons yet."]
+    if not replayed.sessions:
+        return [_read(replayed), "No session was replayed, so that nothing can be said of lessons."]
     lines: list[str] = []
     for lesson in replayed.lessons:
-        lines += [*_of_lesson(lesson, most, replayed.sessions), ""]
-    read = (
-        f"{counted(replayed.sessions, 'session')} ({replayed.bytes / 1e6:.1f} MB): "
-        f"{counted(replayed.prompts, 'prompt')}, {counted(replayed.calls, 'call')}."
-    )
-    if not replayed.lessons:
-        return [read, "This project has no lessons yet."]
+        lines += [*_of_lesson(lesson, most, replayed), ""]
+    if replayed.lessons:
+        lines += [_ACTIONS_HEAD, *(f"  {action}" for action in actions_of(replayed)), ""]
+    return [*lines, _read(replayed), *_left_out(replayed), _sums(replayed)]
+
+
+def _read(replayed: Replayed) -> str:
+    """Return what was read."""
+    sessions = counted_sessions(replayed.sessions, replayed.bytes)
+    return f"{sessions}: {counted(replayed.prompts, 'prompt')}, {counted(replayed.calls, 'call')}."
+
+
+def _left_out(replayed: Replayed) -> list[str]:
+    """Return of how many lessons nothing is told."""
+    lines: list[str] = []
+    if replayed.untouched:
+        lines.append(f"{_lessons(replayed.untouched, 'was', 'were')} not met there: left out.")
+    unjudged = sum(not lesson.is_judged for lesson in replayed.lessons)
+    if unjudged:
+        lines.append(f"{_lessons(unjudged, 'names', 'name')} no call: not judged.")
+    return lines
+
+
+def _lessons(count: int, one: str, several: str) -> str:
+    """Return a number of lessons with the verb that goes with it."""
+    return f"{counted(count, 'lesson')} {one if count == 1 else several}"
+
+
+def _sums(replayed: Replayed) -> str:
+    """Return what all lessons would have been; what cannot be judged is counted by lessons, not by moments."""
     if not replayed.moments:
-        return [*lines, read, "No lesson of this project would have spoken in them."]
-    sums = ", ".join(f"{SHORT[verdict]} {count}" for verdict, count in replayed.sums.items())
-    return [*lines, _ACTS, read, f"Lessons and guards that are on would have: {sums}."]
+        return "No lesson of this project would have spoken in them."
+    judged = {
+        one: count for one, count in replayed.sums.items() if one is not MomentVerdict.UNKNOWN
+    }
+    sums = ", ".join(f"{SHORT[verdict]} {count}" for verdict, count in judged.items())
+    return f"Lessons and guards that are on would have: {sums}."
 
 
-def _of_lesson(lesson: ReplayedLesson, most: int | None, sessions: int) -> list[str]:
+def _of_lesson(lesson: ReplayedLesson, most: int | None, replayed: Replayed) -> list[str]:
     text = first_sentences(" ".join(lesson.lesson.split()), _MOST_LESSON)
     lines = [f"{short_id(lesson.lesson_id)}: {text}"]
     shown = lesson.moments[:most]
@@ -67,104 +86,8 @@ def _of_lesson(lesson: ReplayedLesson, most: int | None, sessions: int) -> list[
     left = len(lesson.moments) - len(shown)
     if left:
         lines.append(f"  and {left} more: --all")
-    lines.append(f"  = {sum_of_lesson(lesson, sessions)}")
+    lines.append(f"  = {sum_of_lesson(lesson, replayed)}")
     return [visible(line) for line in lines]
-
-
-def sum_of_lesson(lesson: ReplayedLesson, sessions: int | None = None) -> str:
-    """Return what a lesson came to, in facts that a person can act on."""
-    facts = (
-        _spoken(lesson, sessions),
-        _failed(lesson),
-        _against(lesson),
-        _followed(lesson),
-        lesson.changed,
-    )
-    return "; ".join(fact for fact in facts if fact)
-
-
-def _spoken(lesson: ReplayedLesson, sessions: int | None) -> str:
-    """Return how often it would have spoken, and for what."""
-    if not lesson.moments:
-        return _silent(lesson, sessions)
-    spoke = f"spoke {_times(len(lesson.moments))}"
-    if not all(moment.armed for moment in lesson.moments):
-        spoke = f"would speak {_times(len(lesson.moments))} (its guard is off)"
-    counts = Counter(_kind_of(moment) for moment in lesson.moments)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    return f"{spoke}: {kinds}"
-
-
-def _silent(lesson: ReplayedLesson, sessions: int | None) -> str:
-    """Return that it would not have spoken; where nothing of it came at all, it was never met."""
-    within = "" if sessions is None else f" in {counted(sessions, 'session')}"
-    if lesson.failures or lesson.against or lesson.followed:
-        return f"never spoke{within}"
-    if lesson.names_calls:
-        return f"never met{within}: no prompt brings it, and none of its calls was made"
-    return f"never spoke{within}; it names no call, so nothing more can be told"
-
-
-def _kind_of(moment: SpokenMoment) -> str:
-    """Return what came at a moment, and that it was noise where the lesson was for nothing."""
-    if moment.verdict is MomentVerdict.REFUSED:
-        return "would have refused a call that worked"
-    if moment.next is Next.WORKED:
-        return "noise at a call that worked"
-    if moment.next is Next.UNKNOWN:
-        return "of which nobody can tell, since it names no call"
-    if moment.verdict is MomentVerdict.NOISE:
-        return f"noise {_AT[moment.next]}"
-    return _AT[moment.next]
-
-
-def _failed(lesson: ReplayedLesson) -> str:
-    """Return how often its failure came without a word before it, and what the failures cost."""
-    if not lesson.failures:
-        return ""
-    cost = ""
-    if lesson.minutes is not None:
-        cost = f" ({lesson.minutes:g} min of work until solved)"
-    if not lesson.unwarned:
-        return f"its failure came {_times(len(lesson.failures))}{cost}"
-    sessions = len({failure.session for failure in lesson.failures})
-    came = f"its failure came {_times(len(lesson.failures))} in {counted(sessions, 'session')}"
-    silent = f"{lesson.unwarned} of them where it had not spoken before"
-    return f"{came}, {silent}{cost}, last {_place_of(lesson.failures)}"
-
-
-def _place_of(failures: tuple[FailedStep, ...]) -> str:
-    latest = max(failures, key=lambda failure: failure.at or 0.0)
-    error = first_sentences(latest.error, _MOST_ERROR)
-    return f"{_date(latest.at)} in {latest.session}, line {latest.line}: {error}"
-
-
-def _against(lesson: ReplayedLesson) -> str:
-    """Return that calls against it work: where none ever failed, or since the last that did."""
-    worked = lesson.against - lesson.against_failed
-    if not lesson.against_failed and worked:
-        return f"calls against it were made {_times(worked)} and always worked"
-    if lesson.worked_since:
-        return f"calls against it worked {_times(lesson.worked_since)} in sessions since"
-    return ""
-
-
-def _followed(lesson: ReplayedLesson) -> str:
-    """Return what became of the calls that do as it says, where one failed."""
-    if not lesson.followed_failed:
-        return ""
-    text = (
-        f"what it says to do failed {lesson.followed_failed} of {counted(lesson.followed, 'time')}"
-    )
-    if lesson.followed_error is not None and lesson.followed_error.error:
-        text += f", last with: {first_sentences(lesson.followed_error.error, _MOST_ERROR)}"
-    return text
-
-
-def _times(count: int) -> str:
-    if count in (1, 2):
-        return ("once", "twice")[count - 1]
-    return f"{count} times"
 
 
 def _of_moment(moment: SpokenMoment) -> list[str]:
@@ -176,12 +99,6 @@ def _time_of(moment: SpokenMoment) -> str:
     if moment.at is None:
         return "no date"
     return iso(moment.at)[: len("2026-01-31T12:00")].replace("T", " ")
-
-
-def _date(at: float | None) -> str:
-    if at is None:
-        return "at an unknown time"
-    return iso(at)[: len("2026-01-31")]
 
 
 def _trigger_of(moment: SpokenMoment) -> str:
@@ -196,8 +113,13 @@ def _trigger_of(moment: SpokenMoment) -> str:
 def _sequel_of(moment: SpokenMoment) -> str:
     """Return what came next in the session: what the verdict rests on, and when the work was done."""
     text = moment.next.value
-    if moment.fact:
+    if moment.next is Next.NEITHER and moment.fact:
+        text += f", the call failed otherwise: {moment.fact}"
+    elif moment.fact:
         text += f": {moment.fact}"
-    if moment.minutes is not None:
-        text += f"; solved after {moment.minutes:g} min"
-    return text
+    if moment.minutes is None:
+        return text
+    done = "done as it says"
+    if moment.next is Next.FAILURE:
+        done = "solved"
+    return f"{text}; {done} {moment.minutes:g} min after the {moment.trigger}"

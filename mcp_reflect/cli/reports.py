@@ -13,6 +13,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Json, compact, from_json, plain
 from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
+from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.engine import Engine
 
 
@@ -156,12 +157,24 @@ def _print_card(options: Namespace) -> None:
         options, lambda do: do("card", {"session": options.session or None})
     )
     if card is None:
-        fix = "Hooks note sessions: mcp-reflect install HOST --hooks."
-        raise InputError("--session", "no such session of this project made a call", fix)
+        raise InputError("--session", _no_card(options.session), _CARD_NEEDS)
     text = "\n".join(card.lines)
     if options.markdown:
         text = card.markdown
     write_result(options, {**plain(card), "lines": list(card.lines)}, visible(text))
+
+
+def _no_card(session: str | None) -> str:
+    """Return why there is no card: the sessions that hosts keep, which `replay` names, are not those that hooks noted."""
+    if not session:
+        return "no hook has recorded a session of this project yet"
+    return f"no hook has recorded a call of a session of this project whose name begins with '{quoted(session, 60)}'"
+
+
+_CARD_NEEDS: Final = (
+    "`stats` needs records of hooks: mcp-reflect install HOST --hooks. "
+    "For a session without them: mcp-reflect replay --session NAME."
+)
 
 
 def _is_zero(value: Json) -> bool:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+_EXPECTED_FAILURES: Final = 3  # none of so many is chance once in twenty times
 
 
 class Trigger(StrEnum):
@@ -18,7 +21,7 @@ class Next(StrEnum):
     CURE = "the cure"  # the agent did by itself as the lesson says
     USELESS_CURE = "what it says failed"
     WORKED = "the call worked"
-    NEITHER = "neither"
+    NEITHER = "nothing of it came"
     UNKNOWN = "nothing that can be compared"  # the lesson names no call
 
 
@@ -72,13 +75,16 @@ class ReplayedLesson:
     `against` counts the calls that go against it, `followed` those that do as it says; `worked_since` those against it
     that worked after the latest that failed. `failures` are those that it is about, `unwarned` of them before it would
     have spoken in their session; `minutes` is the work from them to the cure. `names_calls`: calls are known that it is
-    about. `changed` says what changed of what it is true of. None is not known.
+    about. `changed` says what changed of what it is true of, `is_doubted` that it may no longer be true. None is not
+    known.
     """
 
     lesson_id: str
     lesson: str
     guard: str | None
+    is_kept_by_person: bool
     changed: str
+    is_doubted: bool
     names_calls: bool
     moments: tuple[SpokenMoment, ...]
     against: int
@@ -94,3 +100,27 @@ class ReplayedLesson:
     def count(self, verdict: MomentVerdict) -> int:
         """Return at how many moments it would have been that; a guard that is off counts as well."""
         return sum(moment.verdict is verdict for moment in self.moments)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether anything of it came: a moment at which it would have spoken, its failure, or a call that it names."""
+        return bool(self.moments or self.failures or self.against or self.followed)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether sessions can tell anything of it: one that names no call is known by its error alone."""
+        helped = self.count(MomentVerdict.HELPED)
+        return self.names_calls or bool(self.failures or helped)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its failure came no more where, as often as before, three would have come.
+
+        A call that fails now and then works for a while, too: its failure is not over. Nor is one that only failed for
+        another reason than the lesson's.
+        """
+        if not self.worked_since:
+            return False
+        until_then = self.against - self.worked_since
+        failed = min(len(self.failures), self.against_failed)
+        return self.worked_since * failed >= _EXPECTED_FAILURES * until_then

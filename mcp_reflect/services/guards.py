@@ -18,6 +18,7 @@ from mcp_reflect.models.lesson import (
     RecordKind,
     Source,
     Trust,
+    short_id,
 )
 from mcp_reflect.moments.guarded import may_hold
 from mcp_reflect.patterns import lazy_compile
@@ -176,12 +177,18 @@ async def keep_calls(
         await context.bank.lessons.edit(scope, lesson_id, kept)
 
 
+def without_guard(lesson: Lesson) -> InputError:
+    """Return the error of a lesson without a guard: its id, and the command that gives it one."""
+    name = short_id(lesson.id)
+    fix = f"Give it one: mcp-reflect lessons edit {name} --guard 'Bash: `tsc` without `--noEmit`'."
+    return InputError("id", f"{name} has no guard", fix)
+
+
 async def set_mode(context: Context, lesson_id: str, mode: GuardMode) -> Lesson:
     """Turn on a lesson's guard, and say what it does, on a person's behalf. InputError for one that cannot."""
     lesson = await context.bank.lessons.get(context.scopes.own, lesson_id)
     if lesson.guard is None:
-        fix = "Give it one: mcp-reflect lessons edit ID --wrong-call 'tsc -p .' --right-call 'tsc --noEmit'."
-        raise InputError("id", "that lesson has no guard", fix)
+        raise without_guard(lesson)
     if mode in (GuardMode.ENFORCE, GuardMode.HOLD) and not may_hold(lesson):
         fix = "Write a lesson of your own: mcp-reflect lessons add."
         raise InputError("mode", "a lesson from outside never holds a call", fix)

@@ -14,6 +14,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
 from mcp_reflect.models.replay import MomentVerdict, Next, ReplayedLesson, SpokenMoment, Trigger
+from mcp_reflect.models.root import Ground
 from mcp_reflect.moments.guarded import mode_in, refuses
 from mcp_reflect.security.redact import clean, clean_text, quoted
 from mcp_reflect.services.context import Context
@@ -29,7 +30,11 @@ from mcp_reflect.sessions.replaying import (
     after,
     read_steps,
 )
-from mcp_reflect.sessions.session_lines import record_keys
+from mcp_reflect.sessions.session_lines import (
+    name_of_session,
+    record_keys,
+    told_name_of_session,
+)
 from mcp_reflect.sessions.session_places import HOSTS, SessionPlace, copies_in, sessions_of
 from mcp_reflect.sessions.session_times import last_worked
 from mcp_reflect.sessions.tallies import Tallies
@@ -40,6 +45,7 @@ _MOST_LESSONS: Final = 10_000
 _MOST_SAID: Final = 300  # characters of a prompt or a call that are shown
 _MOST_CHARS: Final = 1_000_000
 _MOST_MOMENTS: Final = 20_000
+_MOST_NAMED: Final = 10  # sessions that are named where a name is unknown
 _READ_ERRORS: Final = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 Progress = Callable[[int, int, int], None]
@@ -50,7 +56,8 @@ class Replayed:
     """What was replayed: sessions, bytes, prompts and calls, where a lesson would have spoken, and faults of files.
 
     `lessons` are all that were replayed, also those that would not have spoken: first what helped most, then what cost
-    most, then the rest by how often their failure came.
+    most, then the rest by how often their failure came. Where one session or none was replayed, those of which nothing
+    came are only counted, as `untouched`: that says nothing of them. `guard_alone`: no prompt was tried.
     """
 
     sessions: int = 0
@@ -59,6 +66,8 @@ class Replayed:
     calls: int = 0
     moments: list[SpokenMoment] = field(default_factory=list[SpokenMoment])
     lessons: list[ReplayedLesson] = field(default_factory=list[ReplayedLesson])
+    untouched: int = 0
+    guard_alone: bool = False
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     @property
@@ -73,7 +82,8 @@ def places_of(
 ) -> list[SessionPlace]:
     """Return the files of the project's past sessions in all hosts, the latest first.
 
-    `session` is the path of a file, wherever it is, or the name of a session or its beginning.
+    `session` is the path of a file, wherever it is, or the beginning of a session's name: of its file's, or of the one
+    that the session tells itself, by which it is shown.
     """
     if session is not None and (file := Path(session).expanduser()).is_file():
         host = next((name for name in HOSTS if f".{name.partition('-')[0]}" in file.as_posix()), "")
@@ -81,16 +91,48 @@ def places_of(
         return [SessionPlace(file, host or "file", facts.st_size, facts.st_mtime, None)]
     found = [place for host in HOSTS for place in sessions_of(host, faults)]
     scope_of = scopes_of_folders(context, [place.folder for place in found])
-    chosen = [
-        place
-        for place in found
-        if scope_of(place.folder) == context.scopes.own
-        and (session is None or place.path.name.startswith(session))
-    ]
+    chosen = [place for place in found if scope_of(place.folder) == context.scopes.own]
+    if session is not None:
+        chosen = _named(chosen, session)
     if days is None:
         return chosen
     oldest = context.clock.now() - days * DAY
     return [place for place in chosen if last_worked(place) >= oldest]
+
+
+def _named(places: Sequence[SessionPlace], session: str) -> list[SessionPlace]:
+    """Return the sessions whose name begins so. InputError, which names the latest sessions, where there is none."""
+    names = {place.path: _shown_name(place) for place in places}
+    chosen = [
+        place
+        for place in places
+        if place.path.name.startswith(session) or names[place.path].startswith(session)
+    ]
+    if chosen:
+        return chosen
+    fault = f"no session of this project has a name that begins with '{quoted(session, 60)}'"
+    latest_first = sorted(places, key=lambda place: -place.changed)
+    raise InputError("--session", fault, _names_told([names[place.path] for place in latest_first]))
+
+
+def _names_told(names: Sequence[str]) -> str:
+    """Return which sessions there are, the latest first."""
+    if not names:
+        return "This project has no past session on this machine."
+    shown = ", ".join(names[:_MOST_NAMED])
+    left = len(names) - _MOST_NAMED
+    if left > 0:
+        shown += f", and {left} older ones"
+    return f"Give one of {shown}; or the path of a file."
+
+
+def _shown_name(place: SessionPlace) -> str:
+    """Return the name by which a session is shown: its own, or that of a file which tells none."""
+    try:
+        name = told_name_of_session(place.path)
+    except _READ_ERRORS:
+        name = name_of_session(place.path)
+    return clean_text(name)
 
 
 async def replay(
@@ -102,13 +144,8 @@ async def replay(
     progress: Progress | None = None,
 ) -> Replayed:
     """Replay the project's sessions; `only` is the id of one lesson whose guard alone is tried."""
-    replayed = Replayed()
+    replayed = Replayed(guard_alone=only is not None)
     places = places_of(context, session=session, days=days, faults=replayed.faults)
-    if session is not None and not places:
-        fault = f"no session of this project has a name that begins with '{quoted(session, 60)}'"
-        raise InputError(
-            "--session", fault, "mcp-reflect replay --days 30 names those that there are."
-        )
     advice = await _advice(context, only)
     copies, size = copies_in(places), sum(place.size for place in places)
     for number, place in enumerate(places, start=1):
@@ -126,7 +163,12 @@ async def replay(
         replayed.bytes += place.size
         if progress:
             progress(replayed.bytes, size, len(places) - number)
-    replayed.lessons = _lessons_of(advice, replayed.moments)
+    every = _lessons_of(advice, replayed.moments)
+    if session is not None or not replayed.sessions:
+        replayed.lessons = [lesson for lesson in every if lesson.is_met]
+    else:
+        replayed.lessons = every
+    replayed.untouched = len(every) - len(replayed.lessons)
     return replayed
 
 
@@ -138,9 +180,9 @@ def _lessons_of(advice: "_AllAdvice", moments: Sequence[SpokenMoment]) -> list[R
     found: list[ReplayedLesson] = []
     for name in advice.by_id:
         mark = advice.marks.get(name)
-        changed = mark.told if mark else ""
+        ground = mark.ground if mark else Ground()
         latest_first = sorted(by_lesson[name], key=_latest_first)
-        found.append(advice.tallies.lesson(name, latest_first, changed=changed))
+        found.append(advice.tallies.lesson(name, latest_first, ground))
     return sorted(found, key=_what_it_did)
 
 

@@ -48,6 +48,21 @@ def name_of_session(path: Path) -> str:
     return path.name.removesuffix(COMPRESSED).rpartition(".")[0] or path.name
 
 
+def told_name_of_session(path: Path) -> str:
+    """Return a session's name as its first records tell it, which a reader of all takes too, else its file's."""
+    reader = CallReader()
+    with open_session(path) as file:
+        first = file.readline(MOST_LINE)
+        if is_value(path) or is_one_value(first):
+            _read_value(first + file.read(MOST_WHOLE + 1 - len(first)), reader, [])
+        else:
+            for line in _lines(first, file, []):
+                reader.read_lines((line,))
+                if reader.session:
+                    break
+    return reader.session or name_of_session(path)
+
+
 def is_value(path: Path) -> bool:
     """True for a file that holds one JSON value by its name."""
     return path.name.removesuffix(COMPRESSED).endswith(".json")

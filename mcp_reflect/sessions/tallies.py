@@ -12,6 +12,7 @@ from typing import Final
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.items import tool_key
 from mcp_reflect.models.replay import FailedStep, ReplayedLesson, SpokenMoment
+from mcp_reflect.models.root import Ground, Standing
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.sessions.replaying import SHARED, ComparedLesson, MadeStep, PastSession
 from mcp_reflect.sessions.text import clip, telling_words
@@ -127,14 +128,16 @@ class Tallies:
         )
         return [self._advice[name] for name, count in shared.items() if count >= SHARED]
 
-    def lesson(self, name: str, moments: Sequence[SpokenMoment], *, changed: str) -> ReplayedLesson:
+    def lesson(self, name: str, moments: Sequence[SpokenMoment], ground: Ground) -> ReplayedLesson:
         """Return what came of a lesson, with the moments at which it would have spoken."""
         one, tally = self._advice[name], self._tallies[name]
         return ReplayedLesson(
             lesson_id=name,
             lesson=one.lesson.text,
             guard=one.lesson.guard,
-            changed=changed,
+            is_kept_by_person=one.lesson.is_kept_by_person,
+            changed=ground.told,
+            is_doubted=ground.standing is Standing.DOUBTED,
             names_calls=one.names_calls,
             moments=tuple(moments),
             against=tally.against.made,
@@ -143,7 +146,7 @@ class Tallies:
             followed=tally.followed.made,
             followed_failed=tally.followed.failed,
             followed_error=tally.followed.latest,
-            failures=tuple(tally.failures),
+            failures=tuple(sorted(tally.failures, key=_by_time)),
             unwarned=_unwarned(tally.failures, moments),
             minutes=None if tally.lost is None else round(tally.lost / 60, 1),
         )
@@ -173,6 +176,10 @@ class _OpenFailure:
         self.unsure = []
         self.lost = (self.lost or 0.0) + step.worked - self.began
         self.began = None
+
+
+def _by_time(failure: FailedStep) -> tuple[float, int]:
+    return failure.at or 0.0, failure.line
 
 
 def _failed_step(step: MadeStep, session: str) -> FailedStep:

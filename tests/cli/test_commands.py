@@ -17,7 +17,7 @@ from mcp_reflect.cli.commands import COMMANDS, CliParser
 from mcp_reflect.cli.reports import add_recall_arguments
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import AccessRole
-from mcp_reflect.models.lesson import RecallQuery
+from mcp_reflect.models.lesson import RecallQuery, short_id
 from mcp_reflect.services.engine import Engine
 from tests.cli.commands import Command
 from tests.held_clock import HeldClock
@@ -98,8 +98,8 @@ def test_lessons_are_listed_shown_edited_forgotten_and_restored(
     command: Command, stored: list[str]
 ) -> None:
     head, *rows = command("lessons", "list").splitlines()
-    assert head.split() == ["id", "lesson", "effective", "shown", "state"]
-    assert [row.split()[0] for row in rows] == stored[::-1]
+    assert head.split() == ["id", "lesson", "shown", "state"]
+    assert [row.split()[0] for row in rows] == [short_id(one) for one in stored[::-1]]
     page = command("lessons", "show", stored[0])
     assert "mistake\n  Deployed on a Friday\n" in page
     assert re.search(r"first on \d{4}-\d\d-\d\d, changed on ", page)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
+from mcp_reflect.models.lesson import short_id
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 
@@ -135,8 +136,8 @@ def test_piped_rows_are_whole_cells_parted_by_tabs(
     ids: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = piped(capsys, "list", "--task-type", "deploy").splitlines()
-    assert lines[0].split("\t") == ["id", "lesson", "effective", "shown", "state"]
-    assert [line.split("\t")[0] for line in lines[1:]] == [ids[2], ids[1]]
+    assert lines[0].split("\t") == ["id", "lesson", "shown", "state"]
+    assert [line.split("\t")[0] for line in lines[1:]] == [short_id(ids[2]), short_id(ids[1])]
     assert str(LINES[2]["mistake"]) in lines[1]
     assert "\x1b" not in "".join(lines)
 

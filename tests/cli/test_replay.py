@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcp_reflect.models.lesson import short_id
+from mcp_reflect.sessions.session_database import DATABASE
 from tests.cli.commands import Command
-from tests.sessions import past_home
+from tests.sessions import opencode_database, past_home
 from tests.sessions.past_home import FAILS, WORKS, claude, codex, gemini, worked_days_ago
 
 MIGRATE = {
@@ -93,7 +96,7 @@ def test_a_guard_that_would_have_refused_a_call_that_worked_is_counted_so(home: 
     }
     assert home.command("lessons", "guard", lesson_id).splitlines()[-1] == (
         "Lessons and guards that are on would have: "
-        "helped 0, noise 0, refused a call that worked 1, cannot be told 0."
+        "helped 0, noise 0, refused a call that worked 1."
     )
     home.command.by_person("lessons", "guard", lesson_id, "tell")
     assert home.replay()["sums"]["noise"] == 1
@@ -115,7 +118,13 @@ def test_a_lesson_beside_the_point_is_noise(home: Home) -> None:
     claude(home.folder, home.project, "a", steps)
     add_migrate(home)
     [moment] = home.replay()["moments"]
-    assert (moment["next"], moment["verdict"]) == ("neither", "would have been noise")
+    assert (moment["next"], moment["verdict"]) == (
+        "nothing of it came",
+        "would have been noise",
+    )
+    text = home.command("replay")
+    assert "next: nothing of it came\n" in text
+    assert "= noise once, where nothing of it came; " in text
 
 
 def test_replay_changes_nothing_and_says_it_where_nothing_would_have_spoken(home: Home) -> None:
@@ -141,14 +150,17 @@ def test_lessons_that_would_not_have_spoken_are_listed_with_what_came_of_them(ho
     rule = home.add("Wrote a message without a ticket", "Name the ticket in each message")
     found = home.replay()
     assert found["lessons"][0]["lesson_id"] == silent
-    assert "its failure came once in 1 session, 1 of them where it had not spoken before" in sum_of(
-        home, silent
-    )
+    assert sum_of(home, silent).startswith("its failure came once, never warned")
     assert "database is not migrated" in sum_of(home, silent)
     assert sum_of(home, never).startswith("never met")
-    assert "it names no call" in sum_of(home, rule)
+    assert sum_of(home, rule).startswith("names no call: not judged")
     text = home.command("replay")
-    assert "= never met in 1 session: no prompt brings it, and none of its calls was made" in text
+    assert (
+        "= never met in 1 session (a person's rule): no prompt matched it, "
+        "and none of its calls was made\n"
+    ) in text
+    assert "\n1 lesson names no call: not judged.\n" in text
+    assert "cannot be told" not in text
 
 
 def test_a_lesson_whose_own_call_fails_says_so(home: Home) -> None:
@@ -175,7 +187,9 @@ def test_a_lesson_whose_failure_is_over_says_how_often_its_call_worked_since(hom
         "Run it with the legacy provider",
         *("--wrong-call", "node build.js", "--right-call", cured[1]),
     )
-    assert "worked 3 times in sessions since" in sum_of(home, lesson_id)
+    assert sum_of(home, lesson_id).startswith(
+        "its failure is over: 4 calls, 1 failed; 3 worked since the last failure; "
+    )
 
 
 def test_a_call_without_the_variables_of_the_right_one_does_not_do_as_the_lesson_says(
@@ -219,7 +233,9 @@ def test_one_session_and_sessions_of_some_days_are_replayed_alone(home: Home) ->
     claude(home.folder, home.project, "second", [asks, FAILS, *WORKS])
     add_migrate(home)
     assert home.replay("--session", "second")["sessions"] == 1
-    home.command("replay", "--session", "econd", code=2)
+    said = home.command("replay", "--session", "econd", code=2)
+    assert "Give one of " in said
+    assert {"first", "second"} <= set(re.findall(r"\w+", said.partition("Give one of")[2]))
     assert home.replay("--session", str(first))["sessions"] == 1
     assert home.replay("--days", "0")["sessions"] == 0
     assert home.replay("--days", "9999")["sessions"] == 2
@@ -245,8 +261,8 @@ def test_a_home_of_thirty_sessions_reads_as_a_list_of_lessons_with_their_moments
     text = home.command("replay")
     lines = text.splitlines()
     assert lines[0].startswith("les_")
-    assert "  = spoke 3 times: 3 before the same failure" in text
-    assert "its failure came 6 times in 6 sessions, 6 of them where it had not spoken" in text
+    assert "  = spoke 3 times before its failure; " in text
+    assert "its failure came 6 times, never warned (" in text
     assert "30 sessions" in text
     assert "next: the same failure" in text
     assert lines[-1].startswith("Lessons and guards that are on would have: helped")
@@ -257,7 +273,12 @@ def test_a_call_against_a_guard_that_failed_for_another_reason_is_no_help(home: 
     claude(home.folder, home.project, "a", [("says", "Set it up"), refused])
     home.add("Lost the lock file", "Use pnpm here", "--guard", "Bash: `npm`")
     (moment,) = home.replay()["moments"]
-    assert (moment["next"], moment["verdict"]) == ("neither", "would have been noise")
+    assert (moment["next"], moment["verdict"]) == (
+        "nothing of it came",
+        "would have been noise",
+    )
+    said = "next: nothing of it came, the call failed otherwise: EACCES: permission denied"
+    assert said in home.command("replay")
 
 
 def test_secrets_of_a_past_session_are_not_shown(home: Home) -> None:
@@ -282,6 +303,152 @@ def test_rules_that_an_agent_read_are_replayed_and_armed_in_one_sitting(
     assert home.replay()["moments"][0]["armed"] is False
     shown = home.command.at_terminal("lessons", "review", typed="r\nh\n")
     assert "a person arms it" in shown
-    assert "= would speak once (its guard is off): 1 noise at a call that worked" in shown
+    assert "= noise once, at a call that worked (its guard is off)" in shown
     assert "its guard is set to hold" in shown
     assert home.replay()["moments"][0]["armed"] is True
+
+
+def test_each_name_of_a_session_that_is_shown_is_accepted(home: Home) -> None:
+    for write in (claude, codex, gemini):
+        write(home.folder, home.project, f"1004-{write.__name__}", [("says", "Publish it"), PUSH])
+    sent = [("user", [opencode_database.said("Publish it")])]
+    sent.append(("assistant", [opencode_database.ran("c", PUSH[1], PUSH[2], 0)]))
+    share = home.folder / ".local" / "share" / "opencode" / DATABASE
+    opencode_database.keep(share, home.project, sent)
+    home.add("Pushed by force", "Never", "--guard", "Bash: `git push` with `--force`")
+    names = {one["session"] for one in home.replay()["moments"]}
+    assert names == {"1004-claude", "1004-codex", "1004-gemini", "ses_1"}
+    for name in names:
+        found = home.replay("--session", name)
+        assert {one["session"] for one in found["moments"]} == {name}
+    assert home.replay("--session", "1004-")["sessions"] == 3
+    told = home.command("replay", "--session", "none", code=2).partition("Give one of")[2]
+    assert all(name in told for name in names)
+
+
+def test_minutes_say_from_when_they_are_counted(home: Home) -> None:
+    asks = ("says", "Run make test, and migrate the database if it must be")
+    steps = [asks, *[("runs", "ls", "README")] * 20, FAILS, *WORKS]
+    claude(home.folder, home.project, "a", steps)
+    add_migrate(home)
+    (moment,) = home.replay()["moments"]
+    (lesson,) = home.replay()["lessons"]
+    assert moment["minutes"] > lesson["minutes"]
+    text = home.command("replay")
+    assert f"; solved {moment['minutes']:g} min after the prompt\n" in text
+    assert f" ({lesson['minutes']:g} min from failure to cure)" in text
+
+
+def test_a_call_that_fails_now_and_then_is_not_over(home: Home) -> None:
+    asks = ("says", "Draw a chart")
+    for number in range(3):
+        claude(home.folder, home.project, f"a{number}", [asks, ("runs", "make test", "ok")])
+    claude(home.folder, home.project, "b", [asks, ("runs", "ls", "a"), FAILS, *WORKS])
+    late = [asks, *[("runs", "ls", "a")] * 9, *[("runs", "make test", "ok")] * 4]
+    claude(home.folder, home.project, "c", late)
+    lesson_id = add_migrate(home)
+    assert "against it: 9 calls, 1 failed; 4 worked since the last failure" in sum_of(
+        home, lesson_id
+    )
+
+
+def test_a_call_that_failed_for_another_reason_and_works_says_nothing_of_what_is_over(
+    home: Home,
+) -> None:
+    refused = ("runs", "npm install", "Exit code 1\nEACCES: permission denied")
+    asks = ("says", "Draw a chart")
+    claude(home.folder, home.project, "a", [asks, refused])
+    works = [("runs", "npm install", "added 3 packages")] * 5
+    claude(home.folder, home.project, "b", [asks, *[("runs", "ls", "a")] * 9, *works])
+    lesson_id = home.add("Lost the lock file", "Use pnpm here", "--guard", "Bash: `npm`")
+    assert "against it: 6 calls, 1 failed; 5 worked since the last failure" in sum_of(
+        home, lesson_id
+    )
+    assert "its failure is over" not in home.command("replay")
+
+
+def test_a_guard_whose_calls_always_worked_does_not_say_that_they_were_right(home: Home) -> None:
+    claude(home.folder, home.project, "a", [("says", "Publish it"), PUSH])
+    lesson_id = home.add("Pushed by force", "Never", "--guard", "Bash: `git push` with `--force`")
+    assert sum_of(home, lesson_id) == (
+        "would have refused 1 call that worked; "
+        "against it: 1 call, which worked (a call that worked may still have been wrong)"
+    )
+
+
+def test_each_decisive_fact_has_an_action_and_a_rule_that_was_never_met_is_kept(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude(home.folder, home.project, "a", [("says", "Draw a chart"), FAILS, *WORKS])
+    add_migrate(home)
+    calls = ("--wrong-call", "terraform apply", "--right-call", "terraform apply -lock=false")
+    home.add("The state is locked", "Apply without a lock", *calls)
+    actions = home.command("replay").partition("What you can do")[2]
+    assert '"its failure came, not warned": keep it' in actions
+    assert '"never met, a person\'s rule": keep it' in actions
+    assert "forget" not in actions
+    assert '"noise"' not in actions
+    monkeypatch.setenv("CLAUDECODE", "1")
+    calls = ("--wrong-call", "kubectl delete pod x", "--right-call", "kubectl scale --replicas=0")
+    told = ("--mistake", "The volume stayed attached", "--correction", "Scale to zero first")
+    home.command("lessons", "add", *told, *calls)
+    assert '"never met": `lessons forget ID`' in home.command("replay")
+
+
+def test_of_one_session_or_none_lessons_that_were_not_met_are_left_out(home: Home) -> None:
+    claude(home.folder, home.project, "a", [("says", "Draw a chart"), FAILS, *WORKS])
+    met = add_migrate(home)
+    calls = ("--wrong-call", "terraform apply", "--right-call", "terraform apply -lock=false")
+    home.add("The state is locked", "Apply without a lock", *calls)
+    found = home.replay("--session", "a")
+    assert [one["lesson_id"] for one in found["lessons"]] == [met]
+    assert found["untouched"] == 1
+    text = home.command("replay", "--session", "a")
+    assert "never met" not in text
+    assert "1 lesson was not met there: left out." in text
+    text = home.command("replay", "--days", "0")
+    assert text.startswith("0 sessions: 0 prompts, 0 calls.\nNo session was replayed")
+    assert len(text.splitlines()) == 2
+
+
+def test_failures_are_told_in_the_order_of_time(home: Home) -> None:
+    asks = ("says", "Draw a chart")
+    for days, write in ((20, claude), (40, codex), (30, gemini)):
+        file = write(home.folder, home.project, f"of-{days}", [asks, FAILS, *WORKS])
+        worked_days_ago(file, days)
+    add_migrate(home)
+    (lesson,) = home.replay()["lessons"]
+    assert [one["session"] for one in lesson["failures"]] == ["of-40", "of-30", "of-20"]
+    assert "in of-20, line" in lesson["sum"]
+
+
+def test_a_lesson_without_a_guard_is_named_with_the_way_to_one(home: Home) -> None:
+    name = short_id(home.add("The state was locked", "Wait a minute"))
+    for words in (("lessons", "guard", name), ("lessons", "guard", name, "tell")):
+        said = home.command.by_person(*words, code=2)
+        assert f"{name} has no guard" in said
+        assert f"lessons edit {name} --guard 'Bash: `tsc` without `--noEmit`'" in said
+
+
+def test_the_card_of_a_session_that_no_hook_saw_says_that_it_needs_hooks(home: Home) -> None:
+    claude(home.folder, home.project, "a", [("says", "Draw a chart"), FAILS, *WORKS])
+    said = home.command("stats", "--session", "a", code=2)
+    assert "no hook has recorded a call of a session of this project whose name begins" in said
+    assert "install HOST --hooks" in said
+    assert "no hook has recorded a session" in home.command("stats", "--session", code=2)
+
+
+def test_small_sessions_are_told_in_kilobytes(home: Home) -> None:
+    claude(home.folder, home.project, "a", [("says", "Draw a chart"), FAILS, *WORKS])
+    add_migrate(home)
+    assert re.search(r"\n1 session \(\d KB\): 1 prompt, 3 calls\.", home.command("replay"))
+
+
+def test_a_call_as_a_lesson_says_that_was_made_once_and_failed_is_told_in_words(home: Home) -> None:
+    fast = ("runs", "make test-fast", "Exit code 2\nNo rule to make target 'test-fast'.  Stop.")
+    claude(home.folder, home.project, "a", [("says", "Are they green?"), fast])
+    calls = ("--wrong-call", "make test-slow", "--right-call", "make test-fast")
+    lesson_id = home.add("The slow tests took minutes", "Run the fast ones", *calls)
+    assert "what it says to do failed the one time that it was done, last with" in sum_of(
+        home, lesson_id
+    )
