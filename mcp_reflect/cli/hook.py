@@ -72,26 +72,30 @@ def answer_event(
     if hook is None:
         return
     hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
-    left = Spool(settings.bank_path)  # what earlier hooks left, apart from what this one adds
-    spool = Spool(settings.bank_path)
+    # Two handles of one file: calls that earlier hooks left are taken out by the first, and this call is added by the
+    # second. They end differently: the first may be taken in part, the second is dropped when the call is noted.
+    left_by_others = Spool(settings.bank_path)
+    own_call = Spool(settings.bank_path)
     if "url" in options:
-        spool = team_spool(options, settings.bank_path)
+        own_call = team_spool(options, settings.bank_path)
 
-    def keep() -> None:
-        left.keep()
-        spool.keep()
+    def keep_what_was_not_noted() -> None:
+        """Write back what was taken out and not noted. A second time does nothing: it is no longer pending."""
+        left_by_others.keep()
+        own_call.keep()
 
-    watch.at_end = keep
+    # The watch ends the process without running `finally`, so both have to keep.
+    watch.at_end = keep_what_was_not_noted
     if isinstance(settings.bank, ServerUrl):
         watch.within(MAX_TEAM_SECONDS)
     try:
         if "url" in options:
-            answer = _ask_service(hook, _transcript(hook, settings), spool, options)
+            answer = _ask_service(hook, _transcript(hook, settings), own_call, options)
         else:
-            answer = _answer(hook, settings, spool, left, watch.began)
+            answer = _answer(hook, settings, own_call, left_by_others, watch.began)
         watch.answer(answer and answer_for_host(answer, os.environ))
     finally:
-        keep()
+        keep_what_was_not_noted()
 
 
 def _answer(

@@ -70,8 +70,8 @@ Answers a host's hook input, which stdin has (docs/hooks.md). `mcp-reflect insta
 
 example: echo '{"session_id": "s", "prompt": "deploy"}' | mcp-reflect hook UserPromptSubmit
 """
-# What the first or last lines of an output may have that reads as a failure, or that says that there is nothing;
-# `runs.calls` judges it.
+# What the first or last lines of an output may have that reads as a failure, or that says that there is nothing. This
+# only says where `sessions.calls` has to be asked, which judges it.
 _SIGNS: Final = lazy_compile(
     r"(?i)err|fail|exception|expired|time.?out|timed out|interrupt|exit|panic|fatal|fault|denied|refused|forbidden"
     r"|n't |\bnot? |cannot|unable|unknown|invalid|missing|usage:|abort|kill|conflict|reject|reset|too many"
@@ -114,7 +114,7 @@ def run_hook(arguments: list[str]) -> int:
         if event in _BEFORE:
             watch.unchecked = lambda: _unchecked(event, sent, options)
         watch.has_input()
-        if sent and not _is_done(event, sent, options):
+        if sent and not _finish_call(event, sent, options):
             from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
 
             answer_event(event, sent, len(payload), options, watch)
@@ -158,7 +158,11 @@ class Watch:
         self._reading.release()
 
     def answer(self, answer: dict[str, Any] | None) -> None:
-        """Print the answer to the host, if there is one, in ASCII, whatever the console's encoding; only the first counts."""
+        """Print the answer to the host, in ASCII, whatever the console's encoding; only the first one counts.
+
+        None is an answer as well: nothing is to be said. After it, a watch that runs out while the hook tidies up prints
+        no refusal of a call that was allowed.
+        """
         with self._answering:
             if answer and not self._is_answered:
                 sys.stdout.write(json.dumps(answer) + "\n")
@@ -227,31 +231,50 @@ def _unanswered(event: str, sent: dict[str, Any], options: dict[str, str]) -> di
     return None if text is None else refusal(event, text)
 
 
-def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
-    """Return whether there is nothing to say about a call, and nothing to record that the spool does not have."""
-    session, tool, folder = sent.get("session_id"), sent.get("tool_name"), sent.get("cwd")
-    if child_prompt(event, sent) is not None:
+def _finish_call(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
+    """Do what a call needs if that is little, and return whether it was; False leaves the event to `cli.hook`.
+
+    Before a call there is nothing to do where the bank knows nothing of it. After a call that nothing is to be said of,
+    this writes the call into the spool. What is no call of a known project, or what a team's service answers, is left.
+    """
+    if not _is_plain_call(event, sent, options):
         return False
     bank = bank_file(os.environ.get(BANK))
-    named = isinstance(session, str) and session and isinstance(tool, str) and tool
-    if not named or bank is None or "url" in options or event not in (*_BEFORE, *_AFTER):
+    if bank is None:
         return False
     if event in _BEFORE and not os.path.exists(bank):  # noqa: PTH110 - pathlib takes as long to import as all of this
         return True
-    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
-
-    project = os.environ.get(PROJECT)
-    if project is not None and filled_in_name(project) != project:
-        return False
-    if project is None and isinstance(folder, str):
-        project = project_in(bank, folder_key(folder))
+    project = _project_of(bank, sent)
     if project is None:
         return False
     if event in _BEFORE:
         return _is_allowed(bank, project, sent)
     if sent.get("is_interrupt") is True or was_only_started(sent):
-        return True
-    return _is_spooled(event, bank, project, sent)
+        return True  # it has no result yet
+    return _put_into_spool(cast("str", event), bank, project, sent)
+
+
+def _is_plain_call(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
+    """True for a call of a tool in a session of this machine that begins no agent: of such a call the bank decides."""
+    if child_prompt(event, sent) is not None:
+        return False
+    session, tool = sent.get("session_id"), sent.get("tool_name")
+    has_names = isinstance(session, str) and session and isinstance(tool, str) and tool
+    return bool(has_names) and "url" not in options and event in (*_BEFORE, *_AFTER)
+
+
+def _project_of(bank: str, sent: dict[str, Any]) -> str | None:
+    """Return the project of a call, as a setting or an earlier hook has it; None where finding it takes more than that."""
+    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
+
+    named = os.environ.get(PROJECT)
+    if named is not None:
+        has_variables = filled_in_name(named) != named
+        return None if has_variables else named
+    folder = sent.get("cwd")
+    if not isinstance(folder, str):
+        return None
+    return project_in(bank, folder_key(folder))
 
 
 def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
@@ -263,8 +286,11 @@ def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
     )
 
 
-def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
-    """Put a call into the spool if there is nothing to say about it; return whether this was done."""
+def _put_into_spool(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
+    """Put a call into the spool if there is nothing to say about it; return whether this was done.
+
+    Something may be to say of a call that worked where an earlier one failed, and of one that failed as a known one did.
+    """
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
     from mcp_reflect.storage.sqlite.hook_reader import calls_of, may_be_corrected  # noqa: PLC0415 - calls alone need it
 

@@ -266,8 +266,8 @@ def run_migrate(options: Namespace) -> None:
     """Copy all that the bank in a file has learned to PostgreSQL. The file stays as it is.
 
     Start no server on the database before the move is done. Leave the password out of the URL, and give it by
-    PGPASSWORD
-    or ~/.pgpass: other users of this machine see arguments.
+    PGPASSWORD or
+    ~/.pgpass: other users of this machine see arguments.
     """
     settings, target = Settings.from_env(), ServerUrl(options.to)
     if not options.to.startswith(("postgresql://", "postgres://")):

@@ -1,8 +1,8 @@
 """The verdicts of the host or a model on the claims of a work, and its critique, read field by field."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, cast
 
@@ -68,40 +68,53 @@ PRAISE: Final = re.compile(
 def read_verdicts(
     value: Any, claims: Sequence[Claim], judge: str, field: str = "verdicts"
 ) -> tuple[Claim, ...]:
-    """Return the claims that a list of objects or {claim: verdict} judges, with their verdicts.
+    """Return the claims that are judged, with their verdicts.
 
-    InputError names a claim that is not there, and one with two verdicts.
+    `value` is a list of objects, or {claim: verdict}, such as {"2": "wrong", "others": "holds"}. The verdict on
+    "others" is that of each claim without one, in this call or an earlier one: who judges forty claims names the few
+    that are wrong. Its reason is left out, since it cannot be that of each of them.
+
+    InputError names a claim that is not there, and a claim (or the others) with two verdicts.
     """
+    judged: dict[int, Claim] = {}
+    on_others: _SentVerdict | None = None
+    for place, entry in enumerate(_entries(value, field)):
+        name = f"{field}[{place}]"
+        sent = _sent_verdict(entry, claims, name)
+        if sent.claim is None:
+            if on_others is not None:
+                fix = "Send one verdict for all others."
+                raise InputError(f"{name}.claim", "the others have a verdict already", fix)
+            on_others = sent
+            continue
+        number = sent.claim.number
+        if number in judged:
+            fault = f"claim {number} has a verdict already"
+            raise InputError(f"{name}.claim", fault, "Send one verdict for a claim.")
+        judged[number] = replace(
+            sent.claim,
+            verdict=sent.verdict,
+            reason=sent.reason,
+            correction=sent.correction,
+            judge=judge,
+        )
+    if on_others is not None:
+        for claim in claims:
+            if claim.number not in judged and claim.verdict is None:
+                judged[claim.number] = replace(claim, verdict=on_others.verdict, judge=judge)
+    return tuple(judged.values())
+
+
+def _entries(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the entries of a list or of {claim: verdict}, their names in lower case."""
     if isinstance(value, dict):
         value = _as_list(cast("dict[str, Any]", value))
     if not isinstance(value, list | tuple):
         raise InputError(field, "it is not a list", _EXAMPLE)
-    found: dict[int, Claim] = {}
-    for_others: Claim | None = None
     for place, entry in enumerate(cast("Sequence[Any]", value)):
-        name = f"{field}[{place}]"
         if not isinstance(entry, dict):
-            raise InputError(name, "it is not an object", _EXAMPLE)
-        fields = cast("dict[Any, Any]", entry)
-        judged = _judged({str(key).lower(): each for key, each in fields.items()}, claims, name)
-        if judged.number in found:
-            fault = f"claim {judged.number} has a verdict already"
-            raise InputError(f"{name}.claim", fault, "Send one verdict for a claim.")
-        if judged.number == _OTHERS:
-            for_others = judged
-        else:
-            found[judged.number] = replace(judged, judge=judge)
-    if for_others is not None:
-        for claim in claims:
-            if claim.number not in found and claim.verdict is None:
-                found[claim.number] = replace(claim, verdict=for_others.verdict, judge=judge)
-    return tuple(found.values())
-
-
-_OTHERS: Final = 0
-"""Stands for the number of all claims that have no verdict of their own."""
-
-_ALL_OTHERS: Final = frozenset("others other all rest the_rest all_others".split())
+            raise InputError(f"{field}[{place}]", "it is not an object", _EXAMPLE)
+        yield {str(key).lower(): item for key, item in cast("dict[Any, Any]", entry).items()}
 
 
 def _as_list(verdicts: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -115,34 +128,72 @@ def _as_list(verdicts: Mapping[str, Any]) -> list[dict[str, Any]]:
     return entries
 
 
+@dataclass(frozen=True, slots=True)
+class _SentVerdict:
+    """One entry of a list of verdicts. `claim` is None where it is for all claims without one of their own."""
+
+    claim: Claim | None
+    verdict: Verdict
+    reason: str | None
+    correction: str | None
+
+
+_ALL_OTHERS: Final = frozenset("others other all rest the_rest all_others".split())
+
+
+def _sent_verdict(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> _SentVerdict:
+    """Read one entry; InputError names its claim, its verdict or its texts, in this order."""
+    claim_said, verdict_said, reason_said, correction_said = (
+        _first_given(entry, names) for names in _NAMES
+    )
+    claim = None
+    if not _means_all_others(claim_said):
+        claim = _claim_meant(claim_said, claims, name)
+    verdict, reason_behind = _verdict_meant(verdict_said, name)
+    correction = None
+    if verdict is Verdict.WRONG:  # of a claim that holds there is nothing to correct
+        correction = _text(correction_said, f"{name}.correction")
+    reason = _text(reason_said, f"{name}.reason") or reason_behind
+    return _SentVerdict(claim, verdict, reason, correction)
+
+
 def _first_given(entry: Mapping[str, Any], names: str) -> Any:
     """Return the value of the first of some names that has one: judges name the same field differently."""
     return next((entry[name] for name in names.split() if entry.get(name) is not None), None)
 
 
-def _judged(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> Claim:
-    named, said, reason, correction = (_first_given(entry, names) for names in _NAMES)
-    claim = _named(named, claims)
-    if claim is None and str(named).strip().lower().replace(" ", "_") in _ALL_OTHERS:
-        claim = Claim(number=_OTHERS, step=1, text="")
-    if claim is None:
-        fix = "It lists none: critique the work with its goal."
-        if claims:
-            fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
-        raise InputError(
-            f"{name}.claim", f"{quoted(named, 60)} is not a claim of this critique", fix
-        )
-    if isinstance(said, bool):
-        said = "holds" if said else "wrong"
-    word, _, rest = str(said or "").strip().replace("not shown", "not_shown").partition(":")
+def _means_all_others(claim_said: Any) -> bool:
+    """True for "others" and "the rest". Asked before the words of claims are: "rest" is in "the REST API" as well."""
+    return str(claim_said).strip().lower().replace(" ", "_") in _ALL_OTHERS
+
+
+def _claim_meant(claim_said: Any, claims: Sequence[Claim], name: str) -> Claim:
+    """Return the claim that an entry names; InputError where there is none such."""
+    claim = _named(claim_said, claims)
+    if claim is not None:
+        return claim
+    fix = "It lists none: critique the work with its goal."
+    if claims:
+        fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
+    fault = f"{quoted(claim_said, 60)} is not a claim of this critique"
+    raise InputError(f"{name}.claim", fault, fix)
+
+
+def _verdict_meant(verdict_said: Any, name: str) -> tuple[Verdict, str | None]:
+    """Return the verdict, and the reason that may stand behind it: "wrong: step 2 says 4", `true`, "Not shown."."""
+    if isinstance(verdict_said, bool):
+        verdict_said = "holds" if verdict_said else "wrong"
+    words = str(verdict_said or "").strip().replace("not shown", "not_shown")
+    word, _, reason = words.partition(":")
     verdict = _MEANINGS.get(word.strip(" .*_").lower().replace("-", "_").replace(" ", "_"))
     if verdict is None:
-        raise InputError(f"{name}.verdict", f"{quoted(said, 40)} is not a verdict", _EXAMPLE)
-    right = None
-    if verdict is Verdict.WRONG:
-        right = _text(correction, f"{name}.correction")
-    reason = _text(reason, f"{name}.reason") or rest.strip() or None
-    return replace(claim, verdict=verdict, reason=reason, correction=right)
+        fault = f"{quoted(verdict_said, 40)} is not a verdict"
+        raise InputError(f"{name}.verdict", fault, _EXAMPLE)
+    return verdict, reason.strip() or None
+
+
+_LEAST_LETTERS: Final = 4
+"""Of the words that stand for a claim: fewer are in too many of them."""
 
 
 def _named(said: Any, claims: Sequence[Claim]) -> Claim | None:
@@ -150,13 +201,14 @@ def _named(said: Any, claims: Sequence[Claim]) -> Claim | None:
     text = str(said).strip().lstrip("#").removesuffix(".")
     if text.isdigit():
         return next((claim for claim in claims if str(claim.number) == text), None)
-    own = letters(text)
-    if not isinstance(said, str) or len(own) <= 3:
+    words_said = letters(text)
+    if not isinstance(said, str) or len(words_said) < _LEAST_LETTERS:
         return None
-    fitting = (
-        claim for claim in claims if own in letters(claim.text) or letters(claim.text) in own
-    )
-    return next(fitting, None)
+    for claim in claims:
+        words = letters(claim.text)
+        if words_said in words or words in words_said:
+            return claim
+    return None
 
 
 def read_opinion(

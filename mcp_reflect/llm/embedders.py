@@ -92,7 +92,7 @@ class OpenAIEmbedder:
         self.name = f"openai:{model}@{endpoint.url}"
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return a vector for each text, unchecked: `Checked` checks them."""
+        """Return a vector for each text, unchecked: `CheckedEmbedder` checks them."""
 
         async def ask(client: Any) -> Any:
             embeddings = open_openai(self._endpoint, client, _SILENCE_SECONDS).embeddings

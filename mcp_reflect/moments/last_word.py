@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from math import inf
 from typing import Final, Literal
 
@@ -10,6 +11,7 @@ from mcp_reflect.evidence.easier_suite import easier_text
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.ledger import Ledger, Proof
 from mcp_reflect.evidence.success_claims import SuccessClaim, claims_of, only_says_done
+from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.models.warning import LastWord
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.text.signature import digest
@@ -144,10 +146,34 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
 
 def _runs_of(claim: SuccessClaim, ledger: Ledger) -> list[Proof]:
     """Return the runs of the kinds that a claim speaks of; of those only the ones whose program it names, if any."""
-    words = claim.text.lower()
+    words = _WORD.findall(claim.text.lower())
     runs = [proof for proof in ledger.proofs if proof.kind in claim.kinds]
-    of_named_program = [proof for proof in runs if proof.program in words]
+    of_named_program = [proof for proof in runs if _is_named(proof, words)]
     return of_named_program or runs
+
+
+_WORD: Final = lazy_compile(r"`?[\w./+-]*\w`?")
+_EVERYDAY_WORDS: Final = frozenset(read_word_list("programs")["everyday words"])
+
+
+def _is_named(proof: Proof, words: Sequence[str]) -> bool:
+    """True where the words of a claim name the program of a run: "pytest passes", "./gradlew is green".
+
+    A program whose name is an everyday word is named where it stands as code ("`make` passes") or before a word of its
+    own command ("go test passes"), and not in "good to go" or "I will make a note".
+    """
+    program = proof.program.lower()
+    words_of_command = proof.command.lower().split()
+    for word, next_word in pairwise((*words, "")):
+        plain = word.strip("`")
+        if program not in (plain, plain.rpartition("/")[2]):
+            continue
+        stands_as_code = word.startswith("`")
+        if program not in _EVERYDAY_WORDS or stands_as_code:
+            return True
+        if next_word.strip("`") in words_of_command:
+            return True
+    return False
 
 
 def _may_be_shown_otherwise(claim: SuccessClaim, ledger: Ledger) -> bool:
@@ -242,7 +268,7 @@ _MOST_SAID: Final = 50  # keys of a session, the latest
 
 @dataclass(frozen=True, slots=True)
 class StopAnswer:
-    """What is said to an agent that stops (None: nothing), whether that holds its message, and what is noted."""
+    """What an agent that stops is told, which holds its message, and what is noted. `text` is None where it may stop."""
 
     text: str | None
     notes: LastWord

@@ -25,7 +25,7 @@ NO_TIME = """
 from threading import Event
 from mcp_reflect.cli import quick_hook
 quick_hook.MAX_SECONDS = 0.0
-quick_hook._is_done = lambda *_: Event().wait(30)
+quick_hook._finish_call = lambda *_: Event().wait(30)
 quick_hook.run_hook(["{event}", "--project=app", "--bank={bank}"])
 """
 IN_TIME = """

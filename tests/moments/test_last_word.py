@@ -66,6 +66,20 @@ def test_a_run_that_is_not_known_may_be_the_proof_or_not() -> None:
     )
 
 
+def test_a_program_is_named_by_a_whole_word_that_is_no_everyday_word() -> None:
+    go_passed = ("Bash", "go test ./...", "ok  \tshop\t0.1s")
+    go_failed = ("Bash", "go test ./...", "FAIL\tshop\t0.1s\nFAIL")
+    make_failed = ("Bash", "make test", "1 failed, 3 passed\nmake: *** [test] Error 1")
+    assert verdicts("All tests pass and it looks good.", go_passed, RED) == [DoubtKind.FAILED]
+    assert verdicts("All tests pass and it looks good.", go_failed, GREEN) == []
+    assert verdicts("All tests pass, it is good to go.", go_failed, GREEN) == []
+    assert verdicts("All tests pass, I will make a note.", make_failed, GREEN) == []
+    assert verdicts("All tests pass with go test.", go_failed, GREEN) == [DoubtKind.FAILED]
+    assert verdicts("All tests pass with `go test`.", go_passed, RED) == []
+    assert verdicts("All tests pass in pytest.", go_failed, GREEN) == []
+    assert verdicts("All tests pass in Pytest.", GREEN, go_failed) == []
+
+
 def test_plans_advice_questions_and_quotations_claim_nothing() -> None:
     quiet = [record["message"] for record in (*RECORDS, *OTHERS) if record["kind"] == "quiet"]
     assert [message for message in quiet if claims_of(message)] == []

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from mcp_reflect.evidence.judging import read_verdicts
+from mcp_reflect.models.critique import Claim, Verdict
 from mcp_reflect.services.engine import Engine
 from tests.server.calls import answered, contents, refused, told
 
@@ -207,6 +209,18 @@ async def test_work_that_states_nothing_leaves_nothing_to_judge(
     assert "critique the work with its goal" in await refused(client, "critique", call)
 
 
+def test_others_are_all_others_where_a_claim_has_the_word_as_well() -> None:
+    claims = [
+        Claim(number=1, step=1, text="The REST API answers."),
+        Claim(number=2, step=1, text="It is fast."),
+    ]
+    judged = read_verdicts({"1": "wrong", "rest": "holds"}, claims, "host")
+    assert [(claim.number, claim.verdict) for claim in judged] == [
+        (1, Verdict.WRONG),
+        (2, Verdict.HOLDS),
+    ]
+
+
 @pytest.mark.parametrize(
     ("more", "field"),
     [
@@ -217,6 +231,16 @@ async def test_work_that_states_nothing_leaves_nothing_to_judge(
             {"verdicts": [{"claim": 1, "verdict": "holds"}, {"claim": 1, "verdict": "wrong"}]},
             "verdicts[1].claim",
         ),
+        (
+            {
+                "verdicts": [
+                    {"claim": "others", "verdict": "wrong"},
+                    {"claim": "all others", "verdict": "holds"},
+                ]
+            },
+            "verdicts[1].claim",
+        ),
+        ({"verdicts": {"others": "wrong", "rest": "holds"}}, "verdicts[1].claim"),
         ({"verdicts": [{"claim": 1, "verdict": "perhaps"}]}, "verdicts[0].verdict"),
         ({"verdicts": [{"claim": 1}]}, "verdicts[0].verdict"),
         ({"verdicts": ["holds"]}, "verdicts[0]"),
