@@ -42,8 +42,8 @@ from mcp_reflect.schemas.lessons import ImportArguments
 from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lesson_records, screening
-from mcp_reflect.storage.retrieval.index import STOP_WORDS
 from mcp_reflect.storage.sqlite.database import SqliteDatabase
+from mcp_reflect.text.stemmer import STOP_WORDS
 
 VOCABULARY: Final = 50_000
 QUESTIONS: Final = 200

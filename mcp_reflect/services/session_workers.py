@@ -22,7 +22,8 @@ from mcp_reflect.sessions.found import is_said
 from mcp_reflect.sessions.past_sessions import read_session
 from mcp_reflect.sessions.session_lines import record_keys
 from mcp_reflect.sessions.session_places import SessionPlace
-from mcp_reflect.storage.retrieval.index import STOP_WORDS, terms_of
+from mcp_reflect.storage.retrieval.terms import terms_of
+from mcp_reflect.text.stemmer import STOP_WORDS
 
 _MOST_ANSWER: Final = 64_000_000
 """Bytes of what another process says of one file."""

@@ -11,8 +11,9 @@ from mcp_reflect.models.lesson import Lesson, RecordKind
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.candidates import lessons_at
-from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, telling_words
 from mcp_reflect.storage.retrieval.question import weigh
+from mcp_reflect.storage.retrieval.row_search import TermCounts, find_rows
+from mcp_reflect.storage.retrieval.terms import telling_words
 from mcp_reflect.text.stemmer import stem
 from mcp_reflect.text.word_vectors import shared_table
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.recall import OWN_SETS, own_lessons, unrelated_hits
 from mcp_reflect.models.lesson import State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.index import terms_of
+from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.storage.similarity import COMPARED
 from mcp_reflect.text.stemmer import stem
 from tests.held_clock import HeldClock

@@ -19,7 +19,8 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
 from mcp_reflect.models.lesson import short_id
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.index import ANALYZER, document, terms_of
+from mcp_reflect.storage.retrieval.index import ANALYZER, document
+from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.storage.retrieval.vectors import word_vector
 from mcp_reflect.storage.sqlite.files import newest
 from tests.server.servers import LESSON, ROOT, server, told

@@ -9,17 +9,18 @@ from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.repository import Reading, lesson_from, scoped
-from mcp_reflect.storage.retrieval.index import error_marks, terms_of
+from mcp_reflect.storage.retrieval.index import error_marks
 from mcp_reflect.storage.retrieval.match import GUESSED, NEAR_FOR_MORE, Relevance
-from mcp_reflect.storage.retrieval.question import error_codes, own_programs
+from mcp_reflect.storage.retrieval.question import FewRows, error_codes, own_programs
 from mcp_reflect.storage.retrieval.scoring import Search, text_of
+from mcp_reflect.storage.retrieval.terms import terms_of
 
 MOST_LINES: Final = 20  # of a printed error, the last ones: each may be the one that identifies it
 _LONGEST_END: Final = 10_000  # characters of a printed error, the last ones
 _MOST_IDENTIFIED: Final = 50
 _BY_ERROR: Final = Relevance(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
-# Rows, or the part of the rows, that may hold a word of a task type that a task names.
-_TYPE_ROWS: Final = (3, 0.2)
+# The rows that may hold a word of a task type that a task names.
+_TYPE_ROWS: Final = FewRows(3, 0.2)
 _TYPE_SIGNS: Final = lazy_compile(r"[\W_]+")
 _WHOLE_WORD: Final = lazy_compile(r"[\w-]+")
 
@@ -54,7 +55,8 @@ def candidates_of(search: Search, most: int | None = None) -> tuple[list[Candida
 
     A lesson that one of the errors identifies comes by itself, whatever else it shares.
     """
-    ask, matches = search.query, search.matches()
+    ask = search.query
+    matches = search.matches()
     identified = [_candidate(search, lesson, _BY_ERROR) for lesson in _identified(search)]
     ids = {one.lesson.id for one in identified}
     chosen = matches[:most]
@@ -74,18 +76,23 @@ def candidates_of(search: Search, most: int | None = None) -> tuple[list[Candida
 
 
 def _candidate(search: Search, lesson: Lesson, match: Relevance) -> Candidate:
+    """Return a lesson with all that speaks for and against it, beside the relevance that its row has."""
     ask = search.query
     text = text_of(ask)
-    context = None if ask.context is None else context_hash(ask.context)
     return Candidate(
         lesson,
         _without_verbs(match, lesson, own_programs(text)),
         by_error=match is _BY_ERROR,
         same_type=is_same_type(lesson.task_type, ask.task_type),
-        same_context=context is not None and lesson.context_hash == context,
+        same_context=_is_same_context(lesson, ask),
         names_type=_names_type_of(search, lesson),
         misfit=_misfit(lesson, error_codes(text)),
     )
+
+
+def _is_same_context(lesson: Lesson, ask: RecallQuery) -> bool:
+    """Return whether a lesson was stored in the context that was sent; a bank keeps hashes of contexts alone."""
+    return ask.context is not None and lesson.context_hash == context_hash(ask.context)
 
 
 def _names_type_of(search: Search, lesson: Lesson) -> bool:
@@ -96,8 +103,7 @@ def _names_type_of(search: Search, lesson: Lesson) -> bool:
     terms = terms_of(" ".join(_TYPE_SIGNS.split(lesson.task_type or "")))
     if not terms or not search.question.own.keys() >= set(terms):
         return False
-    least, part = _TYPE_ROWS
-    few = max(least, part * search.counts.size)
+    few = _TYPE_ROWS.of(search.counts.size)
     rows = search.counts.look_up(terms)
     return any(rows[term] <= few for term in terms)
 
@@ -105,17 +111,15 @@ def _names_type_of(search: Search, lesson: Lesson) -> bool:
 def _identified(search: Search) -> list[Lesson]:
     """Return the lessons that one of the errors that were sent, or one of their last lines, identifies."""
     symptoms = search.query.symptoms
-    lines = [
-        line for symptom in symptoms for line in symptom[-_LONGEST_END:].splitlines()[-MOST_LINES:]
-    ]
-    marks = error_marks((*symptoms, *lines))
+    errors = list(symptoms)
+    for symptom in symptoms:
+        errors += symptom[-_LONGEST_END:].splitlines()[-MOST_LINES:]
+    marks = error_marks(errors)
     if not marks:
         return []
-    rows = [
-        row
-        for scope in search.counts.numbers
-        for row in search.counts.newest(scope, (marks,), _MOST_IDENTIFIED)
-    ]
+    rows: list[int] = []
+    for scope in search.counts.numbers:
+        rows += search.counts.newest(scope, (marks,), _MOST_IDENTIFIED)
     lessons = lessons_at(search.reading, search.scope, rows)
     return sorted(lessons.values(), key=lambda lesson: lesson.id)
 
@@ -162,7 +166,9 @@ def _without_verbs(match: Relevance, lesson: Lesson, programs: frozenset[str]) -
 
 def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
     """Return why a lesson does not surely fit a task that names these error codes, empty if it may."""
-    others = error_codes("\n".join((lesson.text, *lesson.symptoms))) if codes else {}
+    if not codes:
+        return ""
+    others = error_codes("\n".join((lesson.text, *lesson.symptoms)))
     same_form = codes.keys() & others.keys()
     if same_form and all(codes[form].isdisjoint(others[form]) for form in same_form):
         return "about another error code"
@@ -171,7 +177,7 @@ def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
 
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:
     """Return the records of rows by row, without those that recall may not show."""
-    values: dict[str, Any] = {"rows": rows, **scoped(scope)}
     if not rows:
         return {}
+    values: dict[str, Any] = {"rows": rows, **scoped(scope)}
     return {row["row"]: lesson_from(row) for row in reading.rows("index_lessons", values)}

@@ -12,7 +12,7 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.repository import Database, Row, Writing
+from mcp_reflect.storage.repository import Database, Row, Values, Writing
 from mcp_reflect.storage.retrieval.vectors import (
     LONGEST_TEXT,
     QueryVector,
@@ -99,10 +99,10 @@ class Embeddings:
             self.task = None
 
     async def _in_background(self) -> None:
+        """Embed what has no vector yet, after the burst of writes that woke it."""
         await asyncio.sleep(WAIT_SECONDS)
-        with suppress(
-            BankError
-        ):  # read-only, full, or locked by another process: the next wake tries again
+        # Read-only, full, or locked by another process: the next wake tries again.
+        with suppress(BankError):
             async for _ in self.embed_all():
                 pass
 
@@ -145,32 +145,36 @@ class Embeddings:
         A lesson's vector is the middle of that of its whole text and that of its mistake alone: the mistake names the
         situation in which the lesson is wanted, and the correction draws the vector of the whole away from it.
         """
-        texts = [
-            text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"]))
-            for row in rows
-        ]
+        texts = [_text_of_row(row) for row in rows]
         mistakes = [row["mistake"][:LONGEST_TEXT] for row in rows if row["mistake"]]
-        found = await self.embedder.embed([*texts, *mistakes], BATCH_SECONDS)
-        if found is None or len(found[0]) != model["dims"]:
+        embedded = await self.embedder.embed([*texts, *mistakes], BATCH_SECONDS)
+        if embedded is None or len(embedded[0]) != model["dims"]:
             return None
-        of_mistakes = iter(found[len(texts) :])
-        vectors = [
-            middle(whole, next(of_mistakes)) if row["mistake"] else whole
-            for row, whole in zip(rows, found, strict=False)
-        ]
-        lessons = [
-            {
-                "lesson": row["row"],
-                "updated_at": row["updated_at"],
-                "signs": signs(blob),
-                "vector": blob,
-            }
-            for row, blob in zip(rows, map(packed, vectors), strict=True)
-        ]
+        of_mistakes = iter(embedded[len(texts) :])
+        lessons: list[Values] = []
+        for row, of_text in zip(rows, embedded[: len(texts)], strict=True):
+            vector = of_text
+            if row["mistake"]:
+                vector = middle(of_text, next(of_mistakes))
+            lessons.append(_vector_values(model, row, packed(vector)))
 
         def put(tx: Writing) -> int:
-            return sum(
-                tx.run("vector_put", {**lesson, "embedder": model["id"]}) for lesson in lessons
-            )
+            return sum(tx.run("vector_put", lesson) for lesson in lessons)
 
         return await self._db.write(self._tenant, put)
+
+
+def _text_of_row(row: Row) -> str:
+    """Return the whole text by which a stored lesson is embedded."""
+    return text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"]))
+
+
+def _vector_values(model: Row, row: Row, blob: bytes) -> Values:
+    """Return a lesson's packed vector as it is stored; one that was changed meanwhile (`updated_at`) does not get it."""
+    return {
+        "embedder": model["id"],
+        "lesson": row["row"],
+        "updated_at": row["updated_at"],
+        "signs": signs(blob),
+        "vector": blob,
+    }

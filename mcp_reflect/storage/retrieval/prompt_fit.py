@@ -3,6 +3,7 @@
 `python -m benchmarks.decisions` measures it with bug reports, `python -m benchmarks.recall --lessons` with tasks.
 """
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,9 +19,7 @@ _ALONE: Final = 0.28  # the score of a fit by one word, or none, where no other 
 _CLOSE_ALONE: Final = 0.44  # closeness that it needs: one word is shared by chance
 _COMES_NEAR: Final = 0.52  # part of the best score from which on another lesson comes near
 _NAMED: Final = 0.2  # the score of a fit by a rare word, which may be one of the language
-_REPORT: Final = (
-    14  # telling words from which on a prompt is a report rather than a task in a sentence
-)
+_REPORT: Final = 14  # telling words from which on a prompt is a report, not a task in a sentence
 _FITS_REPORT: Final = 0.6  # closeness to a report, and what the shared words tell, together
 _STANDS_OUT: Final = 0.45  # the same of a lesson that no other comes near
 _COMES_NEAR_REPORT: Final = 0.7  # part of it from which on another lesson comes near
@@ -53,29 +52,46 @@ def fitting_a_prompt(candidates: Sequence[Candidate]) -> tuple[list[Candidate], 
     Two rules of one chat are about one subject; a prompt is near to the words of one and asks for the other.
     """
     allowed = [one for one in candidates if not (one.misfit or _is_automatic(one))]
-    scores = sorted((one.match.plain for one in candidates), reverse=True)
-    reports = sorted((_fit_to_report(one.match) for one in allowed), reverse=True)
-    best, second, *_ = (*scores, 0.0, 0.0)
-    _, second_report, *_ = (*reports, 0.0, 0.0)
-    field = Field(best, second, second_report)
+    field = _field_of(candidates, allowed)
     sure = [one for one in allowed if _is_sure(one, field)]
-    near = [
-        other
-        for other in allowed
-        if other not in sure
-        and not _is_far(other.match)
-        and any(_is_sibling(other, one) for one in sure)
-    ]
-    return sure, near
+    others = [one for one in allowed if one not in sure]
+    return sure, [other for other in others if _is_sibling_of_any(other, sure)]
+
+
+def _field_of(candidates: Sequence[Candidate], allowed: Sequence[Candidate]) -> Field:
+    """Return what each lesson is compared with: the best of all candidates, and the best of those that may be shown."""
+    scores = heapq.nlargest(2, (one.match.plain for one in candidates))
+    reports = heapq.nlargest(2, (_fit_to_report(one.match) for one in allowed))
+    return Field(
+        best=max(scores, default=0.0),
+        second=_second(scores),
+        second_report=_second(reports),
+    )
+
+
+def _second(best_two: Sequence[float]) -> float:
+    """Return the second of at most two scores; nothing comes near to one that is alone."""
+    if len(best_two) < 2:
+        return 0.0
+    return best_two[1]
 
 
 def _is_sure(candidate: Candidate, field: Field) -> bool:
+    """Return whether a lesson surely bears on the prompt: by its error, its type and context, a name or its words.
+
+    An imported lesson was not learned here, so that it must be near in meaning as well.
+    """
     if candidate.by_error or (candidate.same_type and candidate.same_context):
         return True
     match = candidate.match
     if candidate.lesson.source is Source.IMPORT and _is_far(match):
         return False
     return _shares_a_name(match) or _shares_enough(match, field)
+
+
+def _is_sibling_of_any(other: Candidate, sure: Sequence[Candidate]) -> bool:
+    """Return whether a lesson that is near in meaning is the sibling of a sure one."""
+    return not _is_far(other.match) and any(_is_sibling(other, one) for one in sure)
 
 
 def _is_sibling(other: Candidate, sure: Candidate) -> bool:
@@ -145,15 +161,19 @@ def _fit_to_report(match: Relevance) -> float:
     So it is no matter what part of the report is shared, but how much. A word tells as much as it is rare in English;
     in a bank of a hundred lessons "settings" and "everything" are rare by chance.
     """
-    table = shared_table()
-    told = sum(
-        min(table.weight(word.lower()) or _RARE_IN_ENGLISH, _RARE_IN_ENGLISH)
-        for word in match.words
-    )
+    told = sum(map(_rarity_in_english, match.words))
     close = match.close or 0.0
     return close + _TOLD_BY_A_WORD * told / _RARE_IN_ENGLISH
 
 
+def _rarity_in_english(word: str) -> float:
+    """Return the weight of a word in the packaged table, up to that of a rare one, which an unknown one has too."""
+    weight = shared_table().weight(word.lower()) or _RARE_IN_ENGLISH
+    return min(weight, _RARE_IN_ENGLISH)
+
+
 def _closeness(match: Relevance) -> float:
     """Return how close the meanings are; without vectors the words alone decide."""
-    return 1.0 if match.close is None else match.close
+    if match.close is None:
+        return 1.0
+    return match.close

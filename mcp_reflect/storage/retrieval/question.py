@@ -1,13 +1,15 @@
 """A question as weighed terms: which are rare, and which are identifiers, that tell a lesson's subject."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.storage.retrieval.index import TermCounts, words_of
+from mcp_reflect.storage.retrieval.row_search import TermCounts
+from mcp_reflect.storage.retrieval.terms import words_of
 from mcp_reflect.text.stemmer import STOP_WORDS
 from mcp_reflect.text.word_vectors import shared_table
 
@@ -17,19 +19,30 @@ SEVERAL: Final = 2  # words that say more than one that may be shared by chance
 
 # The part of a question's words that may be rare; with more it is in another language.
 _MOST_RARE: Final = 1 / 3
-# Rows, or the part of the rows, that may hold a name that still tells lessons apart.
-_IDENTIFIER_ROWS: Final = (3, 0.02)
-# The same for a program of the project: each session with it leaves a reflection.
-_PROGRAM_ROWS: Final = (12, 0.1)
 
+
+class FewRows(NamedTuple):
+    """How many rows are few: so many in a small bank, and such a part of a large one."""
+
+    rows: int
+    part: float
+
+    def of(self, size: int) -> float:
+        """Return how many rows of a bank of this size are few."""
+        return max(self.rows, self.part * size)
+
+
+# The rows that may hold a name that still tells lessons apart.
+_IDENTIFIER_ROWS: Final = FewRows(3, 0.02)
+# The same for a program of the project: each session with it leaves a reflection.
+_PROGRAM_ROWS: Final = FewRows(12, 0.1)
 
 # Identifiers tell a lesson's subject better than common words.
 
 # Paths, dotted and snake_case names, addresses of hosts: parts joined by a sign that prose does not put there.
 _JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
-_CODE: Final = lazy_compile(
-    r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=2
-)  # E4012, sha256, utf8, 40112
+# E4012, sha256, utf8, 40112.
+_CODE: Final = lazy_compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=re.IGNORECASE)
 _FIGURES: Final = lazy_compile(r"[\d\W_]+")
 _CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _SHORTEST: Final = 4  # letters of a name without a form
@@ -103,30 +116,36 @@ def is_rare(word: str) -> bool:
 def _forms(word: str) -> frozenset[str]:
     """Return a word and what it may be made of: refunded gives refund and fund, currencies currency, blurry blur."""
     bases = _bases(word)
-    bases |= {other for base in bases for other in _bases(base)}
-    begun = {base.removeprefix(start) for base in bases for start in _BEGINNINGS}
-    return frozenset(form for form in (bases | begun) if len(form) >= _SHORTEST_BASE) | {word}
+    bases = bases.union(*map(_bases, bases))  # refundings has two endings
+    forms = bases.union(*map(_without_beginnings, bases))
+    return frozenset(form for form in forms if len(form) >= _SHORTEST_BASE) | {word}
 
 
 def _bases(word: str) -> set[str]:
     """Return what is left of a word without one ending: with an e, or one of two equal letters, in its place."""
-    found = {word}
+    bases = {word}
     for ending, instead in _ENDINGS:
         if not word.endswith(ending):
             continue
         base = word.removesuffix(ending)
-        found |= {base + letters for letters in instead}
-        if base[-2:-1] == base[-1:]:
-            found.add(base[:-1])
-    return found
+        bases |= {base + letters for letters in instead}
+        ends_in_two_equal_letters = base[-2:-1] == base[-1:]
+        if ends_in_two_equal_letters:
+            bases.add(base[:-1])
+    return bases
+
+
+def _without_beginnings(base: str) -> set[str]:
+    """Return what is left of a word without one of the beginnings: refund gives fund."""
+    return {base.removeprefix(beginning) for beginning in _BEGINNINGS}
 
 
 def error_codes(text: str) -> dict[str, set[str]]:
     """Return the numbers of the error codes that a text names, by their form: E4012 has the form E."""
-    found: dict[str, set[str]] = {}
+    numbers: dict[str, set[str]] = {}
     for form, number in _ERROR_CODE.findall(text):
-        found.setdefault(form.strip(), set()).add(number)
-    return found
+        numbers.setdefault(form.strip(), set()).add(number)
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,29 +181,55 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     terms = list(words)[:MOST_READ]
     rows = {term: max(count, 1) for term, count in counts.look_up(terms).items()}
     weights = {term: inverse_frequency(counts.size, count) for term, count in rows.items()}
-    telling = [
-        term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())
-    ]
+    telling = [term for term in terms if _is_telling(term)]
     own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]
-    plain = [words[term] for term in own if words[term].isalpha()]
-    foreign = len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
-    programs = own_programs(text)
-
-    def is_name(term: str) -> bool:
-        word = words[term]
-        least, part = _PROGRAM_ROWS if word.lower() in programs else _IDENTIFIER_ROWS
-        known = word.lower() in programs or is_identifier(word, rare=not foreign)
-        return known and rows[term] <= max(least, part * counts.size)
-
-    names = frozenset(filter(is_name, own))
-    formed = frozenset(
-        term for term in names if words[term].lower() in programs or _has_form_of_name(words[term])
+    naming = Naming(
+        programs=own_programs(text),
+        size=counts.size,
+        is_foreign=_is_foreign([words[term] for term in own]),
     )
+    names = frozenset(term for term in own if naming.is_name(words[term], rows[term]))
     return WeighedQuestion(
         own={term: weights[term] for term in own},
         stops={term: weights[term] for term in terms if term in STOP_WORDS},
         words=words,
         names=names,
-        formed=formed,
+        formed=frozenset(term for term in names if naming.has_form(words[term])),
         telling=len(telling),
     )
+
+
+def _is_telling(term: str) -> bool:
+    """Return whether a term says something: no stop word, and no single letter of a script with words of letters."""
+    return term not in STOP_WORDS and (len(term) > 1 or not term.isascii())
+
+
+def _is_foreign(words: Sequence[str]) -> bool:
+    """Return whether a question is in another language than English: too many of its words are rare in English."""
+    plain = [word for word in words if word.isalpha()]
+    return len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What makes a word of a question a name: it says which lesson is meant, so that few rows may hold it.
+
+    `programs` are those of the project that the question names, `size` is that of the bank. In a foreign language a
+    word that English hardly has is no name for that.
+    """
+
+    programs: frozenset[str]
+    size: int
+    is_foreign: bool
+
+    def is_name(self, word: str, rows: int) -> bool:
+        """Return whether a word that so many rows hold is a name."""
+        if word.lower() in self.programs:
+            return rows <= _PROGRAM_ROWS.of(self.size)
+        if rows > _IDENTIFIER_ROWS.of(self.size):
+            return False
+        return is_identifier(word, rare=not self.is_foreign)
+
+    def has_form(self, word: str) -> bool:
+        """Return whether a name is one by its form or as a program; a rare word may be one of the language."""
+        return word.lower() in self.programs or _has_form_of_name(word)

@@ -10,9 +10,10 @@ from typing import Final
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.storage.repository import Reading
-from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
+from mcp_reflect.storage.retrieval.index import mark
 from mcp_reflect.storage.retrieval.match import STRONG, Relevance
 from mcp_reflect.storage.retrieval.question import WeighedQuestion, inverse_frequency, weigh
+from mcp_reflect.storage.retrieval.row_search import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.troubles import terms_behind
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector
@@ -74,9 +75,11 @@ def _clarity(average: float, plain_length: float) -> float:
 
 def _bm25(terms: Mapping[str, float], counts: Mapping[str, float], norm: float) -> float:
     """Return the weight of some terms in a row, more where they are frequent in it."""
-    covered, count_of = 0.0, counts.get
+    covered = 0.0
+    count_of = counts.get
     for term, weight in terms.items():
-        if count := count_of(term):
+        count = count_of(term)
+        if count:
             covered += weight * count / (count + norm)
     return covered
 
@@ -109,7 +112,9 @@ class Search:
         index: VectorIndex,
         scored: int = SCORED,
     ) -> None:
-        self.reading, self.scope, self.query = reading, scope, query
+        self.reading = reading
+        self.scope = scope
+        self.query = query
         self.counts = TermCounts(reading, scope)
         self.question = weigh(self.counts, text_of(query))
         self._records: dict[int, IndexedRow] = {}
@@ -145,7 +150,9 @@ class Search:
             return
         average = self.counts.average
         for row, length, terms in self.reading.rows("index_features", {"rows": new}):
-            relative = length / average if average else 1.0
+            relative = 1.0
+            if average:
+                relative = length / average
             self._records[row] = IndexedRow(relative, json.loads(terms))
 
     def _weights_behind(self) -> dict[str, float]:
@@ -187,11 +194,12 @@ class Search:
 
     def matches(self, weights: Weights = FITTED) -> list[Relevance]:
         """Return the relevance of each row, the best first, of equal ones the newest."""
-        question, records = self.question, self._records
+        question = self.question
+        records = self._records
         if not records:
             return []
         parts = self._parts(weights)
-        close: Mapping[int, float] = self._closeness.by_row if self._closeness else {}
+        close = self._close_by_row
         plain = self._scores(parts, close, weights.closeness)
         guessed = self._guessed(parts, weights)
         order = self._order(parts, plain, guessed, weights)
@@ -203,7 +211,7 @@ class Search:
                 row=row,
                 score=min(order[row], 1.0),
                 plain=plain[row],
-                close=close.get(row) if self._closeness else None,
+                close=close.get(row),
                 words=_words(question, shared[row]),
                 names=_words(question, shared[row] & question.names),
                 asked=question.telling,
@@ -212,6 +220,13 @@ class Search:
             )
             for row in _ranked(order)
         ]
+
+    @property
+    def _close_by_row(self) -> Mapping[int, float]:
+        """The closeness of rows that have a vector; of none where no vectors are compared."""
+        if self._closeness is None:
+            return {}
+        return self._closeness.by_row
 
     def _parts(self, weights: Weights) -> dict[int, float]:
         """Return the score of each row by terms alone.

@@ -11,10 +11,13 @@ from mcp_reflect.storage.retrieval.vectors import QueryVector
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
 MOST_TIED: Final = 200  # rows beyond a limit that differ as little from a question as the last one
 
-# For each place in a byte, what translates bytes into the digits "0" and "1" of their bit at that place.
-_DIGIT_OF_BIT: Final = [
-    bytes(ord("0") + (number >> bit & 1) for number in range(256)) for bit in range(8)
-]
+
+def _digits_of_bit(bit: int) -> bytes:
+    """Return what translates bytes into the digits "0" and "1" of their bit at a place."""
+    return bytes(ord("0") + (number >> bit & 1) for number in range(256))
+
+
+_DIGIT_OF_BIT: Final = [_digits_of_bit(bit) for bit in range(8)]
 
 Bits = int
 """An integer of arbitrary length as a set of places: a bit for each row, 1 where something holds of it."""
@@ -46,6 +49,7 @@ class NearestSigns:
         self._add_to_dimensions(signs, start)
 
     def _add_to_dimensions(self, signs: Sequence[bytes], start: int) -> None:
+        """Write the signs of new rows into each dimension, from the place `start` on."""
         bytes_a_row = len(signs[0])
         if not self._dimensions:
             self._dimensions = [0] * (8 * bytes_a_row)
@@ -92,6 +96,7 @@ class NearestSigns:
 
 
 def _ones(count: int) -> Bits:
+    """Return the first so many places."""
     return (1 << count) - 1
 
 
@@ -153,12 +158,12 @@ class VectorIndex:
         self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int
     ) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
+        rows: list[int] = []
         with self._lock:
-            return [
-                row
-                for scope in scopes
-                for row in self._up_to_date(reading, query.model, scope).nearest(query.signs, limit)
-            ]
+            for scope in scopes:
+                signs = self._up_to_date(reading, query.model, scope)
+                rows += signs.nearest(query.signs, limit)
+        return rows
 
     def forget(self, model: int, rows: Iterable[int]) -> None:
         """Drop rows that have lost their vector."""
@@ -169,11 +174,16 @@ class VectorIndex:
                     nearest.drop(row)
 
     def _up_to_date(self, reading: Reading, model: int, scope: int) -> NearestSigns:
+        """Return the signs of a scope with those that were stored since it was read last.
+
+        Where too many scopes are in memory all of them go: a process that serves so many reads each seldom.
+        """
         if (model, scope) not in self._signs and len(self._signs) >= _MOST_SCOPES:
             self._signs.clear()
         known = self._signs.setdefault((model, scope), NearestSigns())
         values = {"embedder": model, "scope": scope, "after": known.last}
-        if new := reading.rows("vectors_after", values):
+        new = reading.rows("vectors_after", values)
+        if new:
             known.add([row["lesson"] for row in new], [row["signs"] for row in new])
             known.last = new[-1]["seq"]
         return known

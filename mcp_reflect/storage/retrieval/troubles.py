@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.storage.retrieval.index import terms_of
+from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.storage.retrieval.vectors import (
     LONGEST_TEXT,
     Unpacked,
@@ -91,23 +91,29 @@ def _touched_groups(terms: Sequence[str]) -> list[tuple[frozenset[str], float]]:
     A word of many groups says less of each.
     """
     groups = _groups()
-    found = {
-        tuple(terms[start : start + length])
-        for start in range(len(terms))
-        for length in range(1, groups.longest + 1)
-    }
     touched: dict[int, float] = {}
-    for phrase in found & groups.of_phrase.keys():
+    for phrase in _phrases(terms, groups.longest) & groups.of_phrase.keys():
         numbers = groups.of_phrase[phrase]
         for number in numbers:
             touched[number] = touched.get(number, 0.0) + 1 / math.sqrt(len(numbers))
     return [
-        (groups.terms[number], _GROUP_WORTH * sum_ / (1 + sum_)) for number, sum_ in touched.items()
+        (groups.terms[number], _GROUP_WORTH * touch / (1 + touch))
+        for number, touch in touched.items()
     ]
+
+
+def _phrases(terms: Sequence[str], longest: int) -> set[Phrase]:
+    """Return all runs of neighboring terms that are not longer than the longest phrase of a group."""
+    phrases: set[Phrase] = set()
+    for start in range(len(terms)):
+        for length in range(1, longest + 1):
+            phrases.add(tuple(terms[start : start + length]))
+    return phrases
 
 
 @cache
 def _cases() -> Cases:
+    """Return the packaged cases: lines `what is seen | the words of its cause`."""
     pairs = [line.split(" | ") for line in _lines("troubles.txt")]
     vectors = [word_vector(seen) or b"" for seen, _ in pairs]
     return Cases(
@@ -118,6 +124,10 @@ def _cases() -> Cases:
 
 @cache
 def _groups() -> Groups:
+    """Return the packaged groups, one a line: words, and phrases whose words are joined by `_`.
+
+    A phrase finds its group and gives no terms: its words alone mean something else.
+    """
     terms: list[frozenset[str]] = []
     of_phrase: dict[Phrase, list[int]] = {}
     for number, line in enumerate(_lines("trouble_words.txt")):
@@ -132,5 +142,6 @@ def _groups() -> Groups:
 
 
 def _lines(name: str) -> list[str]:
+    """Return the lines of a packaged list that are neither empty nor comments."""
     lines = (_FOLDER / name).read_text("utf-8").splitlines()
     return [line for line in lines if line and line[0] != "#"]

@@ -23,42 +23,49 @@ WORDS_BACKGROUND: Final = 0.1
 _MODEL_WORTH: Final = 2.0
 """How much more the closeness by a model counts than that by averages of word vectors.
 
-Measured with all-MiniLM-L6-v2 in 8 bits: 1 finds 28 of 60 symptoms among the first five, 1.5 as many, 2 finds 32, and no set
-gets worse (`python -m benchmarks.recall --lessons --embed local`).
+Measured with all-MiniLM-L6-v2 in 8 bits: 1 finds 28 of 60 symptoms among the first five, 1.5 as many, 2 finds 32, and
+no set gets worse (`python -m benchmarks.recall --lessons --embed local`).
 """
 
-MOST_COMPARED: Final = (
-    200_000  # vectors of a scope that are searched; in a larger one, lessons must share words
-)
+MOST_COMPARED: Final = 200_000
+"""Vectors of a scope that are searched; in a larger one, lessons must share words."""
+
 LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about so much
 _FACTOR: Final = struct.Struct("<f")
-_SIGNS: Final = bytes(ord("1") if 0 < number < 128 else ord("0") for number in range(256))
+# What translates the signed bytes of a vector into the digits "0" and "1": 1 to 127 are positive.
+_SIGNS: Final = b"0" + 127 * b"1" + 128 * b"0"
 
 
 def text_of(text: str, symptoms: Iterable[str], keywords: Sequence[str]) -> str:
     """Return the text by which a lesson is embedded: what it says, its symptoms and its keywords."""
-    return "\n".join((text, *symptoms, *([", ".join(keywords)] if keywords else [])))[:LONGEST_TEXT]
+    lines = [text, *symptoms]
+    if keywords:
+        lines.append(", ".join(keywords))
+    return "\n".join(lines)[:LONGEST_TEXT]
 
 
 def word_vector(text: str) -> bytes | None:
     """Return the packed word vector of a text, or None if the table knows none of its words."""
     vector = shared_table().embed(text)
-    return packed(vector) if vector else None
+    if not vector:
+        return None
+    return packed(vector)
 
 
 def packed(vector: Vector) -> bytes:
     """Pack a vector: a factor in 4 bytes, then a signed byte for each dimension; number = factor * byte."""
     factor = max(map(abs, vector)) / 127
-    return (
-        _FACTOR.pack(factor) + array("b", [round(number / factor) for number in vector]).tobytes()
-    )
+    numbers = array("b", [round(number / factor) for number in vector])
+    return _FACTOR.pack(factor) + numbers.tobytes()
 
 
 def middle(one: Vector, other: Vector) -> Vector:
     """Return the unit vector in the middle of two; one of them where they are opposite."""
     sums = [first + second for first, second in zip(one, other, strict=True)]
     length = hypot(*sums)
-    return [number / length for number in sums] if length else one
+    if not length:
+        return one
+    return [number / length for number in sums]
 
 
 def signs(blob: bytes) -> bytes:
@@ -96,7 +103,9 @@ class QueryVector:
     @property
     def worth(self) -> float:
         """How much a closeness to this vector counts, beside one by word vectors."""
-        return 1.0 if self.model == WORDS_MODEL else _MODEL_WORTH
+        if self.model == WORDS_MODEL:
+            return 1.0
+        return _MODEL_WORTH
 
     @property
     def signs(self) -> bytes:
@@ -112,7 +121,9 @@ class QueryVector:
 def words_query(text: str) -> QueryVector | None:
     """Return the question's word vector, or None if the table knows none of its words."""
     vector = shared_table().embed(text[:LONGEST_TEXT])
-    return QueryVector(vector.tolist(), WORDS_MODEL, WORDS_BACKGROUND) if vector else None
+    if not vector:
+        return None
+    return QueryVector(vector.tolist(), WORDS_MODEL, WORDS_BACKGROUND)
 
 
 class Compared:
@@ -128,8 +139,9 @@ class Compared:
     def to(self, numbers: Vector, rows: Iterable[int]) -> dict[int, float]:
         """Return the closeness to a unit vector, of those rows that have a vector."""
         known = [row for row in rows if row in self.vectors]
-        found = cosines(numbers, map(self.vectors.__getitem__, known))
-        return {row: self.query.closeness(cosine) for row, cosine in zip(known, found, strict=True)}
+        by_place = cosines(numbers, map(self.vectors.__getitem__, known))
+        closeness = map(self.query.closeness, by_place)
+        return dict(zip(known, closeness, strict=True))
 
     def moved_to_middle(self, best: Sequence[int], weight: float) -> Vector:
         """Return the question moved toward the middle of the best rows, which counts `weight` times as much."""
