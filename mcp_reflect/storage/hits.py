@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from mcp_reflect.clock import DAY
@@ -49,11 +49,13 @@ _TRUST: Final = {
     Trust.TRUSTED: 1.0,
 }
 _SHOWN: Final = (
-    "id external_id kind mistake correction task_type tags importance confidence times_applied trust source is_told"
+    "id external_id kind mistake correction task_type tags importance confidence "
+    "times_applied trust source is_told"
 ).split()
 
 
 def _reason_to_hide(candidate: Candidate, query: RecallQuery) -> str | None:
+    """Return why a lesson that fits is not shown, None if it may be: the caller's filters, and what proved harmful."""
     lesson = candidate.lesson
     if query.strong_only and suspicion_of(lesson):
         return "suspicious"
@@ -107,18 +109,20 @@ def _scores_of_persons_lessons(
     strong = [one for one in fitting if scores[one.lesson.id] >= _LEAST_STRONG]
     of_agents = [one for one in strong if _only_an_agent_tells(one.lesson)]
     raised: dict[str, float] = {}
-    for own in strong:
-        if own.lesson.is_kept_by_person:
-            passed = (
-                scores[other.lesson.id]
-                for other in of_agents
-                if own.match.score >= _ABOUT_AS_RELEVANT * other.match.score
-            )
-            raised[own.lesson.id] = max(scores[own.lesson.id], *passed, 0.0)
+    for candidate in strong:
+        if not candidate.lesson.is_kept_by_person:
+            continue
+        passed = [
+            scores[other.lesson.id]
+            for other in of_agents
+            if candidate.match.score >= _ABOUT_AS_RELEVANT * other.match.score
+        ]
+        raised[candidate.lesson.id] = max(scores[candidate.lesson.id], *passed, 0.0)
     return raised
 
 
 def _only_an_agent_tells(lesson: Lesson) -> bool:
+    """Return whether neither a person nor a proof stands behind a lesson."""
     return lesson.trust is Trust.OBSERVED and not lesson.is_kept_by_person
 
 
@@ -146,7 +150,7 @@ class Selection:
     def offer(self, candidate: Candidate) -> str | None:
         """Take a candidate, or return the reason against it."""
         lesson = candidate.lesson
-        gives_way = None if self._query.kinds else self._gives_way(lesson)
+        gives_way = self._gives_way(lesson)
         if gives_way:
             return gives_way
         if self._is_full(candidate):
@@ -162,6 +166,9 @@ class Selection:
         return None
 
     def _gives_way(self, lesson: Lesson) -> str | None:
+        """Return why a record gives way to others, None if it does not: who asks for its kind has it."""
+        if self._query.kinds:
+            return None
         if lesson.kind is RecordKind.REFLECTION and self._has_others:
             return "reflection"
         if lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in self._runs:
@@ -169,6 +176,7 @@ class Selection:
         return None
 
     def _is_full(self, candidate: Candidate) -> bool:
+        """Return whether the answer has all hits that are wanted, or all weak ones where this is one."""
         if len(self.chosen) >= self._query.limit:
             return True
         return self._weak >= self._most_weak and not candidate.strong
@@ -184,38 +192,51 @@ def _most_weak(fitting: Sequence[Candidate], query: RecallQuery) -> int:
     if query.wants_more or query.strong_only:
         return query.limit
     is_long = any(one.match.asked >= LONG for one in fitting)
-    return MOST_WEAK_TO_LONG if is_long else MOST_WEAK
+    if is_long:
+        return MOST_WEAK_TO_LONG
+    return MOST_WEAK
 
 
 def _hit(
     candidate: Candidate, score: float, query: RecallQuery, now: float, rival: str | None
 ) -> Hit:
-    fit = Fit.STRONG if score >= _LEAST_STRONG else Fit.WEAK
-    why = "; ".join((*((rival,) if rival else ()), *_why(candidate, query)))
-    return hit_of(candidate.lesson, now, score=round(score, 4), fit=fit, why=why)
+    """Return a chosen lesson as a hit; a lesson that corrects the same mistake differently is its first reason."""
+    fit = Fit.WEAK
+    if score >= _LEAST_STRONG:
+        fit = Fit.STRONG
+    reasons = _why(candidate, query)
+    if rival:
+        reasons.insert(0, rival)
+    return hit_of(candidate.lesson, now, score=round(score, 4), fit=fit, why="; ".join(reasons))
 
 
 def hit_of(lesson: Lesson, now: float, **about: Any) -> Hit:
+    """Return a lesson as a hit; `about` has its score, fit and reason, and its text where that is not the short one."""
+    effectiveness = lesson.effectiveness
+    if effectiveness is not None:
+        effectiveness = round(effectiveness, 3)
+    scope = None
+    if lesson.project == GLOBAL:
+        scope = "global"
     return Hit(
         **{"text": shown_lesson(lesson), **about},
         **{name: getattr(lesson, name) for name in _SHOWN},
-        effectiveness=None if lesson.effectiveness is None else round(lesson.effectiveness, 3),
+        effectiveness=effectiveness,
         age_days=int(max(now - lesson.created_at, 0) // DAY),
-        scope="global" if lesson.project == GLOBAL else None,
+        scope=scope,
     )
 
 
 def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     """Return the reasons for a hit, as short clauses, the strongest first."""
-    lesson, match = candidate.lesson, candidate.match
+    lesson = candidate.lesson
+    match = candidate.match
     words = [word for word in match.words if word not in match.names][:_MOST_LISTED]
     close = (match.close or 0.0) >= CLOSE
     found = bool(words or match.names or candidate.by_error or close or candidate.names_type)
     clauses = (
-        (
-            candidate.by_error,
-            "has an error of this form" if candidate.misfit else "has this very error",
-        ),
+        (candidate.by_error and candidate.misfit, "has an error of this form"),
+        (candidate.by_error and not candidate.misfit, "has this very error"),
         (match.names, f"both name {' and '.join(match.names[:_MOST_LISTED])}"),
         (words, f"shares {' and '.join(words)}"),
         (close, "close in meaning"),
@@ -250,12 +271,8 @@ def ranked_hits(
     now: float,
 ) -> tuple[tuple[Hit, ...], Counter[str]]:
     """Return the hits, best first, and how many lessons were left out, by reason."""
-    by_worth = bool(ask.min_importance or ask.min_effectiveness)  # the index does not know these
-    filtered = by_worth or bool(ask.kinds or ask.tags)
-    scored = _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit)
-    most = None if filtered else max(_READ, 5 * ask.limit)
-    search = Search(reading, scope, ask, vectors, index, scored)
-    candidates, not_relevant = candidates_of(search, most)
+    search = Search(reading, scope, ask, vectors, index, _rows_to_score(ask))
+    candidates, not_relevant = candidates_of(search, _most_read(ask))
     candidates = _with_misfits(reading, ask, candidates)
     sure, wanted = _wanted(candidates, ask)
     hidden = Counter(not_relevant=not_relevant, weak=len(candidates) - len(wanted))
@@ -281,6 +298,25 @@ def ranked_hits(
     return tuple(hits), hidden
 
 
+def _asks_for_worth(ask: RecallQuery) -> bool:
+    """Return whether only lessons of some worth are wanted, which the index does not know."""
+    return bool(ask.min_importance or ask.min_effectiveness)
+
+
+def _rows_to_score(ask: RecallQuery) -> int:
+    """Return how many rows found by terms get a score: many where most of them may be of too little worth."""
+    if _asks_for_worth(ask):
+        return _MOST_SCORED
+    return max(_SCORED, 3 * ask.limit)
+
+
+def _most_read(ask: RecallQuery) -> int | None:
+    """Return how many candidates are read, None for all: a filter may leave out the best of them."""
+    if _asks_for_worth(ask) or ask.kinds or ask.tags:
+        return None
+    return max(_READ, 5 * ask.limit)
+
+
 def _scores(fitting: Sequence[Candidate], strong: set[str], now: float) -> dict[str, float]:
     """Return the score of each lesson by its id."""
     scores = {one.lesson.id: _score(one, now, strong=one.lesson.id in strong) for one in fitting}
@@ -304,27 +340,33 @@ def _wanted(
 
 def _rival(lesson: Lesson, chosen: Iterable[Lesson]) -> str | None:
     """Return a note with the dates if another lesson of the answer corrects the same mistake differently."""
+    if not lesson.mistake:
+        return None
     for other in chosen:
-        if (
-            other.id != lesson.id
-            and lesson.mistake
-            and other.mistake
-            and same_text(lesson.mistake, other.mistake)
-        ):
-            days = [datetime.fromtimestamp(one.updated_at, UTC).date() for one in (lesson, other)]
-            return f"of {days[0]}; {other.id} of {days[1]} has another correction"
+        if other.id == lesson.id or not other.mistake:
+            continue
+        if same_text(lesson.mistake, other.mistake):
+            correction = f"{other.id} of {_day_of(other)} has another correction"
+            return f"of {_day_of(lesson)}; {correction}"
     return None
+
+
+def _day_of(lesson: Lesson) -> date:
+    """Return the day of a lesson's last change."""
+    return datetime.fromtimestamp(lesson.updated_at, UTC).date()
 
 
 def _with_misfits(
     reading: Reading, ask: RecallQuery, candidates: list[Candidate]
 ) -> list[Candidate]:
     """Mark the candidates that were recorded as irrelevant to a task that shares half of its words with this one."""
-    rows = reading.rows(
-        "irrelevant_tasks", {"ids": [candidate.lesson.id for candidate in candidates]}
-    )
+    ids = [candidate.lesson.id for candidate in candidates]
+    rows = reading.rows("irrelevant_tasks", {"ids": ids})
     misfits = {row["from_id"] for row in rows if alike(ask.task, row["task"]) >= _SAME_TASK}
-    return [
-        replace(one, misfit="did not fit a task like this") if one.lesson.id in misfits else one
-        for one in candidates
-    ]
+    marked: list[Candidate] = []
+    for candidate in candidates:
+        if candidate.lesson.id in misfits:
+            marked.append(replace(candidate, misfit="did not fit a task like this"))
+        else:
+            marked.append(candidate)
+    return marked

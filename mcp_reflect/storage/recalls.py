@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -104,13 +104,14 @@ class RecallRepository(Repository):
         async with self._flushing:
             written = list(self._queue)  # more may be queued meanwhile
             for tenant in dict.fromkeys(values["tenant"] for values in written):
-                own = [values for values in written if values["tenant"] == tenant]
-                await self.db.write(tenant, partial(self._count, own), brief=brief)
-                for values in own:
+                of_tenant = [values for values in written if values["tenant"] == tenant]
+                await self.db.write(tenant, partial(self._count, of_tenant), brief=brief)
+                for values in of_tenant:
                     with suppress(ValueError):  # it may have gone as the oldest of too many
                         self._queue.remove(values)
 
     def _count(self, recalls: Sequence[dict[str, Any]], tx: Writing) -> None:
+        """Log recalls, and count each lesson as shown once more; a recall that was counted before counts no more."""
         for values in recalls:
             if tx.run("recall_add", values) and values["applied"]:
                 tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
@@ -123,16 +124,21 @@ class RecallRepository(Repository):
         """
         if self._words_only:
             return "off"
-        embedder = self._embeddings and self._embeddings.embedder
-        values = scoped(scope, name=embedder.name if embedder else WORDS)
-        (counts,) = await self.db.rows("vector_counts", values)
-        name = (embedder.name or "none") if embedder else "words"
+        if self._embeddings is None:
+            return {"embedder": "words", **await self._vector_counts(scope, WORDS)}
+        embedder = self._embeddings.embedder
         state: dict[str, Json] = {
-            "embedder": name,
-            "lessons": counts["lessons"],
-            "with_vector": counts["vectors"],
+            "embedder": embedder.name or "none",
+            **await self._vector_counts(scope, embedder.name),
         }
-        return {**state, "problem": embedder.problem} if embedder and embedder.problem else state
+        if embedder.problem:
+            state["problem"] = embedder.problem
+        return state
+
+    async def _vector_counts(self, scope: Scope, embedder: str | None) -> dict[str, Json]:
+        """Return how many active lessons a scope has, and how many of them have a vector of an embedder."""
+        (counts,) = await self.db.rows("vector_counts", scoped(scope, name=embedder))
+        return {"lessons": counts["lessons"], "with_vector": counts["vectors"]}
 
     async def recall(
         self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0
@@ -141,34 +147,23 @@ class RecallRepository(Repository):
 
         They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
         """
-        if scope.tenant not in self._renewing:
-            self._renewing[scope.tenant] = renewing = asyncio.create_task(self._renew(scope.tenant))
-            for ended in (await asyncio.wait((renewing,), timeout=_RENEW_SECONDS))[0]:
-                ended.result()  # raises if the bank cannot be used
-        now = self.clock.now()
-        text = text_of(ask)
-        vectors = await self._vectors_of(text)
-        text = clean_text(text)
-        rank = partial(ranked_hits, scope=scope, index=self._vectors, now=now)
-        hits, hidden = await self.db.look(
-            scope.tenant, lambda reading: rank(reading, ask=ask, vectors=vectors)
-        )
+        await self._begin_to_renew(scope.tenant)
+        vectors = await self._vectors_of(text_of(ask))
+        hits, hidden = await self._ranked(scope, ask, vectors)
         if ask.task_type and not hits and not ask.strong_only:
-            of_type = replace(ask, task=ask.task_type, symptoms=())
-            hits, hidden = await self.db.look(
-                scope.tenant, lambda reading: rank(reading, ask=of_type, vectors=())
-            )
-            hits = tuple(
-                replace(hit, fit=Fit.WEAK, score=min(hit.score, LARGEST_WEAK), why=_OF_TYPE)
-                for hit in hits
-                if is_same_type(hit.task_type, ask.task_type)
-            )
-        held_out = len(hits) if withheld(scope, ask.task, holdout) else 0
-        if held_out:
-            hits, hidden["held_out"] = (), held_out
-        task = clean_text(ask.task) if ask.symptoms else text
+            hits, hidden = await self._of_same_type(scope, ask, ask.task_type)
+        held_out = 0
+        if withheld(scope, ask.task, holdout):
+            held_out = len(hits)
+            hidden["held_out"] = held_out
+            hits = ()
         recall_id = await self._log(
-            scope, task, hits, held_out=held_out, holdout=holdout, applied=applied
+            scope,
+            clean_text(ask.task),
+            hits,
+            held_out=held_out,
+            holdout=holdout,
+            applied=applied,
         )
         return Recall(
             recall_id=recall_id,
@@ -178,13 +173,51 @@ class RecallRepository(Repository):
             scope=str(scope),
         )
 
+    async def _begin_to_renew(self, tenant: str) -> None:
+        """Update the index of an older release before the first recall of a tenant, and wait a moment for it.
+
+        What is left is done in the background. BankError if the bank cannot be used.
+        """
+        if tenant in self._renewing:
+            return
+        renewing = asyncio.create_task(self._renew(tenant))
+        self._renewing[tenant] = renewing
+        await asyncio.wait((renewing,), timeout=_RENEW_SECONDS)
+        if renewing.done():
+            renewing.result()  # raises if the bank cannot be used
+
+    async def _ranked(
+        self, scope: Scope, ask: RecallQuery, vectors: Sequence[QueryVector], *, long: bool = False
+    ) -> tuple[tuple[Hit, ...], Counter[str]]:
+        """Return the hits for a question, best first, and how many lessons were left out, by reason."""
+        rank = partial(
+            ranked_hits,
+            scope=scope,
+            ask=ask,
+            vectors=vectors,
+            index=self._vectors,
+            now=self.clock.now(),
+        )
+        return await self.db.look(scope.tenant, rank, long=long)
+
+    async def _of_same_type(
+        self, scope: Scope, ask: RecallQuery, task_type: str
+    ) -> tuple[tuple[Hit, ...], Counter[str]]:
+        """Return the lessons of the task's type, as weak hits, where no lesson shares anything else with the task."""
+        of_type = replace(ask, task=task_type, symptoms=())
+        hits, hidden = await self._ranked(scope, of_type, vectors=())
+        weak = [
+            replace(hit, fit=Fit.WEAK, score=min(hit.score, LARGEST_WEAK), why=_OF_TYPE)
+            for hit in hits
+            if is_same_type(hit.task_type, task_type)
+        ]
+        return tuple(weak), hidden
+
     async def would_show(self, scope: Scope, ask: RecallQuery) -> tuple[Hit, ...]:
         """Return the lessons that fit a task best, and log nothing: nobody is shown them."""
-        text = text_of(ask)
-        vectors = await self._vectors_of(text)
-        rank = partial(ranked_hits, scope=scope, index=self._vectors, now=self.clock.now())
-        find = partial(rank, ask=ask, vectors=vectors)
-        return (await self.db.look(scope.tenant, find, long=True))[0]
+        vectors = await self._vectors_of(text_of(ask))
+        hits, _ = await self._ranked(scope, ask, vectors, long=True)
+        return hits
 
     async def _vectors_of(self, text: str) -> list[QueryVector]:
         """Return a question as vectors: of the model, if one is named and answers, then of the packaged table.
@@ -193,8 +226,11 @@ class RecallRepository(Repository):
         """
         if self._words_only:
             return []
-        by_model = await self._embeddings.ask(text) if self._embeddings else None
-        return [vector for vector in (by_model, words_query(clean_text(text))) if vector]
+        vectors: list[QueryVector | None] = []
+        if self._embeddings is not None:
+            vectors.append(await self._embeddings.ask(text))
+        vectors.append(words_query(clean_text(text)))
+        return [vector for vector in vectors if vector is not None]
 
     async def recall_by_id(self, scope: Scope, lesson: Lesson) -> Recall:
         """Return one lesson whole, and log the recall."""
@@ -240,18 +276,18 @@ class RecallRepository(Repository):
         """Return the lessons that a recall showed and that are still in use; NotFoundError for an unknown recall."""
         await self.flush()
 
-        def read(reading: Reading) -> list[Lesson]:
-            shown = recall_row(reading, scope, recall_id)["lesson_ids"]
+        def read_shown(reading: Reading) -> list[Lesson]:
             lessons: list[Lesson] = []
-            for name in json.loads(shown):
-                lessons += reading.lessons("lesson_by_id", scope, id=name)
-            return [
-                one
-                for one in lessons
-                if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED
-            ]
+            for lesson_id in json.loads(recall_row(reading, scope, recall_id)["lesson_ids"]):
+                lessons += reading.lessons("lesson_by_id", scope, id=lesson_id)
+            return lessons
 
-        return await self.db.look(scope.tenant, read)
+        shown = await self.db.look(scope.tenant, read_shown)
+        return [
+            lesson
+            for lesson in shown
+            if lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
+        ]
 
 
 def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:

@@ -67,8 +67,10 @@ class WarningRepository(Repository):
 
     async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:
         """Return the heads of the calls that worked in sessions that hooks watched since then."""
-        rows = await self.db.rows("sessions_since", scoped(scope, since=since))
-        return frozenset(head for row in rows for head in json.loads(row["worked"]))
+        heads: set[str] = set()
+        for row in await self.db.rows("sessions_since", scoped(scope, since=since)):
+            heads.update(json.loads(row["worked"]))
+        return frozenset(heads)
 
     async def transcript_of(self, scope: Scope, session: str) -> str | None:
         """Return the transcript of a session as the host's own command named it, None if none did."""
@@ -104,17 +106,26 @@ class WarningRepository(Repository):
         def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
             calls = _failures(reading, "failure_calls", scope, bare=bare, loose=loose)
             heads = _failures(reading, "failure_heads", scope, session=session, head=head)
-            state = session_state(reading, scope, session) or SessionState(
-                id=session, held_out=held_out
-            )
+            known_state = session_state(reading, scope, session)
+            state = known_state or SessionState(id=session, held_out=held_out)
             lessons = _lessons(reading, scope, (*calls, *heads))
-            met, unread = guards_met(reading, scope, call), call.script.why_partial
+            met = guards_met(reading, scope, call)
+            unread = call.script.why_partial
             if not (met or unread):
-                met, unread = guards_in_doubt(reading, scope, call), MAY_BE_EMPTY
+                met = guards_in_doubt(reading, scope, call)
+                unread = MAY_BE_EMPTY
             against = tuple(lesson for lesson in met if not suspicion_of(lesson))
-            mode = guard_mode(reading, scope) if against else None
-            told: dict[str, Any] = {"lessons": lessons, "guards": against, "guard_mode": mode}
-            return state, KnownCalls(same_call=calls, same_head=heads, unread=unread, **told)
+            mode = None
+            if against:
+                mode = guard_mode(reading, scope)
+            return state, KnownCalls(
+                same_call=calls,
+                same_head=heads,
+                unread=unread,
+                lessons=lessons,
+                guards=against,
+                guard_mode=mode,
+            )
 
         return await self.db.look(scope.tenant, read)
 
@@ -230,11 +241,12 @@ class WarningRepository(Repository):
         met = {lesson.id for lesson in guards_met(tx, scope, call)}
         notes = (session_state(tx, scope, state.id) or state).notes
         for watched in notes.guarded:
+            if watched.endswith(SETTLED):
+                continue
             lesson_id, key = watched.split(" ")[:2]
             is_again = key == exact
-            follows = not is_again and worked and lesson_id not in met
-            follows = follows and is_guarded(tx, scope, lesson_id, call)
-            if watched.endswith(SETTLED) or not (is_again or follows):
+            may_follow = worked and not is_again and lesson_id not in met
+            if not is_again and not (may_follow and is_guarded(tx, scope, lesson_id, call)):
                 continue
             after = watched.removesuffix(TOLD)
             # The call at which the agent was told is no answer to it: the next one counts.
@@ -290,24 +302,24 @@ class WarningRepository(Repository):
             for row in await self.db.rows("session_notes", where)
         ]
         shown = [row for row in warnings if row["shown"]]
-        given, characters = (
-            sum(row["count"] for row in shown),
-            sum(row["characters"] for row in shown),
-        )
+        held_out = [row for row in warnings if not row["shown"]]
+        given = sum(row["count"] for row in shown)
+        characters = sum(row["characters"] for row in shown)
+        characters_per_warning = None
+        if given:
+            characters_per_warning = round(characters / given, 1)
         return {
             "warned": _group(sessions.get(0), shown),
-            "held_out": _group(sessions.get(1), [row for row in warnings if not row["shown"]]),
+            "held_out": _group(sessions.get(1), held_out),
             "warnings_given": given,
             "warnings_by_match": counts(shown, "match", "open"),
             "characters": characters,
-            "characters_per_warning": round(characters / given, 1) if given else None,
-            "last_messages": {
-                name: sum(getattr(one.last_word, name) for one in notes)
-                for name in LAST_WORD_COUNTS
-            },
+            "characters_per_warning": characters_per_warning,
+            "last_messages": _counts_of_last_messages(notes),
         }
 
     def _begin(self, tx: Writing, scope: Scope, state: SessionState) -> None:
+        """Begin to watch a session, if it is new; then some of the oldest sessions and warnings go."""
         now = self.clock.now()
         if tx.run("session_begin", scoped(scope, id=state.id, held_out=state.held_out, now=now)):
             tx.drop_old("session", now, self.context.keep_days)
@@ -317,21 +329,25 @@ class WarningRepository(Repository):
 def _failures(
     reading: Reading, query: str, scope: Scope, **values: Any
 ) -> tuple[KnownFailure, ...]:
+    """Return the failures of a named query; a damaged one is logged and left out."""
     rows = reading.rows(query, scoped(scope, **values))
-    return tuple(
-        readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS), reading.log)
-    )
+    return tuple(readable(rows, _failure_from, reading.log))
+
+
+def _failure_from(row: Row) -> KnownFailure:
+    """Return a row of `failures` as the record; BankError if the row is damaged."""
+    return record_from(row, KnownFailure, _FAILURE_READERS)
 
 
 def _lessons(
     reading: Reading, scope: Scope, failures: Iterable[KnownFailure]
 ) -> dict[str, tuple[Lesson, ...]]:
     """Return the active lessons that may be shown, by the reflection that noted one of the failures last."""
-    names = {known.reflection_id for known in failures if known.reflection_id}
-    lessons = [
-        (name, reading.lessons("failure_lesson", scope, reflection_id=name)) for name in names
-    ]
-    return {name: tuple(one for one in some if not suspicion_of(one)) for name, some in lessons}
+    by_reflection: dict[str, tuple[Lesson, ...]] = {}
+    for name in {known.reflection_id for known in failures if known.reflection_id}:
+        lessons = reading.lessons("failure_lesson", scope, reflection_id=name)
+        by_reflection[name] = tuple(one for one in lessons if not suspicion_of(one))
+    return by_reflection
 
 
 def session_state(reading: Reading, scope: Scope, session: str) -> SessionState | None:
@@ -352,24 +368,31 @@ def _settle(
     """
     settled = shown = False
     for row in tx.rows("warning_open", scoped(scope, session=session, exact=exact)):
-        same = row["exact"] == exact
-        if same and settled:
-            continue
-        sequel = Sequel.HEEDED if not same else Sequel.WORKED if worked else Sequel.FAILED
-        settled, shown = settled or same, shown or (same and bool(row["shown"]))
-        _close(tx, row, sequel, now)
-        if sequel is Sequel.WORKED:
-            values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
-            tx.run("failure_was_wrong", values)
-        if sequel is Sequel.WORKED and row["shown"] and row["lesson_id"]:
-            add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=0.0, now=now)
+        if row["exact"] != exact:
+            _close(tx, row, Sequel.HEEDED, now)
+        elif not settled:  # one call settles one warning of it
+            settled = True
+            shown = bool(row["shown"])
+            if worked:
+                _close_as_wrong(tx, scope, row, now)
+            else:
+                _close(tx, row, Sequel.FAILED, now)
     return shown
 
 
+def _close_as_wrong(tx: Writing, scope: Scope, row: Row, now: float) -> None:
+    """Settle a warning whose call worked: its failure counts as wrong, and so does the lesson that was shown with it."""
+    _close(tx, row, Sequel.WORKED, now)
+    values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
+    tx.run("failure_was_wrong", values)
+    if row["shown"] and row["lesson_id"]:
+        add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=0.0, now=now)
+
+
 def _close(tx: Writing, row: Row, sequel: Sequel, now: float) -> None:
-    tx.run(
-        "warning_settle", {"id": row["id"], "sequel": sequel, "now": now, "tenant": row["tenant"]}
-    )
+    """Settle a warning by what the agent did after it."""
+    values = {"id": row["id"], "sequel": sequel, "now": now, "tenant": row["tenant"]}
+    tx.run("warning_settle", values)
 
 
 def note_failure(
@@ -386,16 +409,20 @@ def note_failure(
 ) -> None:
     """Note a failing call; with `again` false it was counted before, with `judged` its error is kept already."""
     # An error that gives orders to its reader is not kept, because a warning would repeat it.
-    held = None
+    reason_to_leave_out = None
     if not judged:
-        held = suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
-    worked = None if failure.worked is None or held else [failure.worked]
-    error = failure.error if held is None else f"(left out: {held})"
-    values = {**asdict(failure), "arguments": [failure.arguments], "worked": worked, "error": error}
-    values |= scoped(
+        told = (failure.error, json.dumps(failure.worked, ensure_ascii=False))
+        reason_to_leave_out = suspicion(told)
+    # In a list any value is written as JSON, and read as what it was.
+    kept: dict[str, Any] = {"arguments": [failure.arguments], "worked": None}
+    if reason_to_leave_out is not None:
+        kept["error"] = f"(left out: {reason_to_leave_out})"
+    elif failure.worked is not None:
+        kept["worked"] = [failure.worked]
+    noted = scoped(
         scope, reflection_id=reflection_id, session=session, step=step, again=again, now=now
     )
-    tx.run("failure_add", values)
+    tx.run("failure_add", {**asdict(failure), **kept, **noted})
 
 
 def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: float) -> None:
@@ -404,12 +431,24 @@ def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: flo
 
 
 def _group(sessions: Row | None, warnings: Sequence[Row]) -> dict[str, Json]:
+    """Return what came of the sessions that were warned, or of those that were only watched; `sessions` counts them."""
+    watched = 0
+    recurrences = 0
+    if sessions is not None:
+        watched = sessions["sessions"]
+        recurrences = sessions["recurrences"]
     return {
-        "sessions": sessions["sessions"] if sessions else 0,
-        "recurrences": sessions["recurrences"] if sessions else 0,
+        "sessions": watched,
+        "recurrences": recurrences,
         "warnings_due": sum(row["count"] for row in warnings),
         "sequels": counts(warnings, "sequel", "open"),
     }
+
+
+def _counts_of_last_messages(notes: Sequence[SessionNotes]) -> dict[str, Json]:
+    """Return how many last messages of all sessions were held or told, and what came of them."""
+    last_words = [one.last_word for one in notes]
+    return {name: sum(getattr(one, name) for one in last_words) for name in LAST_WORD_COUNTS}
 
 
 def counts(rows: Iterable[Row], name: str, without: str) -> dict[str, Json]:

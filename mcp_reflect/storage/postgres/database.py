@@ -42,19 +42,24 @@ _FOLDER: Final = Path(__file__).parent
 
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _IN_LIST: Final = re.compile(r"\b(NOT )?IN \(SELECT value FROM json_each\((:\w+)\)\)")
-_HINT: Final = re.compile(
-    r"(?<=\s)\+(?=\w+ (?:=|<>|IN)\s)| INDEXED BY \w+"
-)  # for SQLite's planner alone
+# What is for SQLite's planner alone.
+_HINT: Final = re.compile(r"(?<=\s)\+(?=\w+ (?:=|<>|IN)\s)| INDEXED BY \w+")
 _PARAMETER: Final = re.compile(r"(?<!:):(\w+)")
 
 
 def translated(query: str) -> str:
     """Return a query that was written for SQLite as psycopg takes it: its parameters, lists and hints."""
     query = _COMMENT.sub("", query).replace("%", "%%")
-    query = _IN_LIST.sub(
-        lambda found: f"<> ALL({found[2]})" if found[1] else f"= ANY({found[2]})", query
-    )
+    query = _IN_LIST.sub(_as_array, query)
     return _PARAMETER.sub(r"%(\1)s", _HINT.sub("", query)).strip()
+
+
+def _as_array(in_list: re.Match[str]) -> str:
+    """Return the condition that a value is in a list, or is not, as PostgreSQL has it of an array."""
+    is_negated, parameter = in_list.groups()
+    if is_negated:
+        return f"<> ALL({parameter})"
+    return f"= ANY({parameter})"
 
 
 @cache
@@ -75,10 +80,13 @@ class PostgresRow:
     __slots__ = ("_places", "_values")
 
     def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
-        self._places, self._values = places, values
+        self._places = places
+        self._values = values
 
     def __getitem__(self, key: Any, /) -> Any:
-        return self._values[self._places[key] if isinstance(key, str) else key]
+        if isinstance(key, str):
+            return self._values[self._places[key]]
+        return self._values[key]
 
     def __iter__(self) -> Any:
         return iter(self._values)
@@ -115,34 +123,48 @@ class PostgresTransaction(Writing):
         self.connection = connection
 
     def rows(self, name: str, values: Values) -> list[Row]:
+        """Return the rows of a named query."""
         return list(self._run(name, values).fetchall())
 
     def execute(self, name: str, values: Bound) -> int:
+        """Run a named statement with values that are redacted; return the number of changed rows."""
         return self._run(name, values).rowcount
 
     def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
-        if sets := [{key: sent(value) for key, value in values.items()} for values in rows]:
-            self.connection.cursor().executemany(statements()[name], sets)
+        """Run a named statement once for each of `rows`; the server is not asked for none."""
+        rows_to_send = [_sent_values(values) for values in rows]
+        if rows_to_send:
+            self.connection.cursor().executemany(statements()[name], rows_to_send)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
-        hashes = [[sha256(term.encode()).hexdigest()[:16] for term in some] for some in groups]
-        return " & ".join("(" + " | ".join(f"'{term}'" for term in some) + ")" for some in hashes)
+        """Return the condition that a row has at least one term of each group; the index holds hashes of terms."""
+        return " & ".join(_any_of(group) for group in groups)
 
     def _run(self, name: str, values: Values) -> Cursor[PostgresRow]:
-        return self.connection.execute(
-            statements()[name], {key: sent(value) for key, value in values.items()}
-        )
+        """Run a named query or statement; return the cursor with its rows or their number."""
+        return self.connection.execute(statements()[name], _sent_values(values))
+
+
+def _sent_values(values: Values) -> dict[str, Any]:
+    """Return the values of a statement as the schema has them."""
+    return {name: sent(value) for name, value in values.items()}
+
+
+def _any_of(terms: Sequence[str]) -> str:
+    """Return the part of a search that a row has one of these terms."""
+    hashes = [sha256(term.encode()).hexdigest()[:16] for term in terms]
+    return "(" + " | ".join(f"'{one}'" for one in hashes) + ")"
 
 
 MOST_CONNECTIONS: Final = 10  # of one process
 WAIT_SECONDS: Final = 4.0  # for a server that is down, or that starts again
-_RECONNECT_SECONDS: Final = (
-    0.25  # of one try of the pool, which alone would wait for 1, 2 and 4 s between tries
-)
+_RECONNECT_SECONDS: Final = 0.25
+"""Of one try of the pool, which alone would wait for 1, 2 and 4 s between tries."""
+
 _BRIEF_WAIT_SECONDS: Final = 0.1  # of a brief write, for a row that another transaction changes
-_PAUSE_SECONDS: Final = (
-    0.05  # the longest before another try; random, so that those who met do not meet again
-)
+_PAUSE_SECONDS: Final = 0.05
+"""The longest before another try; random, so that those who met do not meet again."""
+
 _OLDEST: Final = 14
 _SCHEMA: Final = "mcp_reflect"
 _ROLE: Final = "mcp_reflect_service"

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.storage.postgres.database import PostgresDatabase, PostgresTransaction, sent
-from mcp_reflect.storage.repository import Writing, lesson_from, readable
+from mcp_reflect.storage.repository import Row, Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.sqlite import backup, files
 from mcp_reflect.storage.sqlite.database import explained
@@ -34,20 +34,23 @@ _RECORDS: Final = " UNION ALL ".join(
 )
 # Failures get other row numbers on the server: a warning's failure is named by what is unique of it.
 _FAILURE_KEY: Final = "project || ' ' || signature || ' ' || exact"
-_FAILURE: Final = (
-    f"coalesce((SELECT row FROM failures WHERE {_FAILURE_KEY} = %(failed)s LIMIT 1), 0)"  # noqa: S608 - same
-)
+_SOUGHT_FAILURE: Final = f"SELECT row FROM failures WHERE {_FAILURE_KEY} = %(failed)s LIMIT 1"  # noqa: S608 - same
+_FAILURE: Final = f"coalesce(({_SOUGHT_FAILURE}), 0)"
+_NOT_COPIED: Final = ("row", "failed")  # the server numbers its rows; `failed` only finds them
+_PERSONS_PROJECTS: Final = """
+SELECT project, count(*) FROM lessons WHERE tenant = 'local' AND state = 'active'
+GROUP BY project ORDER BY project
+"""
 
 
 def projects_in(path: Path) -> dict[str, int]:
     """Return the number of a person's active lessons of each project in a file. BankError if it is no bank."""
     if not path.is_file():
         raise BankError(f"There is no bank at {path}. Set MCP_REFLECT_BANK to the file to move.")
-    counted = "SELECT project, count(*) FROM lessons WHERE tenant = 'local' AND state = 'active' GROUP BY project"
     with explained(path), closing(files.connect_to_read(path)[0]) as source:
         if not files.version_of(source, path):
             raise NotABankError(f"{path} is not a bank.")
-        return dict(source.execute(f"{counted} ORDER BY project").fetchall())
+        return dict(source.execute(_PERSONS_PROJECTS).fetchall())
 
 
 async def move(
@@ -66,9 +69,11 @@ async def move(
     ):
         copy = Path(folder) / "bank.db"
         files.copy_to(path, copy)
-        if reason := files.prepare(copy, _SECONDS).read_only:
+        reason = files.prepare(copy, _SECONDS).read_only
+        if reason:
             raise BankError(f"{path} cannot be moved: {reason}")
-        if damaged := backup.unreadable(copy):
+        damaged = backup.unreadable(copy)
+        if damaged:
             raise BankDamagedError(
                 f"{path} has damaged texts: {damaged[0]}. Run: mcp-reflect restore --latest"
             )
@@ -77,9 +82,8 @@ async def move(
             tenants = _rename(source, tables, tenant, projects)
         moved = Counter[str]()
         for name in tenants:
-            moved.update(
-                await target.write(name, partial(_put, copy=copy, tables=tables, tenant=name))
-            )
+            put = partial(_put, copy=copy, tables=tables, tenant=name)
+            moved.update(await target.write(name, put))
         return moved
 
 
@@ -98,48 +102,70 @@ def _rename(
     )
     tenants: set[str] = set()
     for table in tables:
-        own = f"UPDATE {table} SET %s = ? WHERE tenant = 'local'"  # noqa: S608 - same
-        if source.execute(
-            "SELECT 1 FROM pragma_table_info(?) WHERE name = 'project'", (table,)
-        ).fetchone():
-            changes = [(new, old) for old, new in projects.items()]
-            source.executemany(f"{own % 'project'} AND project = ?", changes)
-        source.execute(own % "tenant", (tenant,))
-        tenants |= {
-            name
-            for (name,) in source.execute(f"SELECT DISTINCT tenant FROM {table}")  # noqa: S608
-            if name
-        }
+        change = f"UPDATE {table} SET %s = ? WHERE tenant = 'local'"  # noqa: S608 - same
+        if _has_project(source, table):
+            new_and_old = [(new, old) for old, new in projects.items()]
+            source.executemany(f"{change % 'project'} AND project = ?", new_and_old)
+        source.execute(change % "tenant", (tenant,))
+        of_table = source.execute(f"SELECT DISTINCT tenant FROM {table}").fetchall()  # noqa: S608
+        tenants.update(name for (name,) in of_table if name)
     return sorted(tenants)
+
+
+def _has_project(source: Any, table: str) -> bool:
+    """Return whether the rows of a table belong to projects."""
+    column = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'project'"
+    return source.execute(column, (table,)).fetchone() is not None
 
 
 def _put(writing: Writing, copy: Path, tables: Sequence[str], tenant: str) -> dict[str, int]:
     """Add the rows of a tenant, and index its lessons; return the number of rows by table."""
     connection = cast("PostgresTransaction", writing).connection
-    for table in tables:
-        found = f"SELECT 1 FROM {table} WHERE tenant = %s LIMIT 1".encode()  # noqa: S608 - our own schema's names
-        if table != "tokens" and connection.execute(found, (tenant,)).fetchone():
-            raise BankError(
-                f"The database has records of the tenant '{tenant}' already ({table}); none of its records were "
-                "moved. Name an empty database."
-            )
+    _refuse_records(connection, tables, tenant)
     counts = Counter[str]()
     with closing(files.connect(copy, read_only=True)) as source:
         for table in tables:
             rows = source.execute(f"SELECT * FROM {table} WHERE tenant = ? ORDER BY 1", (tenant,))  # noqa: S608 - same
-            names = [column[0] for column in rows.description if column[0] not in ("row", "failed")]
-            values = [_FAILURE if name == "failure" else f"%({name})s" for name in names]
-            insert = (
-                f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(values)})".encode()  # noqa: S608
-            )
+            names = [column[0] for column in rows.description if column[0] not in _NOT_COPIED]
+            insert = _insert(table, names)
             while batch := rows.fetchmany(_BATCH):
                 counts[table] += len(batch)
-                sets = ({name: sent(row[name]) for name in row.keys()} for row in batch)  # noqa: SIM118 - not a dict
-                connection.cursor().executemany(insert, sets)
+                connection.cursor().executemany(insert, map(_values_to_send, batch))
                 if table == "lessons":
-                    lessons = readable(batch, lesson_from, writing.log)
-                    entries = [
-                        index.entry(Scope(tenant, lesson.project), lesson) for lesson in lessons
-                    ]
-                    index.add(writing, [entry for entry in entries if entry])
+                    _add_to_index(writing, tenant, batch)
     return counts
+
+
+def _refuse_records(connection: Any, tables: Sequence[str], tenant: str) -> None:
+    """Raise BankError if the tenant has records on the server; its token is there before its bank."""
+    for table in tables:
+        if table == "tokens":
+            continue
+        first = f"SELECT 1 FROM {table} WHERE tenant = %s LIMIT 1".encode()  # noqa: S608 - our own schema's names
+        if connection.execute(first, (tenant,)).fetchone():
+            raise BankError(
+                f"The database has records of the tenant '{tenant}' already ({table}); none of its records were "
+                "moved. Name an empty database."
+            )
+
+
+def _insert(table: str, names: Sequence[str]) -> bytes:
+    """Return the statement that adds a row with these columns; a warning's failure is looked up on the server."""
+    sources = {name: f"%({name})s" for name in names}
+    if "failure" in sources:
+        sources["failure"] = _FAILURE
+    columns = ", ".join(sources)
+    values = ", ".join(sources.values())
+    return f"INSERT INTO {table} ({columns}) VALUES ({values})".encode()  # noqa: S608 - same
+
+
+def _values_to_send(row: Row) -> dict[str, Any]:
+    """Return the values of a row of the file by column, as the server's schema has them."""
+    return {name: sent(value) for name, value in zip(row.keys(), row, strict=True)}
+
+
+def _add_to_index(writing: Writing, tenant: str, rows: Sequence[Row]) -> None:
+    """Index the lessons of some rows; a damaged one is logged, and is moved without an entry."""
+    lessons = readable(rows, lesson_from, writing.log)
+    entries = [index.entry(Scope(tenant, lesson.project), lesson) for lesson in lessons]
+    index.add(writing, [entry for entry in entries if entry is not None])

@@ -34,20 +34,19 @@ from mcp_reflect.storage.repository import (
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 
-BRIEF_WAIT_SECONDS: Final = (
-    0.01  # about as long as a short write; after it, a brief write is given up
-)
-_PAUSE_SECONDS: Final = (
-    0.005  # the longest between two tries to write; random, so that no process starves
-)
-_WORK: Final = (
-    "-- work"  # in the place of a statement, with the function to run as its only parameter
-)
+BRIEF_WAIT_SECONDS: Final = 0.01
+"""About as long as a short write; after it, a brief write is given up."""
+
+_PAUSE_SECONDS: Final = 0.005
+"""The longest between two tries to write; random, so that no process starves."""
+
+_WORK: Final = "-- work"
+"""In the place of a statement, with the function to run as its only parameter."""
+
 _STEPS: Final = 10_000  # of SQLite's machine, some 0.2 ms, after which a statement may be stopped
 _CHUNK: Final = 64  # rows that aiosqlite would fetch at once; a function fetches its own
-_CACHE: Final = (
-    "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
-)
+_CACHE: Final = "cache_size = -32000"
+"""kB of pages that a connection keeps: enough for a block's postings."""
 
 _Result = TypeVar("_Result")
 _Use: TypeAlias = Literal["write", "read", "long read"]
@@ -134,9 +133,7 @@ class SqliteTransaction(Writing):
             rows = self._select(name, values).fetchall()
         finally:
             self._connection.text_factory = str
-        lost = [
-            row for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)
-        ]
+        lost = [row for row in rows if _has_lost_letters(row)]
         if name.endswith("_by_id") and lost:
             raise damaged(rows[0])
         for row in lost:
@@ -144,18 +141,38 @@ class SqliteTransaction(Writing):
         return [row for row in rows if row not in lost]
 
     def execute(self, name: str, values: Bound) -> int:
+        """Run a named statement with values that are redacted; return the number of changed rows."""
         return self._connection.execute(queries()[name], values).rowcount
 
     def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
+        """Run a named statement once for each of `rows`."""
         self._connection.executemany(queries()[name], rows)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
-        return " AND ".join(
-            "(" + " OR ".join(f'"{term}"' for term in some) + ")" for some in groups
-        )
+        """Return the FTS5 condition that a row has at least one term of each group."""
+        return " AND ".join(_any_of(group) for group in groups)
 
     def _select(self, name: str, values: Values) -> sqlite3.Cursor:
+        """Run a named query, whose values are only compared; return the cursor with its rows."""
         return self._connection.execute(queries()[name], compared(values))
+
+
+def _has_lost_letters(row: sqlite3.Row) -> bool:
+    """Return whether a text of a row is not UTF-8: its bytes were read as the sign for what is no letter."""
+    return any(isinstance(text, str) and "\ufffd" in text for text in row)
+
+
+def _any_of(terms: Sequence[str]) -> str:
+    """Return the part of a search that a row has one of these terms."""
+    return "(" + " OR ".join(f'"{term}"' for term in terms) + ")"
+
+
+_BEGIN: Final[dict[Mode, str]] = {
+    "read": "BEGIN",
+    "long read": "BEGIN",
+    "write": "BEGIN IMMEDIATE",
+    "brief": "BEGIN IMMEDIATE",
+}
 
 
 class _Session(sqlite3.Connection):
@@ -213,7 +230,8 @@ class _Connection:
     async def run(self, work: Callable[[sqlite3.Connection, OpenedFile], _Result]) -> _Result:
         """Run `work` on the connection's thread. If the caller is cancelled, nothing of it runs after this returns."""
         results: list[_Result] = []
-        context, cancelled = copy_context(), threading.Event()
+        context = copy_context()
+        cancelled = threading.Event()
 
         def call(session: _Session) -> None:
             session.set_progress_handler(cancelled.is_set, _STEPS)
@@ -222,9 +240,8 @@ class _Connection:
             finally:
                 session.set_progress_handler(None, 0)
 
-        connection = await asyncio.shield(
-            self.opening
-        )  # a caller that is cancelled leaves it to the next one
+        # A caller that is cancelled leaves the opening to the next one.
+        connection = await asyncio.shield(self.opening)
         running = asyncio.ensure_future(connection.execute(_WORK, (call,)))
         try:
             await asyncio.shield(running)
@@ -250,9 +267,8 @@ class _Connection:
             await connection.close()
 
 
-_PROCESSES: Final[
-    dict[Identity | None, int]
-] = {}  # that opened each file: SQLite's locks do not survive a fork
+_PROCESSES: Final[dict[Identity | None, int]] = {}
+"""The process that opened each file: SQLite's locks do not survive a fork."""
 
 
 class SqliteDatabase(repository.Database):
@@ -302,26 +318,39 @@ class SqliteDatabase(repository.Database):
         tenant: str,  # noqa: ARG002
         work: Callable[[Writing], _Result],
     ) -> _Result:
+        """Return the result of `work` in a transaction; the file has one tenant's bank."""
+        writes = mode not in READS
+
         def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
-            raw.execute("BEGIN" if mode in READS else "BEGIN IMMEDIATE")
+            raw.execute(_BEGIN[mode])
             try:
                 if number_of(raw, "user_version") != opened.schema:
                     return None
                 result = work(SqliteTransaction(raw, self._log))
-                if mode not in READS:
+                if writes:
                     raw.commit()
             finally:
                 raw.rollback()  # nothing after a commit
-            if mode not in READS and files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
-                with suppress(
-                    sqlite3.Error, OSError
-                ):  # what was written is on disk; the next write tries again
-                    files.checkpoint(raw, self.path)
+            if writes:
+                self._shorten_log(raw)
             return (result,)
 
-        use: _Use = "read" if mode == "brief" else mode
-        wait = BRIEF_WAIT_SECONDS if mode == "brief" else self.busy_seconds
-        return (await self._attempt(use, transact, wait, writes=mode not in READS))[0]
+        use: _Use
+        if mode == "brief":
+            use = "read"
+            seconds = BRIEF_WAIT_SECONDS
+        else:
+            use = mode
+            seconds = self.busy_seconds
+        (result,) = await self._attempt(use, transact, seconds, writes=writes)
+        return result
+
+    def _shorten_log(self, raw: sqlite3.Connection) -> None:
+        """Move a log that has grown long into the file; if it fails, what was written is on disk all the same."""
+        if files.log_bytes(self.path) < files.LONG_LOG_BYTES:
+            return
+        with suppress(sqlite3.Error, OSError):  # the next write tries again
+            files.checkpoint(raw, self.path)
 
     async def _attempt(
         self,
@@ -351,6 +380,10 @@ class SqliteDatabase(repository.Database):
                     await self._pause(_PAUSE_SECONDS)
 
     async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
+        """Return the connection for a use; another one where the file, or its state, is not that of the last.
+
+        BankReadOnlyError if it shall write and the file can only be read.
+        """
         async with self._opening:
             opened = await self._examine(writes=writes)
             if writes and opened.read_only:
@@ -358,26 +391,23 @@ class SqliteDatabase(repository.Database):
                     f"The bank {self.path} can only be read: {opened.read_only}"
                 )
             connection = self._connections.get(use)
-            if (
-                connection is None
-                or connection.opened != opened
-                or opened.alone
-                or connection.failed
-            ):
-                if connection is not None:
-                    await connection.close()
-                synchronous = "FULL" if use == "write" and self._durable else "NORMAL"
-                connection = self._connections[use] = _Connection(self.path, opened, synchronous)
+            if connection is not None:
+                if connection.opened == opened and not opened.alone and not connection.failed:
+                    return connection
+                await connection.close()
+            synchronous = "NORMAL"
+            if use == "write" and self._durable:
+                synchronous = "FULL"
+            connection = _Connection(self.path, opened, synchronous)
+            self._connections[use] = connection
             return connection
 
     async def _examine(self, *, writes: bool) -> OpenedFile:
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
         self._refuse_fork(self.path, _PROCESSES.get(current, os.getpid()))
-        opened, self._opened = (
-            self._opened,
-            None,
-        )  # set again at the end: an error here examines anew
+        opened = self._opened
+        self._opened = None  # set again at the end: after an error here the file is examined anew
         # A person may have given the right to write meanwhile.
         if opened is None or opened.alone or (writes and opened.read_only):
             opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
@@ -395,24 +425,14 @@ class SqliteDatabase(repository.Database):
     async def _set_aside(self, error: BankDamagedError) -> BankDamagedError:
         """Move the damaged file away, and return an error that says where."""
         async with self._opening:
-            damaged = self._opened.identity if self._opened else identity(self.path)
-            await (
-                self.close()
-            )  # before another file is at the path: SQLite removes a log by its name
+            damaged_file = self._opened.identity if self._opened else identity(self.path)
+            # Before another file is at the path: SQLite removes a log by its name.
+            await self.close()
             with explained(self.path):
                 aside, copy = await asyncio.to_thread(
-                    files.set_aside, self.path, damaged, Clock().now()
+                    files.set_aside, self.path, damaged_file, Clock().now()
                 )
-        text = f"{error} It may have been set aside by another server a moment ago: try once more."
-        if aside is not None:
-            text = (
-                f"{error} It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored. "
-                + (
-                    f"The next call uses the copy {copy.name}."
-                    if copy
-                    else "The next call begins a new bank."
-                )
-            )
+        text = f"{error} {_told_of_set_aside(aside, copy)}"
         self._log.error(
             "bank_set_aside", bank=str(self.path), aside=aside and str(aside), error=text
         )
@@ -420,6 +440,7 @@ class SqliteDatabase(repository.Database):
 
     @asynccontextmanager
     async def _explained(self) -> AsyncGenerator[None]:
+        """Turn errors of SQLite into ours; a damaged file is set aside, unless a person works on it."""
         try:
             with explained(self.path):
                 yield
@@ -427,3 +448,13 @@ class SqliteDatabase(repository.Database):
             if not self._sets_aside:
                 raise
             raise await asyncio.shield(self._set_aside(error)) from error
+
+
+def _told_of_set_aside(aside: Path | None, copy: Path | None) -> str:
+    """Return what became of a damaged file: where it was set aside, None if it was not there, and what follows it."""
+    if aside is None:
+        return "It may have been set aside by another server a moment ago: try once more."
+    kept = f"It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored."
+    if copy is None:
+        return f"{kept} The next call begins a new bank."
+    return f"{kept} The next call uses the copy {copy.name}."

@@ -10,11 +10,14 @@ from contextlib import closing, suppress
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.patterns import lazy_compile
 
 _ANY: Final = "*"
 _LOCKED_SECONDS: Final = 0.3
 """How long the names of enforced guards are waited for: the process ends 1.5 s after its time is over."""
 _CONTINUED: Final = r"\\\n"  # a backslash at the end of a line, as JSON
+_PLACEHOLDER: Final = lazy_compile(r"<\w+>")
+_WORD: Final = lazy_compile(r"[a-z]{3,}")
 _JOINING: Final = str.maketrans("", "", "\"'`\\")
 
 # A failure is told only with its correction, and only while the call has not worked since.
@@ -28,17 +31,21 @@ _GUARDS: Final = (
 )
 _GUARDS_OF: Final = """
 SELECT DISTINCT lessons.guard FROM guards JOIN lessons ON lessons.id = guards.lesson_id
-WHERE guards.tenant = 'local' AND guards.project IN (?, '') AND guards.key IN (SELECT value FROM json_each(?))
+WHERE guards.tenant = 'local' AND guards.project IN (?, '')
+  AND guards.key IN (SELECT value FROM json_each(?))
 """
 # Of lessons that a person enforces, or of all where a person chose that for the project.
 _ENFORCED: Final = """
 SELECT DISTINCT guards.key, lessons.id FROM guards JOIN lessons ON lessons.id = guards.lesson_id
-WHERE guards.tenant = 'local' AND (guards.project IN (:project, '') OR :project IS NULL) AND guards.key <> ''
-  AND lessons.guard_mode = 'enforce' AND lessons.source NOT IN ('import', 'rules') AND NOT lessons.outside
+WHERE guards.tenant = 'local' AND guards.key <> ''
+  AND (guards.project IN (:project, '') OR :project IS NULL)
+  AND lessons.guard_mode = 'enforce'
+  AND lessons.source NOT IN ('import', 'rules') AND NOT lessons.outside
 ORDER BY lessons.id LIMIT 1000
 """
 _CALLS: Final = """
-SELECT call FROM session_calls WHERE tenant = 'local' AND project = ? AND session = ? ORDER BY number
+SELECT call FROM session_calls WHERE tenant = 'local' AND project = ? AND session = ?
+ORDER BY number
 """
 
 _CORRECTED_ERRORS: Final = """
@@ -54,24 +61,31 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
     It compares words before it parses a guard. If the bank cannot be read it returns True: it may say yes wrongly, but
     never no.
     """
-    name, words = tool.lower(), _with_joined_words(text.lower())
+    name = tool.lower()
+    words = _with_joined_words(text.lower())
     if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
         return True
     keys = [key for key in _heads(bank, _GUARDS, (project,)) if _may_be_guarded(key, name, words)]
     if not keys:
         return False
-    from mcp_reflect.guards.call import Call  # noqa: PLC0415 - few calls are looked at this far
-    from mcp_reflect.guards.guard import parse_guard  # noqa: PLC0415 - few calls are looked at this far
-    from mcp_reflect.guards.matching import matches, may_be_met  # noqa: PLC0415 - few calls are looked at this far
+    return _may_meet_a_guard(_heads(bank, _GUARDS_OF, (project, json.dumps(keys))), tool, arguments)
+
+
+def _may_meet_a_guard(guards: list[str], tool: str, arguments: Any) -> bool:
+    """Return whether a call meets, or may meet, one of some guards as the bank has them.
+
+    Few calls are looked at this far, so that what reads guards is imported here.
+    """
+    from mcp_reflect.guards.call import Call  # noqa: PLC0415 - see above
+    from mcp_reflect.guards.guard import parse_guard  # noqa: PLC0415
+    from mcp_reflect.guards.matching import matches, may_be_met  # noqa: PLC0415
 
     call = Call(tool, arguments)
     try:
-        found = [
-            parse_guard(guard) for guard in _heads(bank, _GUARDS_OF, (project, json.dumps(keys)))
-        ]
+        parsed = [parse_guard(guard) for guard in guards]
     except InputError:  # of another release
         return True
-    return any(matches(guard, call) or may_be_met(guard, call) for guard in found)
+    return any(matches(guard, call) or may_be_met(guard, call) for guard in parsed)
 
 
 def enforced_by_name(bank: str, project: str | None, tool: str, text: str) -> str | None:
@@ -109,19 +123,26 @@ def _is_named(key: str, tool: str, text: str) -> bool:
 def calls_of(bank: str, project: str, session: str) -> list[dict[str, Any]] | None:
     """Return the last calls of a session as the bank keeps them, None if it cannot be read."""
     rows = _heads(bank, _CALLS, (project, session))
-    return None if rows == [_ANY] else [json.loads(row) for row in rows]
+    if rows == [_ANY]:
+        return None
+    return [json.loads(row) for row in rows]
 
 
 def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str) -> bool:
     """Return whether a correction may be known of a call that failed: of the same call, or of the same error."""
-    name, words, said = tool.lower(), text.lower(), output.lower()
+    name = tool.lower()
+    words = text.lower()
     if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
         return True
     errors = _heads(bank, _CORRECTED_ERRORS, (project, tool))
-    return any(
-        all(word in said for word in re.findall(r"[a-z]{3,}", re.sub(r"<\w+>", " ", one)))
-        for one in errors
-    )
+    printed = output.lower()
+    return any(_may_be_error(one, printed) for one in errors)
+
+
+def _may_be_error(fingerprint: str, printed: str) -> bool:
+    """Return whether an output has the words of an error's fingerprint; `<path>` stands for what differs."""
+    words = _WORD.findall(_PLACEHOLDER.sub(" ", fingerprint))
+    return all(word in printed for word in words)
 
 
 def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
@@ -134,15 +155,23 @@ def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
 
 
 def _read_only(bank: str, wait: float = 0, is_past_locks: bool = False) -> sqlite3.Connection:
+    """Return a connection that writes nothing and waits for so many seconds; one that reads past locks waits for none.
+
+    `urllib.parse.quote` would do for the address, and takes milliseconds to import.
+    """
     place = bank.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    how = "immutable=1" if is_past_locks else "mode=ro"
-    return sqlite3.connect(f"file:{place}?{how}", uri=True, timeout=wait)
+    access = "mode=ro"
+    if is_past_locks:
+        access = "immutable=1"
+    return sqlite3.connect(f"file:{place}?{access}", uri=True, timeout=wait)
 
 
 def _with_joined_words(text: str) -> str:
     r"""Return the text, and again without quotes and backslashes: a shell reads `g''it` and `g\\it` as `git`."""
     joined = text.replace(_CONTINUED, "").translate(_JOINING)
-    return text if joined == text else f"{text}\n{joined}"
+    if joined == text:
+        return text
+    return f"{text}\n{joined}"
 
 
 def _may_be_guarded(key: str, tool: str, text: str) -> bool:
