@@ -21,15 +21,14 @@ _NEW_SESSIONS: Final = "Sessions that start from now on have it."
 class HostMoments:
     """What a host does at each moment, in the words of docs/hosts.md.
 
-    `prompts` are those of the server as slash commands, `lessons` what is shown before the work, `refusal` how a call
-    against a lesson is kept from being made, `after` if failures are noted and lessons asked for, `last_word` what is done about
+    `prompts` are those of the server as slash commands, `lessons` what is shown before the work, `hooked` if a call
+    against a lesson is refused, failures are noted and lessons asked for, `last_word` what is done about
     a last message. `tried` says with which versions, or that only the host's pages were read.
     """
 
     prompts: str = "no"
     lessons: str = "no"
-    refusal: str = "no"
-    after: str = "no"
+    hooked: str = "no"
     last_word: str = "no"
     tried: str = "files alone"
 
@@ -72,7 +71,6 @@ _ALL_OF_CLAUDE: Final = (
 )
 _ASKED_BY_CLAUDE: Final = (*_CALLS, "Stop", "SubagentStop")
 _START_AND_PROMPT: Final = "start, prompt"
-_AFTER: Final = "yes"
 _OF_COPILOT: Final[Mapping[str, Any]] = {
     # VS Code and Copilot CLI both read this folder, so that one file serves both.
     "file": ".copilot/hooks/mcp-reflect.json",
@@ -107,7 +105,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"claude|claude\.exe"),
         moments=HostMoments(
-            prompts="yes", lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER,
+            prompts="yes", lessons=_START_AND_PROMPT, hooked="yes",
             last_word="held", tried="2.1.197, 2.1.330",
         ),
     ),
@@ -130,7 +128,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"code|Code|Code\.exe|Electron"),
         moments=HostMoments(
-            prompts="yes", lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, last_word="held",
+            prompts="yes", lessons=_START_AND_PROMPT, hooked="yes", last_word="held",
         ),
     ),
     "cursor": Host(
@@ -148,7 +146,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"cursor|Cursor|Cursor\.exe"),
         moments=HostMoments(
-            prompts="yes", lessons="start", refusal="yes", after=_AFTER,
+            prompts="yes", lessons="start", hooked="yes",
             last_word="follow-up",
         ),
     ),
@@ -173,7 +171,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"codex|codex\.exe"),
         moments=HostMoments(
-            lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, last_word="held",
+            lessons=_START_AND_PROMPT, hooked="yes", last_word="held",
             tried="0.169.0",
         ),
     ),
@@ -198,7 +196,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"gemini"),
         moments=HostMoments(
-            prompts="yes", lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER,
+            prompts="yes", lessons=_START_AND_PROMPT, hooked="yes",
             last_word="held", tried="0.61.0",
         ),
         note="Gemini CLI serves few accounts since June 2026; `install antigravity` is for its successor.",
@@ -227,7 +225,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"copilot|copilot\.exe"),
         moments=HostMoments(
-            lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, last_word="held",
+            lessons=_START_AND_PROMPT, hooked="yes", last_word="held",
             tried="1.0.102",
         ),
     ),
@@ -245,7 +243,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"qwen|qwen\.exe"),
         moments=HostMoments(
-            prompts="yes", lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER,
+            prompts="yes", lessons=_START_AND_PROMPT, hooked="yes",
             last_word="held", tried="0.24.4",
         ),
     ),
@@ -263,7 +261,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"opencode|opencode\.exe"),
         moments=HostMoments(
-            lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, tried="1.18.33",
+            lessons=_START_AND_PROMPT, hooked="yes", tried="1.18.33",
         ),
     ),
     "cline": Host(
@@ -276,7 +274,7 @@ ROWS: Final[Mapping[str, Host]] = {
         hooks=HookSettings(".cline/plugins/mcp-reflect.js", script="cline"),
         processes=re.compile(r"cline|cline\.exe"),
         moments=HostMoments(
-            lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, tried="CLI 3.0.65",
+            lessons=_START_AND_PROMPT, hooked="yes", tried="CLI 3.0.65",
         ),
     ),
     "pi": Host(
@@ -294,7 +292,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"pi"),
         moments=HostMoments(
-            lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, last_word="held",
+            lessons=_START_AND_PROMPT, hooked="yes", last_word="held",
             tried="1.6.0",
         ),
     ),
@@ -316,7 +314,7 @@ ROWS: Final[Mapping[str, Host]] = {
         ),
         processes=re.compile(r"droid|droid\.exe"),
         moments=HostMoments(
-            lessons=_START_AND_PROMPT, refusal="yes", after=_AFTER, last_word="held",
+            lessons=_START_AND_PROMPT, hooked="yes", last_word="held",
             tried="0.215.0: list of servers; hooks only read",
         ),
     ),
@@ -378,12 +376,18 @@ def find_program(name: str) -> str:
 
 def table_of_hosts() -> str:
     """Return the table of docs/hosts.md: what works where, and with which versions it was tried."""
-    head = ("host", "`install`", "prompts", "lessons", "a call against a lesson is refused")
-    head = (*head, "failures noted, lessons asked for", "last message", "tried with")
+    head = (
+        "host",
+        "`install`",
+        "prompts",
+        "lessons",
+        "a call against a lesson is refused, a failure noted",
+    )
+    head = (*head, "last message", "tried with")
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for name, row in ROWS.items():
         does = row.moments
-        cells = (row.config.title, f"`{name}`", does.prompts, does.lessons, does.refusal)
-        cells = (*cells, does.after, does.last_word, does.tried)
+        cells = (row.config.title, f"`{name}`", does.prompts, does.lessons, does.hooked)
+        cells = (*cells, does.last_word, does.tried)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
