@@ -161,15 +161,14 @@ class Settings(Limits):
         "", "The most tokens in a day (UTC), over all servers of a bank."
     )
     enabled: bool = setting(
-        default=True, meaning="False: should_reflect always says no. reflect is still answered."
+        default=True, meaning="False: should_reflect always says no."
     )
     mode: Literal["lite", "full"] = setting(
         "full", "`lite` works when it is called; `full` also dreams once a day."
     )
     quality_threshold: float = setting(
         0.5,
-        "The least score (0 to 1) that passes critique's gate; also the least confidence for which should_reflect says "
-        "no.",
+        "The least score (0 to 1) that passes critique's gate; should_reflect says yes to a confidence below it.",
         most=1,
     )
     risk_threshold: float = setting(
@@ -186,8 +185,8 @@ class Settings(Limits):
     )
     embeddings: str = setting(
         "words",
-        "How recall compares meanings: `words` (a table of word vectors in the package), "
-        "`local`, `openai:MODEL@BASE_URL` or `off`; see [embeddings](embeddings.md).",
+        "How recall compares meanings: `words`, `local`, `openai:MODEL@BASE_URL` or `off`; see "
+        "[embeddings](embeddings.md).",
     )
     critique: Literal["auto", "always", "off"] = setting(
         "auto",
@@ -228,7 +227,7 @@ class Settings(Limits):
     )
     guards: Literal["hold", "tell", "off"] = setting(
         "hold",
-        "At a call against a lesson: `hold` (a person's or a proven lesson refuses it once), `tell` or `off`.",
+        "At a call against a lesson: `hold` (a person's guard refuses it once), `tell` or `off`.",
     )
     ask: Literal["call", "stop", "off"] = setting(
         "call",
@@ -245,8 +244,7 @@ class Settings(Limits):
     )
     keep_days: float = setting(
         180.0,
-        "Days after which unused searches, critiques, sessions, warnings, counts and recalls without an outcome are "
-        "dropped; lessons, reflections and outcomes never are. 0: never.",
+        "Days after which unused searches, critiques, sessions and recalls without an outcome are dropped. 0: never.",
     )
     prompts_dir: Path | None = setting(
         None, "A folder of prompt templates that override the shipped ones by name."
