@@ -160,9 +160,7 @@ class Settings(Limits):
     llm_tokens_per_day: str = setting(
         "", "The most tokens in a day (UTC), over all servers of a bank."
     )
-    enabled: bool = setting(
-        default=True, meaning="False: should_reflect always says no."
-    )
+    enabled: bool = setting(default=True, meaning="False: should_reflect always says no.")
     mode: Literal["lite", "full"] = setting(
         "full", "`lite` works when it is called; `full` also dreams once a day."
     )
