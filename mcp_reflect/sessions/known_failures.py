@@ -27,7 +27,7 @@ from mcp_reflect.text.signature import (
 )
 
 if TYPE_CHECKING:
-    from mcp_reflect.sessions.calls import Fault
+    from mcp_reflect.sessions.faults import Fault
 
 # The forms in which a call is compared with known failures, from the strictest to the loosest. A shell command is read
 # as commands, a read or an edit by its file, a search by its query, other calls by their arguments.

@@ -14,7 +14,8 @@ from mcp_reflect.evidence.background import started_task, task_asked_for, task_e
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
-from mcp_reflect.sessions.calls import CallWithAnswer, Fault
+from mcp_reflect.sessions.calls import CallWithAnswer
+from mcp_reflect.sessions.faults import Fault
 from mcp_reflect.sessions.found import finding_of, found_call
 from mcp_reflect.sessions.noticing import MOST_CALLS, found_after
 from mcp_reflect.sessions.records import PromptAuthor, Record

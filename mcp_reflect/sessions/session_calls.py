@@ -10,7 +10,8 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.acts import asks_for_help, program_of
-from mcp_reflect.sessions.calls import CallWithAnswer, headline
+from mcp_reflect.sessions.calls import CallWithAnswer
+from mcp_reflect.sessions.headlines import headline
 from mcp_reflect.sessions.text import pattern_table, word_set
 from mcp_reflect.sessions.tools import Kind, kind_of, named_arguments, parts_of
 from mcp_reflect.shell import READING_PROGRAMS

@@ -1,0 +1,383 @@
+"""Whether an answer is a failure, and which.
+
+Precision counts more than recall: an answer is a failure if the trace marks it, if a runner says so (exit code, HTTP
+status, JSON error), or if the whole answer is an error message. Text that only mentions errors is not a failure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.models.common import Json, json_of
+from mcp_reflect.models.run import ErrorCategory
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.sessions.error_categories import category_of, category_of_status
+from mcp_reflect.sessions.headlines import (
+    ERROR_FORMS,
+    EXCEPTION_LINE,
+    first_line,
+    headline,
+    last_lines,
+)
+from mcp_reflect.sessions.text import ends, quote
+from mcp_reflect.sessions.tools import (
+    Kind,
+    command_of,
+    finishes,
+    found_nothing,
+    is_code_search,
+    kind_of,
+    tool_words,
+)
+from mcp_reflect.shell import doing_in
+
+HEAD: Final = 400  # characters at either end of an answer where exit codes are looked for
+# Characters of a text that was fetched: one that opens like an error is an error only if it is this short.
+MESSAGE_LIMIT: Final = 400
+# Characters of an error page: it is short; an article on one is not.
+_READ_PAGE: Final = 150
+_PAGE: Final = 4 * MESSAGE_LIMIT
+JSON_LIMIT: Final = 200_000  # characters of an answer that is parsed to look for an error field
+TEXT_LIMIT: Final = 40_000  # characters of an answer that are searched, half from each end
+
+# Words in the names of tools that look up errors: what they print opens like an error and is none.
+_ABOUT_ERRORS: Final = frozenset(
+    {"errors", "exceptions", "failures", "logs", "incidents", "alerts"}
+)
+_SHELL_WORDS: Final = frozenset({"bash", "shell", "terminal", "command", "sh"})
+_COMPLAINING: Final = ("bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
+_CODES: Final = ("exit_code", "exitCode", "exitcode", "returncode", "return_code")
+_STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
+
+# The first line of an answer that is an error message and nothing else.
+_OPENING = ERROR_FORMS["opening"]
+_PROGRAM = ERROR_FORMS["program"]
+_ANYWHERE = ERROR_FORMS["anywhere"]
+_TESTS = ERROR_FORMS["tests"]
+_EXIT = ERROR_FORMS["exit"]
+_STATUS = ERROR_FORMS["status"]
+_NO_OUTPUT = lazy_compile(
+    r"(?i)\s*+(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """The failure of a call. `marked`: the trace, an exit code or a status says so, not only the text.
+
+    `told` is the category where a status or an empty answer tells it; else it is read off the texts.
+    """
+
+    text: str
+    headline: str
+    marked: bool = False
+    told: ErrorCategory | None = None
+    context: str = ""
+
+    @cached_property
+    def category(self) -> ErrorCategory:
+        """The category of the error."""
+        return self.told or category_of(self.headline, f"{self.text}\n{self.context}")
+
+
+_MARKED: Final = "the answer is marked as failed"
+# What a rule returns that is sure that the call worked, so that no later rule is asked.
+_WORKED: Final = Fault(text="", headline="")
+_NO_MATCHES: Final = Fault(
+    text="no matches", headline="no matches", told=ErrorCategory.NO_RESULT, marked=True
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAnswer:
+    """An answer whose failure is looked for, with what is known of its call.
+
+    `has_call` is False for an answer without a call; `facts` is the metadata of the call and of its answer.
+    """
+
+    text: str
+    tool: str
+    arguments: Json
+    facts: Mapping[str, Json]
+    has_call: bool
+
+    @property
+    def kind(self) -> Kind:
+        """What the tool does: it runs, searches, reads, or does something else."""
+        return kind_of(self.tool, self.arguments)
+
+    @property
+    def is_code_search(self) -> bool:
+        """True for a grep or its like, for which code 1 and no output mean that nothing matches."""
+        return is_code_search(self.tool, self.arguments)
+
+
+def fault_of_answer(answer: JudgedAnswer) -> Fault | None:
+    """The failure that an answer shows, None where it shows none.
+
+    The surest witness is asked first: metadata, then a JSON object with an error field, then the words.
+    """
+    text = ends(answer.text, TEXT_LIMIT)
+    kind = answer.kind
+    fault = (
+        _from_facts(answer, text)
+        or _from_json(text, kind)
+        or _from_text(text.strip(), kind, answer)
+    )
+    if fault is _WORKED:
+        return None
+    return fault
+
+
+def fault_of_marked(tool: str, arguments: Json, error: str, answer: str) -> Fault:
+    """The failure of a call that the trace calls an error; a grep that printed nothing only found nothing."""
+    if is_code_search(tool, arguments) and _NO_OUTPUT.match(error):
+        return _NO_MATCHES
+    return _fault(error, marked=True, context=answer)
+
+
+def _fault(text: str, *, marked: bool = False, context: str = "") -> Fault:
+    """The failure that a text tells, with its headline; a text that says nothing gets a headline all the same."""
+    line = headline(text) or "an error without a message"
+    return Fault(text=text or line, headline=line, marked=marked, context=context)
+
+
+def _status_fault(status: int, text: str) -> Fault:
+    """The failure that an HTTP status tells, which decides the category; the text only names it."""
+    line = headline(text) or f"HTTP status {status}"
+    return Fault(text=text or line, headline=line, told=category_of_status(status), marked=True)
+
+
+# Metadata.
+
+
+def _from_facts(answer: JudgedAnswer, text: str) -> Fault | None:
+    """The fault that metadata tells; _WORKED where they say that the call worked, None where they say nothing."""
+    if True in (answer.facts.get("is_error"), answer.facts.get("isError")):
+        return _fault(text or "error", marked=True)
+    code = _integer(answer.facts, _CODES)
+    if code is not None:
+        return _from_exit(code, text, answer)
+    status = _integer(answer.facts, _STATUSES)
+    if status is not None and _is_error_status(status):
+        return _status_fault(status, text)
+    return None
+
+
+def _from_exit(code: int, text: str, answer: JudgedAnswer) -> Fault:
+    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
+    if code == 0:
+        return _WORKED
+    if code == 1 and answer.is_code_search and len(text.strip()) < 40:
+        return _NO_MATCHES
+    return _fault(text or f"exit code {code}", marked=True)
+
+
+def _is_error_status(status: int) -> bool:
+    """True for the statuses with which HTTP says that a request failed."""
+    return 400 <= status <= 599
+
+
+def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
+    """The first of these values that is a number, which true and false are not."""
+    for key in keys:
+        value = values.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
+
+
+# JSON.
+
+
+def _from_json(text: str, kind: Kind) -> Fault | None:
+    """The error of a JSON object, by the fields that services use for it, on the first level.
+
+    A file that was read may be any object, with a field `error` of its own: only a small one is an answer.
+    """
+    stripped = text.strip()
+    if not stripped.startswith("{") or len(stripped) > JSON_LIMIT:
+        return None
+    value = json_of(stripped)
+    if not isinstance(value, dict) or (kind is Kind.READ and len(value) > 6):
+        return None
+    error = _first(value, ("error", "errors", "exception", "error_message", "errorMessage"))
+    says = _first(value, ("message", "detail", "reason", "msg", "title", "stderr"))
+    status = _integer(value, (*_STATUSES, "code"))
+    if status is not None and _is_error_status(status) and (error or says or len(value) <= 4):
+        return _status_fault(status, _message_in(error or says or f"status {status}"))
+    code = _integer(value, _CODES)
+    if error or code or _states_failure(value, has_message=bool(says)):
+        return _fault(_text_of_json_error(value, error, says, code), marked=True)
+    return None
+
+
+def _text_of_json_error(value: dict[str, Json], error: Json, says: Json, code: int | None) -> str:
+    """What a JSON object says of its error: the error and the message, each once; else what was printed, or the code."""
+    if error is True:
+        error = None  # it says that there is an error, and not which
+    texts = [_message_in(text) for text in (error, says) if text]
+    if not texts:
+        return _message_in(_first(value, ("output", "stdout")) or _told_by_code(code))
+    error_has_message = texts[-1] in texts[0]
+    if error_has_message:
+        return texts[0]
+    return ": ".join(texts)
+
+
+def _told_by_code(code: int | None) -> str:
+    """What is known of an error without any words: its code, or only that it is one."""
+    if code:
+        return f"exit code {code}"
+    return _MARKED
+
+
+def _states_failure(value: Mapping[str, Json], *, has_message: bool) -> bool:
+    """True where a field says that a call failed.
+
+    "failed" may also be the state of what was asked for; with a message it is the call's own.
+    """
+    stated = str(value.get("status") or value.get("result") or "").lower()
+    if stated in {"error", "fail"}:
+        return True
+    if stated in {"failed", "failure"} and has_message:
+        return True
+    if any(value.get(key) is False for key in ("success", "ok", "succeeded")):
+        return True
+    return any(value.get(key) is True for key in ("isError", "is_error", "failed"))
+
+
+def _first(value: dict[str, Json], keys: tuple[str, ...]) -> Json:
+    """The first value under these keys that says something, else None."""
+    return next((value[key] for key in keys if value.get(key)), None)
+
+
+def _message_in(value: Json, depth: int = 0) -> str:
+    """The message in an error field: a text, or the text deeper in objects and lists."""
+    if isinstance(value, dict) and depth < 4:
+        inner = _first(value, ("message", "detail", "msg", "error", "type", "code"))
+        if inner is not None:
+            return _message_in(inner, depth + 1)
+    if isinstance(value, list) and depth < 4:
+        return "; ".join(_message_in(item, depth + 1) for item in value[:5])
+    if isinstance(value, str):
+        return value
+    return quote(value, MESSAGE_LIMIT)
+
+
+# Words.
+
+
+def _from_text(text: str, kind: Kind, answer: JudgedAnswer) -> Fault | None:
+    """The fault that the words of an answer tell, None where they tell none.
+
+    Asked in this order: nothing was found, an exit code, an HTTP status, and last what the words look like.
+    """
+    if finishes(answer.tool):
+        return None
+    if not text and answer.has_call and answer.is_code_search:
+        return _NO_MATCHES
+    empty = _empty_search(text, kind, answer)
+    if empty is not None:
+        return empty
+    if kind is not Kind.SEARCH:
+        code = _exit_code(text)
+        if code is not None:
+            return _from_exit(code, text, answer)
+    status = _status_of_page(text, kind)
+    if status is not None:
+        return _status_fault(status, text)
+    if _looks_failed(text, kind, answer):
+        return _fault(text)
+    return None
+
+
+def _empty_search(text: str, kind: Kind, answer: JudgedAnswer) -> Fault | None:
+    """The fault of a search that found nothing; an answer without a call and a tool may be one of a search."""
+    may_be_search = kind is Kind.SEARCH or not (answer.has_call or answer.tool)
+    is_of_something = bool(text) or answer.has_call
+    if not (may_be_search and is_of_something and found_nothing(text)):
+        return None
+    line = first_line(text) or "an empty answer"
+    return Fault(text=text, headline=line, told=ErrorCategory.NO_RESULT)
+
+
+def _exit_code(text: str) -> int | None:
+    """The exit code that a runner tells in the first or the last lines of an output."""
+    for line in (*text[:HEAD].split("\n", 2)[:2], *last_lines(text, 2)):
+        if len(line) > HEAD:
+            continue
+        match = _EXIT.search(line)
+        if match:
+            return int(match[1])
+    return None
+
+
+def _status_of_page(text: str, kind: Kind) -> int | None:
+    """The HTTP status in the first line of an error page, which is short; None for a longer text, that may tell of one."""
+    status = _STATUS.match(first_line(text))
+    if status is None:
+        return None
+    most_page = _PAGE
+    if kind is Kind.READ:
+        most_page = _READ_PAGE
+    if len(text) > most_page and not text.startswith("HTTP/"):
+        return None
+    return int(status[1] or status[2])
+
+
+def _looks_failed(text: str, kind: Kind, answer: JudgedAnswer) -> bool:
+    """True for words that only a failure has: of a program's output, or of another tool's whole answer."""
+    if kind is Kind.RUN:
+        return _run_failed(text)
+    return _is_message(text, kind, answer)
+
+
+def _run_failed(text: str) -> bool:
+    """True for the output of a program that failed, where no exit code tells."""
+    last = last_lines(text, 3)
+    ends_in_stack = any(line.startswith("at ") for line in last)
+    if ends_in_stack and _ANYWHERE.search(text):  # a stack follows the error's name
+        return True
+    if _TESTS.search(text):
+        return True
+    if any(EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last):
+        return True
+    return _opens_with_error(text) and (len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12)
+
+
+def _is_message(text: str, kind: Kind, answer: JudgedAnswer) -> bool:
+    """True where the answer of a tool that runs nothing is an error message and nothing else."""
+    if tool_words(answer.tool) & _ABOUT_ERRORS:
+        return False
+    if len(text) <= MESSAGE_LIMIT and _opens_with_error(text):
+        return kind is not Kind.READ or _is_about_reading(text, answer)
+    starts = text.lower().startswith(("error", "traceback", "your proposed edit has introduced"))
+    return kind is Kind.OTHER and starts and len(text) <= 10 * MESSAGE_LIMIT
+
+
+def _is_about_reading(text: str, answer: JudgedAnswer) -> bool:
+    """True for an error of the reading itself, not for a line that was read."""
+    command = command_of(answer.arguments)
+    if command and tool_words(answer.tool) & _SHELL_WORDS:
+        # A shell names the program that complains.
+        return text.lower().startswith((f"{_program_of(command)}:", *_COMPLAINING))
+    return category_of(first_line(text)) not in (
+        ErrorCategory.ASSERTION,
+        ErrorCategory.RESOURCE_EXHAUSTION,
+    )
+
+
+def _program_of(command: str) -> str:
+    """The program that does the work of a command, empty where none is told."""
+    doing = doing_in(command)
+    if doing is None:
+        return ""
+    return doing.program
+
+
+def _opens_with_error(text: str) -> bool:
+    """True where the first line is an error message, as a program or a tool writes it."""
+    line = first_line(text)
+    return bool(_OPENING.match(line) or _PROGRAM.match(line))
