@@ -82,7 +82,9 @@ def as_records(value: object) -> list[Record]:
 
 def as_text(value: object) -> str:
     """The value where it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value
 
 
 def text_of(content: object) -> str:

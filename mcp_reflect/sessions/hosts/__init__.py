@@ -38,18 +38,24 @@ class SessionForm:
 
 
 def _is_of_messages(record: Record) -> bool:
+    """True for a message of an API, and for the line with which pi opens a session."""
     return is_record(record) or record.get("type") == "session"
+
+
+def _no_key(_: Record) -> str:
+    """The key of a record in a form whose records have none: empty, so that no two are taken for copies."""
+    return ""
 
 
 FORMS: Final = (
     SessionForm("opencode", is_of_opencode, OpencodeReader, part_id),
     SessionForm("qwen", is_of_qwen, QwenReader, line_id),
-    SessionForm("cline", is_of_cline, ClineReader, lambda _: ""),
+    SessionForm("cline", is_of_cline, ClineReader, _no_key),
     SessionForm("copilot", is_of_copilot, CopilotReader, event_id),
     SessionForm("claude-code", is_of_claude_code, ClaudeCodeReader, record_id),
     SessionForm("codex", is_of_codex, CodexReader, record_key),
     SessionForm("gemini", is_of_gemini, GeminiReader, message_id, rewrites=True),
-    SessionForm("messages", _is_of_messages, MessagesReader, lambda _: ""),
+    SessionForm("messages", _is_of_messages, MessagesReader, _no_key),
 )
 
 

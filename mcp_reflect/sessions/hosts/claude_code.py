@@ -50,8 +50,9 @@ class ClaudeCodeReader(MessagesReader):
     """
 
     def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the lines in `known`."""
         super().__init__(listener, known)
-        self._said: dict[str, int] = {}
+        self._said: dict[str, int] = {}  # a hash of what the first line of an id says
         self._no_ids: set[str] = set()  # what stands on lines that say different things
 
     def add(self, record: Record) -> None:
@@ -66,13 +67,19 @@ class ClaudeCodeReader(MessagesReader):
 
     def _add_line(self, record: Record, speaker: PromptAuthor) -> None:
         """Read a message; one by the host may be the end of a task in the background."""
-        said = text_of(message_in(record).get("content")) if speaker is PromptAuthor.HOST else ""
-        if ended := _NOTIFIED.match(said.lstrip()):
-            self._add_ending(ended[1], said)
-        else:
-            self.add_message(record, speaker)
+        if speaker is PromptAuthor.HOST:
+            note = text_of(message_in(record).get("content"))
+            ended = _NOTIFIED.match(note.lstrip())
+            if ended is not None:
+                self._add_ending(ended[1], note)
+                return
+        self.add_message(record, speaker)
 
     def _is_known(self, record: Record) -> bool:
+        """Return whether a line was read, here or in another session, and note it.
+
+        Some versions wrote one id on lines that say different things: such an id tells nothing.
+        """
         name = record_id(record)
         if not name or not is_record(record):
             return False
@@ -97,23 +104,27 @@ class ClaudeCodeReader(MessagesReader):
         if queued.get("type") != "queued_command":
             return
         text = text_of(queued.get("prompt"))
-        if ended := _NOTIFIED.match(text.lstrip()):
+        ended = _NOTIFIED.match(text.lstrip())
+        if ended is not None:
             self._add_ending(ended[1], text)
         elif queued.get("commandMode", "prompt") == "prompt" and not queued.get("isMeta"):
-            speaker = _speaker_of(queued if "origin" in queued else record)
-            self.listener.asked(text, speaker)
+            self.listener.asked(text, _speaker_of_queued(queued, record))
 
     def _add_ending(self, task: str, text: str) -> None:
         """Tell the end of a task as the answer of a call that asks for its output."""
         call_id = f"end of {task}"
-        code, status = _CODE.search(text), _STATUS.search(text)
         self.listener.called("TaskOutput", {"task_id": task}, call_id)
-        self.listener.answered(
-            text,
-            call_id,
-            failed=status is not None and status[1] == "failed",
-            exit_code=int(code[1]) if code else None,
-        )
+        status = _STATUS.search(text)
+        failed = status is not None and status[1] == "failed"
+        self.listener.answered(text, call_id, failed=failed, exit_code=_exit_code_in(text))
+
+
+def _exit_code_in(text: str) -> int | None:
+    """Return the exit code that a notification tells, None where it tells none."""
+    code = _CODE.search(text)
+    if code is None:
+        return None
+    return int(code[1])
 
 
 def _opening_of(content: object) -> str:
@@ -126,13 +137,26 @@ def _opening_of(content: object) -> str:
     )
 
 
+def _speaker_of_queued(queued: Record, record: Record) -> PromptAuthor:
+    """Return who wrote a prompt that was queued: it tells so itself, or the line around it does."""
+    if "origin" in queued:
+        return _speaker_of(queued)
+    return _speaker_of(record)
+
+
 def _speaker_of(record: Record) -> PromptAuthor:
+    """Return who wrote a prompt.
+
+    The host writes summaries, and whatever has an origin that is no person; a script or another agent writes the
+    prompts of its SDK and of side chains.
+    """
     kind = as_record(record.get("origin")).get("kind")
     if kind is not None and kind not in _BY_PERSON:
         return PromptAuthor.HOST
     if record.get("isCompactSummary") or record.get("isVisibleInTranscriptOnly"):
         return PromptAuthor.HOST
-    by_script = any(
-        as_text(record.get(name)).startswith("sdk") for name in ("entrypoint", "promptSource")
-    )
-    return PromptAuthor.PROGRAM if by_script or record.get("isSidechain") else PromptAuthor.PERSON
+    if record.get("isSidechain"):
+        return PromptAuthor.PROGRAM
+    if any(as_text(record.get(name)).startswith("sdk") for name in ("entrypoint", "promptSource")):
+        return PromptAuthor.PROGRAM
+    return PromptAuthor.PERSON

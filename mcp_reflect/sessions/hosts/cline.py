@@ -50,24 +50,37 @@ class ClineReader(MessagesReader):
         if not commands:
             super().add_call(values)
             return
-        texts = [one if isinstance(one, str) else json.dumps(one) for one in commands]
-        self.listener.called("Bash", {"command": "\n".join(texts)}, values.get("id"))
+        script = "\n".join(map(_line_of_script, commands))
+        self.listener.called("Bash", {"command": script}, values.get("id"))
+
+
+def _line_of_script(command: object) -> str:
+    """Return a command as a line: a text as it is, a program with its arguments as JSON."""
+    if isinstance(command, str):
+        return command
+    return json.dumps(command)
 
 
 def _without_frame(message: Record) -> Record:
     """Return a message without the marks around what a person typed."""
     if message.get("role") != "user":
         return message
-    parts = [
-        {**part, "text": _PROMPT.sub("", part["text"])}
-        if isinstance(part.get("text"), str)
-        else part
-        for part in as_records(message.get("content"))
-    ]
+    parts = [_part_without_frame(part) for part in as_records(message.get("content"))]
     return {**message, "content": parts}
 
 
+def _part_without_frame(part: Record) -> Record:
+    """Return a part of a prompt without those marks; one that is no text, such as a picture, as it is."""
+    text = part.get("text")
+    if not isinstance(text, str):
+        return part
+    return {**part, "text": _PROMPT.sub("", text)}
+
+
 def _speaker_of(message: Record) -> PromptAuthor:
-    shown_as = as_record(message.get("metadata")).get("displayRole")
-    by_host = shown_as == "system" or text_of(message.get("content")).startswith(_OF_HOST)
-    return PromptAuthor.HOST if by_host else PromptAuthor.PERSON
+    """Return who wrote a prompt: the host shows its own as those of the system, or they open as a hook's words."""
+    if as_record(message.get("metadata")).get("displayRole") == "system":
+        return PromptAuthor.HOST
+    if text_of(message.get("content")).startswith(_OF_HOST):
+        return PromptAuthor.HOST
+    return PromptAuthor.PERSON

@@ -58,13 +58,14 @@ class CodexReader(MessagesReader):
     """
 
     def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the items in `known`."""
         super().__init__(listener, known)
         self._speaker = PromptAuthor.PERSON
-        self._scripts: dict[str, ScriptCalls] = {}
-        self._direct: set[str] = set()
-        self._seen: set[str] = set()
+        self._scripts: dict[str, ScriptCalls] = {}  # by the ids of the calls that run them
+        self._direct: set[str] = set()  # ids of the calls that are no scripts
+        self._seen: set[str] = set()  # keys of the items that were read
         self._items = 0  # commands that were told by themselves
-        self._items_before: dict[str, int] = {}
+        self._items_before: dict[str, int] = {}  # how many of them when a script began
 
     def add(self, record: Record) -> None:
         """Read a line."""
@@ -82,14 +83,11 @@ class CodexReader(MessagesReader):
                 pass
 
     def _begin(self, facts: Record) -> None:
+        """Take the session's name, and who writes its prompts."""
         if self.listener.session is not None:  # of the session from which this one was forked
             return
         self.name_session(facts.get("id"))
-        by_agent = "subagent" in as_record(facts.get("source"))
-        by_script = "exec" in (facts.get("source"), facts.get("originator")) or (
-            facts.get("originator") == "codex_exec"
-        )
-        if by_agent or by_script or facts.get("thread_source") == "subagent":
+        if _is_of_program(facts):
             self._speaker = PromptAuthor.PROGRAM
 
     def _is_known(self, payload: Record) -> bool:
@@ -102,6 +100,7 @@ class CodexReader(MessagesReader):
         return again
 
     def _add_payload(self, payload: Record) -> None:
+        """Read an item: a script or its end, another call or its answer, or words."""
         kind = payload.get("type")
         if kind in _CALLS and payload.get("name") in _SCRIPTS:
             self._begin_script(payload)
@@ -119,6 +118,7 @@ class CodexReader(MessagesReader):
             self.add_message(payload, self._speaker_of(payload))
 
     def _speaker_of(self, payload: Record) -> PromptAuthor:
+        """Return who wrote a prompt: the host, where it says so or the words open as its own; else who began it all."""
         facts = as_record(payload.get("internal_chat_message_metadata_passthrough"))
         kinds = as_list(facts.get("content_item_kinds"))
         by_host = bool(kinds) and not any(str(kind).startswith("user") for kind in kinds)
@@ -129,8 +129,10 @@ class CodexReader(MessagesReader):
     # Code mode.
 
     def _begin_script(self, payload: Record) -> None:
+        """Keep the calls of a script until it ends, since only then it is known whether the host told them itself."""
         sent = unpacked(payload.get("input", payload.get("arguments")))
-        script = as_text(as_record(sent).get("code", as_record(sent).get("input"))) or text_of(sent)
+        fields = as_record(sent)
+        script = as_text(fields.get("code", fields.get("input"))) or text_of(sent)
         call_id = str(id_of(payload))
         self._scripts[call_id] = calls_in(script)
         self._items_before[call_id] = self._items
@@ -138,24 +140,37 @@ class CodexReader(MessagesReader):
     def _end_script(self, payload: Record) -> None:
         """Tell the calls of a script with their outputs, unless the host told them itself."""
         call_id = str(id_of(payload))
-        script, told = self._scripts.pop(call_id), self._items_before.pop(call_id)
+        script = self._scripts.pop(call_id)
+        items_before = self._items_before.pop(call_id)
         how, parts = _parts_of(payload.get("output"))
-        if self._items > 0:
-            if self._items - told < len(script.calls) or not how.startswith("Script completed"):
+        if self._items > 0:  # this host tells the commands of scripts
+            lacks_some = self._items - items_before < len(script.calls)
+            if lacks_some or not how.startswith("Script completed"):
                 self.listener.unseen()
             return
         ran = how.startswith(("Script completed", "Script failed")) or not how
         if not script.plain or not ran or _NEVER_RAN.match("\n".join(parts)):
             self.listener.unseen()
-        for number, call in enumerate(script.calls if script.plain and ran else ()):
-            answer = _shown(parts, call.shown, alone=len(script.calls) == 1)
+        if script.plain and ran:
+            self._tell_calls(script, call_id, parts, script_failed=how.startswith("Script failed"))
+
+    def _tell_calls(
+        self, script: ScriptCalls, call_id: str, parts: Sequence[str], *, script_failed: bool
+    ) -> None:
+        """Tell the calls of a script, each with its output among the `parts` that the script showed.
+
+        Of a script that failed with several calls it is not known which of them did.
+        """
+        is_alone = len(script.calls) == 1
+        for number, call in enumerate(script.calls):
+            answer = _shown(parts, call.shown, alone=is_alone)
             if answer is None:
                 self.listener.unseen()
                 continue
             name = f"{call_id}.{number}"
             text, code = _printed(answer)
             self.listener.called(call.tool, call.arguments, name)
-            failed = how.startswith("Script failed") and len(script.calls) == 1
+            failed = script_failed and is_alone
             self.listener.answered(text, name, failed=failed, exit_code=code)
 
     def _add_item(self, item: Record) -> None:
@@ -170,15 +185,30 @@ class CodexReader(MessagesReader):
             return
         self._seen.add(name)
         self._items += 1
-        failed = item.get("status") in ("failed", "declined")
+        status = item.get("status")
         for number, (tool, arguments, answer) in enumerate(calls):
-            call_id = f"{name}.{number}" if number else name
+            call_id = _numbered(name, number)
             self.listener.called(tool, arguments, call_id)
-            if item.get("status") == "declined":
+            if status == "declined":
                 self.listener.withdrawn(call_id)
             else:
                 code = item.get("exit_code")
+                failed = status == "failed"
                 self.listener.answered(answer, call_id, failed=failed, exit_code=code)
+
+
+def _numbered(name: str, number: int) -> str:
+    """The id of a call of an item: the first has the item's own."""
+    if number == 0:
+        return name
+    return f"{name}.{number}"
+
+
+def _is_of_program(facts: Record) -> bool:
+    """True for a session that another agent or a script began: its prompts are no person's words."""
+    by_agent = "subagent" in as_record(facts.get("source"))
+    by_script = facts.get("source") == "exec" or facts.get("originator") in ("exec", "codex_exec")
+    return by_agent or by_script or facts.get("thread_source") == "subagent"
 
 
 def _is_of_person(event: Record) -> bool:
@@ -208,18 +238,22 @@ def _calls_of(item: Record) -> list[tuple[str, Any, str]]:
 def _parts_of(output: object) -> tuple[str, list[str]]:
     """How a script ended, and the outputs that it showed."""
     parts = [text_of(part) for part in as_list(output)] or [text_of(output)]
-    head = _ENVELOPE.match(parts[0]) if parts else None
+    head = _ENVELOPE.match(parts[0])
     if head is None:
         return "", parts
-    rest = parts[0][head.end() :]
-    return head["how"], ([rest] if rest.strip() else []) + parts[1:]
+    beside_head = parts[0][head.end() :]
+    if beside_head.strip():
+        return head["how"], [beside_head, *parts[1:]]
+    return head["how"], parts[1:]
 
 
 def _shown(parts: Sequence[str], number: int | None, *, alone: bool) -> str | None:
     """The output of a call; None where that cannot be told from others."""
     if alone:
         return "\n".join(parts)
-    return parts[number] if number is not None and number < len(parts) else None
+    if number is None or number >= len(parts):
+        return None
+    return parts[number]
 
 
 def _printed(text: str) -> tuple[str, object]:
@@ -242,6 +276,8 @@ def record_key(record: Record) -> str:
 
 def item_key(payload: Record) -> str:
     """The key of an item, the same in every copy of it; empty for what can be there twice."""
-    kind, name = payload.get("type"), payload.get("call_id") or payload.get("id")
-    said = first_of(payload, ("content", "input", "arguments", "output", "action"))
-    return f"{kind} {name} {hash(str(said))}" if isinstance(name, str) and name else ""
+    name = payload.get("call_id") or payload.get("id")
+    if not isinstance(name, str) or not name:
+        return ""
+    content = first_of(payload, ("content", "input", "arguments", "output", "action"))
+    return f"{payload.get('type')} {name} {hash(str(content))}"

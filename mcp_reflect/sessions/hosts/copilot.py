@@ -3,9 +3,8 @@
 import re
 from typing import Final
 
-from mcp_reflect.sessions.hosts.messages import MessagesReader
+from mcp_reflect.sessions.hosts.messages import EventsReader
 from mcp_reflect.sessions.records import (
-    Listener,
     PromptAuthor,
     Record,
     as_record,
@@ -34,19 +33,13 @@ def event_id(record: Record) -> str:
     return as_text(record.get("id"))
 
 
-class CopilotReader(MessagesReader):
-    """Reads the events of a session, those of its subagents among them. An event that is there twice is read once."""
-
-    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
-        super().__init__(listener, known)
-        self._seen: set[str] = set()
+class CopilotReader(EventsReader):
+    """Reads the events of a session, those of its subagents among them: their calls count, their words do not."""
 
     def add(self, record: Record) -> None:
         """Read an event."""
-        name = event_id(record)
-        if name and (name in self.known or name in self._seen):
+        if self.is_read(event_id(record)):
             return
-        self._seen.add(name)
         data = as_record(record.get("data"))
         of_child = bool(data.get("parentToolCallId"))
         match record.get("type"):
@@ -67,29 +60,42 @@ class CopilotReader(MessagesReader):
                 pass
 
     def _add_result(self, data: Record) -> None:
-        call_id, error = data.get("toolCallId"), as_record(data.get("error"))
-        if error.get("code") in _NEVER_RAN + _STOPPED:
+        """Read the end of a call; one that was refused never ran, and one that was stopped may have done its half."""
+        call_id = data.get("toolCallId")
+        ended_by = as_record(data.get("error")).get("code")
+        if ended_by in _NEVER_RAN:
             self.listener.withdrawn(call_id)
-            if error.get("code") in _STOPPED:
-                self.listener.unseen()
-            return
-        result = as_record(data.get("result"))
-        # The content that the model is given may have the words of hooks behind it.
-        said = text_of(result.get("detailedContent")) or text_of(result.get("content"))
-        said = said or as_text(error.get("message"))
-        code = as_record(data.get("shellExecution")).get("exitCode")
-        head, tail = said[:-_TAIL], said[-_TAIL:]
-        if ended := _SHELL_ENDED.search(tail):
-            code = int(ended[1]) if code is None else code
-            said = head + tail[: ended.start()] + tail[ended.end() :]
-        failed = data.get("success") is False
-        self.listener.answered(said, call_id, failed=failed, exit_code=code)
+        elif ended_by in _STOPPED:
+            self.add_ended_unfinished(call_id)
+        else:
+            printed, code_of_shell = _without_shell_note(_text_of_result(data))
+            code = as_record(data.get("shellExecution")).get("exitCode")
+            if code is None:
+                code = code_of_shell
+            failed = data.get("success") is False
+            self.listener.answered(printed, call_id, failed=failed, exit_code=code)
+
+
+def _text_of_result(data: Record) -> str:
+    """The text of a call's result: the detailed one first, since hooks may have put words behind the one for the model."""
+    result = as_record(data.get("result"))
+    text = text_of(result.get("detailedContent")) or text_of(result.get("content"))
+    return text or as_text(as_record(data.get("error")).get("message"))
+
+
+def _without_shell_note(text: str) -> tuple[str, int | None]:
+    """What a command printed, without the note of how its shell ended, and the exit code in that note."""
+    head, tail = text[:-_TAIL], text[-_TAIL:]
+    note = _SHELL_ENDED.search(tail)
+    if note is None:
+        return text, None
+    return head + tail[: note.start()] + tail[note.end() :], int(note[1])
 
 
 def _speaker_of(data: Record) -> PromptAuthor:
-    by_person = as_text(data.get("source")) in _BY_PERSON
-    return (
-        PromptAuthor.PERSON
-        if by_person and not data.get("isAutopilotContinuation")
-        else PromptAuthor.HOST
-    )
+    """Who wrote a prompt: the host wrote those that tell their source, and those with which its autopilot goes on."""
+    if data.get("isAutopilotContinuation"):
+        return PromptAuthor.HOST
+    if as_text(data.get("source")) not in _BY_PERSON:
+        return PromptAuthor.HOST
+    return PromptAuthor.PERSON

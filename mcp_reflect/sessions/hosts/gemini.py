@@ -28,6 +28,7 @@ _CODE: Final = re.compile(r"^Exit Code: (-?\d{1,4})$", re.MULTILINE)
 _AFTER: Final = re.compile(
     r"\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): .{0,400}$", re.MULTILINE
 )
+_NOTES: Final = 1_000  # characters at the end of an output in which its shell says how it ended
 _UNENDED: Final = ("validating", "scheduled", "awaiting_approval", "executing")
 # Its own tools, and the agents among them that only read. A tool of another name may be an agent of the person's.
 _OWN_TOOLS: Final = frozenset(
@@ -54,6 +55,7 @@ class GeminiReader(MessagesReader):
     """Gathers the messages of a session, and reads them at the end."""
 
     def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the messages in `known`."""
         super().__init__(listener, known)
         self._messages: dict[str, Record] = {}
         self._speaker = PromptAuthor.PERSON
@@ -84,16 +86,23 @@ class GeminiReader(MessagesReader):
             if message_id(message) in self.known:
                 continue
             self.listener.begin(place, message)
-            opens = text_of(message.get("content")).lstrip().startswith(_SURROUNDINGS)
-            self.add_message(message, PromptAuthor.HOST if opens else self._speaker)
+            self.add_message(message, self._speaker_of(message))
         if self._is_unsure:  # messages may be other than those that were read
             self.listener.unseen()
 
+    def _speaker_of(self, message: Record) -> PromptAuthor:
+        """Return who wrote a prompt: the host, where it tells the agent's surroundings; else whoever began the session."""
+        if text_of(message.get("content")).lstrip().startswith(_SURROUNDINGS):
+            return PromptAuthor.HOST
+        return self._speaker
+
     def _put(self, message: Record) -> None:
+        """Keep a message, in place of an earlier one of its id."""
         name = as_text(message.get("id")) or f"message {len(self._messages)}"
         self._messages[name] = message
 
     def _set(self, values: Record) -> None:
+        """Replace all messages, where the values have them. A change within one message is not followed."""
         if any(name.startswith("messages.") for name in values):  # a part of one
             self._is_unsure = True
         if "messages" in values:
@@ -103,11 +112,13 @@ class GeminiReader(MessagesReader):
 
     def _rewind(self, name: str) -> None:
         """Take back a message and what followed it; all of them where it is not known."""
-        names = list(self._messages)
-        first = names.index(name) if name in self._messages else 0
-        for later in names[first:]:
-            del self._messages[later]
         self._is_rewound = True
+        if name not in self._messages:
+            self._messages.clear()
+            return
+        names = list(self._messages)
+        for later in names[names.index(name) :]:
+            del self._messages[later]
 
     def add_call(self, values: Record) -> None:
         """Read a call, with its answer beside it."""
@@ -123,18 +134,24 @@ class GeminiReader(MessagesReader):
             self.listener.unseen()
 
     def _add_result(self, values: Record, call_id: Any) -> None:
+        """Read the answer beside a call: what the model was given, else what the host showed."""
         result = values.get("result")
-        said = _response_in(result)
-        text = text_of(said.get("output", said.get("error")))
-        text = text or as_text(result) or text_of(values.get("resultDisplay"))
-        text, code = printed_by_shell(text.removeprefix(_FRAME[0]).removesuffix(_FRAME[1]))
-        failed = str(values.get("status")) in FAILED or "error" in said
+        response = _response_in(result)
+        framed = (
+            text_of(response.get("output", response.get("error")))
+            or as_text(result)
+            or text_of(values.get("resultDisplay"))
+        )
+        text, code = printed_by_shell(framed.removeprefix(_FRAME[0]).removesuffix(_FRAME[1]))
+        failed = str(values.get("status")) in FAILED or "error" in response
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
     def _add_parts(self, parts: Any, what: str, speaker: PromptAuthor) -> None:
-        # The answers of calls stand in the message with the calls as well.
-        kept = [part for part in as_list(list(parts)) if "functionResponse" not in as_record(part)]
-        super()._add_parts(kept, what, speaker)
+        """Read the parts of a message without its answers, which stand in the message with the calls as well."""
+        others = [
+            part for part in as_list(list(parts)) if "functionResponse" not in as_record(part)
+        ]
+        super()._add_parts(others, what, speaker)
 
 
 def _response_in(result: object) -> Record:
@@ -157,8 +174,11 @@ def printed_by_shell(text: str) -> tuple[str, int | None]:
     head = _SHELL.match(text)
     if head is None:
         return text, None
-    code = _CODE.search(text[-1_000:])
-    rest = text[head.end() :]
-    last = _AFTER.search(rest, max(0, len(rest) - 1_000))
-    printed = rest[: last.start()] if last else rest
-    return printed, int(code[1]) if code else None
+    printed = text[head.end() :]
+    notes = _AFTER.search(printed, max(0, len(printed) - _NOTES))
+    if notes is not None:
+        printed = printed[: notes.start()]
+    code = _CODE.search(text[-_NOTES:])
+    if code is None:
+        return printed, None
+    return printed, int(code[1])

@@ -78,9 +78,14 @@ def id_of(values: Record) -> Any:
 
 
 class MessagesReader:
-    """Reads messages, in which calls and answers are parts of them, or records of their own."""
+    """Reads messages, in which calls and answers are parts of them, or records of their own.
+
+    A reader of a host that writes its records in another way inherits from it. `known` has the keys of records that
+    were read in another session.
+    """
 
     def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the records in `known`."""
         self.listener = listener
         self.known = known
 
@@ -105,7 +110,8 @@ class MessagesReader:
         values = message_in(record)
         if values.get("role") in _ELSEWHERE or record.get("type") in _ELSEWHERE:
             self.listener.unseen()
-        what, content = what_of(values) or what_of(record), values.get("content")
+        what = what_of(values) or what_of(record)
+        content = values.get("content")
         if what == "call":
             self.add_call(values)
         elif what == "answer":
@@ -116,9 +122,10 @@ class MessagesReader:
                 self.add_call(call)
 
     def _add_parts(self, parts: Sequence[Any], what: str, speaker: PromptAuthor) -> None:
+        """Read the parts of a message that `what`, a person or the agent, wrote: calls and answers are among them."""
         for part in parts:
             inner = as_record(part)
-            kind = what_of(inner) if inner else ""
+            kind = what_of(inner)
             if kind in ("call", "answer"):
                 self.add_message(inner, speaker)
             elif kind == "silent":
@@ -135,14 +142,47 @@ class MessagesReader:
 
     def add_answer(self, values: Record) -> None:
         """Read an answer: text, or JSON with the text and how the program ended."""
-        answer = values.get("output", values.get("content"))
-        inner = as_record(unpacked(values.get("output")))
-        code = as_record(inner.get("metadata")).get("exit_code", inner.get("exit_code"))
-        wraps = bool({"output", "content"} & inner.keys())
-        text = text_of(first_of(inner, ("output", "content")) if wraps else answer)
-        if head := _EXEC_HEAD.match(text):
-            code = int(head[1]) if head[1] else code
+        wrapped = as_record(unpacked(values.get("output")))
+        code = as_record(wrapped.get("metadata")).get("exit_code", wrapped.get("exit_code"))
+        text = _text_of_answer(values, wrapped)
+        head = _EXEC_HEAD.match(text)
+        if head is not None:
             text = text[head.end() :]
+            if head[1]:
+                code = int(head[1])
         marked = True in (values.get("is_error"), values.get("isError"))
-        failed = marked or str(values.get("status")) in FAILED or inner.get("success") is False
+        failed = marked or str(values.get("status")) in FAILED or wrapped.get("success") is False
         self.listener.answered(text, id_of(values), failed=failed, exit_code=code)
+
+
+def _text_of_answer(values: Record, wrapped: Record) -> str:
+    """The text of an answer: what the JSON in its output wraps, else its output or content as it stands."""
+    if {"output", "content"} & wrapped.keys():
+        return text_of(first_of(wrapped, ("output", "content")))
+    return text_of(values.get("output", values.get("content")))
+
+
+class EventsReader(MessagesReader):
+    """Reads records of a host's own form, each of which has an id. A record that is there twice is read once."""
+
+    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the records in `known`."""
+        super().__init__(listener, known)
+        self._seen: set[str] = set()
+
+    def is_read(self, record_id: str) -> bool:
+        """Return whether a record of this id was read, here or in another session, and note that it is read now.
+
+        A record without an id is always read, since nothing tells it from another one.
+        """
+        if not record_id:
+            return False
+        if record_id in self.known or record_id in self._seen:
+            return True
+        self._seen.add(record_id)
+        return False
+
+    def add_ended_unfinished(self, call_id: object) -> None:
+        """Take back a call that was stopped, perhaps in its middle: what it did until then is not known."""
+        self.listener.withdrawn(call_id)
+        self.listener.unseen()

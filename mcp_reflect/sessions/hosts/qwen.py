@@ -6,9 +6,8 @@ Its messages have the parts of Gemini's API, the records around them the fields 
 from typing import Final
 
 from mcp_reflect.sessions.hosts.gemini import printed_by_shell
-from mcp_reflect.sessions.hosts.messages import FAILED, MessagesReader
+from mcp_reflect.sessions.hosts.messages import FAILED, EventsReader
 from mcp_reflect.sessions.records import (
-    Listener,
     PromptAuthor,
     Record,
     as_record,
@@ -33,26 +32,20 @@ def line_id(record: Record) -> str:
     return as_text(record.get("uuid"))
 
 
-class QwenReader(MessagesReader):
-    """Reads the lines of a session. A line that is there twice is read once."""
-
-    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
-        super().__init__(listener, known)
-        self._seen: set[str] = set()
+class QwenReader(EventsReader):
+    """Reads the lines of a session."""
 
     def add(self, record: Record) -> None:
         """Read a line."""
         self.name_session(record.get("sessionId"))
-        name = line_id(record)
-        if name and (name in self.known or name in self._seen):
+        if self.is_read(line_id(record)):
             return
-        self._seen.add(name)
         parts = as_records(as_record(record.get("message")).get("parts"))
         match record.get("type"):
             case "user":
-                speaker = _speaker_of(record)
                 for part in parts:
-                    self._add_words(text_of(part), speaker)
+                    prompt = text_of(part)
+                    self.listener.asked(prompt, _speaker_of(record, prompt))
             case "assistant":
                 for part in parts:
                     self._add_part(part)
@@ -62,11 +55,8 @@ class QwenReader(MessagesReader):
             case _:
                 pass
 
-    def _add_words(self, text: str, speaker: PromptAuthor) -> None:
-        by_host = text.lstrip().startswith(_OF_HOST)
-        self.listener.asked(text, PromptAuthor.HOST if by_host else speaker)
-
     def _add_part(self, part: Record) -> None:
+        """Read a part of the agent's message: a call or words; what it thought is left out."""
         call = as_record(part.get("functionCall"))
         if call:
             self.listener.called(call.get("name"), call.get("args"), call.get("id"))
@@ -74,13 +64,13 @@ class QwenReader(MessagesReader):
             self.listener.told(text_of(part))
 
     def _add_result(self, response: Record, record: Record) -> None:
+        """Read a call's answer; its record, not the answer, says how the call ended."""
         if not response:
             return
         status = as_record(record.get("toolCallResult")).get("status")
         call_id = response.get("id")
         if status == "cancelled":
-            self.listener.withdrawn(call_id)
-            self.listener.unseen()
+            self.add_ended_unfinished(call_id)
             return
         said = as_record(response.get("response"))
         text, code = printed_by_shell(text_of(said.get("output", said.get("error"))))
@@ -88,9 +78,10 @@ class QwenReader(MessagesReader):
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
 
-def _speaker_of(record: Record) -> PromptAuthor:
-    return (
-        PromptAuthor.PERSON
-        if record.get("provenance", "real_user") == "real_user"
-        else PromptAuthor.HOST
-    )
+def _speaker_of(record: Record, prompt: str) -> PromptAuthor:
+    """Who wrote a prompt: the host marks its own by their provenance or by how they open."""
+    if prompt.lstrip().startswith(_OF_HOST):
+        return PromptAuthor.HOST
+    if record.get("provenance", "real_user") != "real_user":
+        return PromptAuthor.HOST
+    return PromptAuthor.PERSON
