@@ -147,12 +147,12 @@ class Settings(Limits):
         "off",
         "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, `gemini` or `off`.",
     )
-    llm_reflector: str = setting("", "Another model for reflecting.")
-    llm_critic: str = setting("", "Another model for critiques.")
-    llm_corrector: str = setting("", "Another model for corrections.")
-    llm_planner: str = setting("", "Another model for planning searches.")
-    llm_evaluator: str = setting("", "Another model for evaluations.")
-    llm_dreamer: str = setting("", "Another model for dreaming.")
+    llm_reflector: str = setting("", "Another model for this role, or `off`.")
+    llm_critic: str = setting("", "Another model for this role, or `off`.")
+    llm_corrector: str = setting("", "Another model for this role, or `off`.")
+    llm_planner: str = setting("", "Another model for this role, or `off`.")
+    llm_evaluator: str = setting("", "Another model for this role, or `off`.")
+    llm_dreamer: str = setting("", "Another model for this role, or `off`.")
     llm_key_file: str = setting(
         "", "A file of mode 0600 with `ANTHROPIC_API_KEY=…` lines, instead of the environment."
     )

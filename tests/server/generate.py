@@ -1,6 +1,7 @@
 """Writes what is generated: `python -m tests.server.generate`, or `--check` that it is up to date."""
 
 import json
+import re
 import runpy
 import sys
 from collections.abc import Mapping
@@ -16,9 +17,8 @@ ROOT = Path(__file__).parent.parent.parent
 PLUGINS = ROOT / "packaging" / "plugins.py"
 MARK = "<!-- Written by `python -m tests.server.generate`; edit the code instead. -->"
 ABOUT_SETTINGS = "Set these environment variables for the server, which reads them once, at the start. Defaults are in brackets."
-ABOUT_TOOLS = """Send these arguments to the tools. Every tool takes `project`, another project that
-`MCP_REFLECT_PROJECTS` allows, and all but should_reflect `detail: true`, to answer with every field. Answers leave out
-empty fields."""
+ABOUT_TOOLS = """Every tool also takes `project`, another project that `MCP_REFLECT_PROJECTS` allows, and all but should_reflect
+`detail: true`, to answer with every field. Answers leave out empty fields."""
 
 
 def tool_json(spec: ToolSpec) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def tools_page() -> str:
             for name, item in schema["properties"].items()
             if name not in ("project", "detail")
         }
-        parts.append(f"\n## {spec.name}\n\n{spec.description}\n\n")
+        parts.append(f"\n## {spec.name}\n\n{_first_sentence(spec.description)}\n\n")
         plain: dict[str, list[str]] = {}
         for name, item in listed.items():
             about = ", ".join(
@@ -131,13 +131,21 @@ def tools_page() -> str:
     return "".join(parts)
 
 
+def _first_sentence(description: str) -> str:
+    """Return what a tool is for; the rest of its description tells a model what the page lists."""
+    return re.split(r"(?<=[.?]) ", description, maxsplit=1)[0]
+
+
 def settings_page() -> str:
     """Return the content of docs/settings.md."""
-    parts = [f"# Settings\n\n{MARK}\n\n{ABOUT_SETTINGS}\n\n"]
+    named: dict[str, list[str]] = {}
     for item in documented():
         default = "" if item.default in (None, (), "", MISSING) else f" (`{item.default}`)"
-        parts.append(f"- `{PREFIX}{item.name.upper()}`{default}: {item.metadata['meaning']}\n")
-    return "".join(parts)
+        named.setdefault(item.metadata["meaning"], []).append(
+            f"`{PREFIX}{item.name.upper()}`{default}"
+        )
+    lines = [f"- {', '.join(names)}: {meaning}\n" for meaning, names in named.items()]
+    return f"# Settings\n\n{MARK}\n\n{ABOUT_SETTINGS}\n\n{''.join(lines)}"
 
 
 def _kind(item: dict[str, Any]) -> str:
