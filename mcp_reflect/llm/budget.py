@@ -25,6 +25,7 @@ from mcp_reflect.security.redact import quoted
 
 _PER_CALL: Final = "MCP_REFLECT_LLM_TOKENS_PER_CALL"
 _PER_DAY: Final = "MCP_REFLECT_LLM_TOKENS_PER_DAY"
+_AROUND_TEXTS: Final = 16  # tokens that mark who speaks
 _BYTES_PER_TOKEN: Final = 3  # English has four or more, so the estimate is high
 
 
@@ -55,13 +56,13 @@ class Account:
         self, name: str, ask: Callable[[Request], Awaitable[Reply]], request: Request
     ) -> Reply:
         """Return the reply of `ask`, or raise its error; `BudgetExceededError` before anything was sent."""
-        schema = "" if request.schema is None else json.dumps(request.schema)
-        input_tokens = _tokens(request.system + request.user + schema) + 16
+        input_tokens = _input_tokens(request)
         most = input_tokens + request.max_tokens
         spends = spent_in_call.get()
         _check(name, _PER_CALL, self._per_call, sum(spends or ()), most)
-        reserved = 0 if self._per_day is None else most
-        if reserved:
+        reserved = 0
+        if self._per_day is not None:
+            reserved = most
             await self._reserve(name, reserved)
         spent = input_tokens  # what a request without a reply (too late, canceled) may have cost
         try:
@@ -101,20 +102,35 @@ def open_account(settings: Mapping[str, str], store: TokenCounter) -> Account:
 
 
 def _amount(settings: Mapping[str, str], name: str) -> int | None:
+    """Return the number of tokens of a setting, which may be written `200,000`; None where it is not set."""
     text = settings.get(name, "").strip().replace(",", "").replace("_", "")
-    if text and not text.isdecimal():
+    if not text:
+        return None
+    if not text.isdecimal():
         fault = f'"{quoted(text, 40)}" is not an amount'
         raise LLMSettingError(name, fault, "Write a number from 0 up, or leave it out")
-    return int(text) if text else None
+    return int(text)
 
 
 def _check(name: str, setting: str, limit: int | None, spent: int, most: int) -> None:
-    if limit is not None and spent + most > limit:
-        span, wait = (
-            ("call", "") if setting == _PER_CALL else ("day", ", or wait until midnight UTC")
-        )
-        fault = f"{spent} of the {limit} tokens a {span} are spent, and this may take {most}"
-        raise BudgetExceededError(name, fault, f"Raise {setting}{wait}")
+    """Raise `BudgetExceededError` where a completion that may take `most` tokens could pass the limit of a setting."""
+    if limit is None or spent + most <= limit:
+        return
+    span = "call"
+    fix = f"Raise {setting}"
+    if setting == _PER_DAY:
+        span = "day"
+        fix += ", or wait until midnight UTC"
+    fault = f"{spent} of the {limit} tokens a {span} are spent, and this may take {most}"
+    raise BudgetExceededError(name, fault, fix)
+
+
+def _input_tokens(request: Request) -> int:
+    """Return a high estimate of the tokens that a request sends, with what the API puts around its texts."""
+    schema = ""
+    if request.schema is not None:
+        schema = json.dumps(request.schema)
+    return _tokens(request.system + request.user + schema) + _AROUND_TEXTS
 
 
 def _tokens(text: str) -> int:

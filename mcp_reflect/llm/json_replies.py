@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import accumulate
 
 from mcp_reflect.models.common import Json
 
@@ -17,6 +16,15 @@ REPAIR_LIMIT = 50_000
 """Characters. The library takes a second to repair them, and more than twice as long for twice as many."""
 
 _DECODER = json.JSONDecoder(strict=False)
+_FAULTS_OF_THE_LIBRARY = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RuntimeError,
+)
 _THINKING = r"(?:think|thinking|thought|reasoning|scratchpad)>"
 _THOUGHT = re.compile(rf"(?is)\A.*</{_THINKING}|<{_THINKING}.*")
 
@@ -26,9 +34,21 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
 
     It also looks inside wrappers such as `{"analysis": {...}}` or a list of one.
     """
-    candidates = [one for value in objects_in(text) for one in (*_inside(value), value)]
-    with_keys = [candidate for candidate in reversed(candidates) if candidate.keys() & set(keys)]
-    return max(with_keys, key=lambda candidate: len(candidate.keys() & set(keys)), default=None)
+    best: dict[str, Json] | None = None
+    most = 1
+    for candidate in _objects_at_any_depth(text):
+        shared = len(candidate.keys() & set(keys))
+        if shared >= most:
+            best = candidate
+            most = shared
+    return best
+
+
+def _objects_at_any_depth(text: str) -> Iterator[dict[str, Json]]:
+    """Yield the objects of a text in order, each after those inside it."""
+    for value in objects_in(text):
+        yield from _inside(value)
+        yield value
 
 
 def objects_in(text: str) -> list[dict[str, Json]]:
@@ -58,7 +78,9 @@ def objects_in(text: str) -> list[dict[str, Json]]:
             if value:
                 valid.append(value)
         start = text.find("{", end)
-    return [*_repaired(text), *valid] if is_broken else valid
+    if is_broken:
+        return [*_repaired(text), *valid]
+    return valid
 
 
 def without_thinking(text: str) -> str:
@@ -70,32 +92,36 @@ def without_thinking(text: str) -> str:
         return text
     answer = _THOUGHT.sub("", text)
     stands_inside_alone = "{" in text and "{" not in answer
-    return text if stands_inside_alone else answer
+    if stands_inside_alone:
+        return text
+    return answer
 
 
 def _depth(brackets: Iterable[str], opening: str) -> int:
     """Return how many brackets are open at most at one place."""
-    steps = (1 if bracket in opening else -1 for bracket in brackets)
-    return max(accumulate(steps), default=0)
+    is_open = 0
+    deepest = 0
+    for bracket in brackets:
+        if bracket in opening:
+            is_open += 1
+            deepest = max(deepest, is_open)
+        else:
+            is_open -= 1
+    return deepest
 
 
 def _repaired(text: str) -> Iterator[dict[str, Json]]:
+    """Yield the objects that the library reads in a text that is no JSON; none where it fails or would take long."""
     # The library looks for the end of each parenthesis from its beginning.
     if len(text) > REPAIR_LIMIT or _depth(re.findall(r"[()]", text), "(") > MAX_DEPTH:
         return
     import json_repair  # noqa: PLC0415 - half the replies never need it
 
-    with suppress(
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        ArithmeticError,
-        AssertionError,
-        RuntimeError,
-    ):
+    with suppress(*_FAULTS_OF_THE_LIBRARY):
         value: object = json_repair.loads(text, skip_json_loads=True)
-        values = value if isinstance(value, list) else [value]
+        values: list[object] = [value]
+        if isinstance(value, list):
+            values = value
         yield from (one for one in values if isinstance(one, dict))
 
 
@@ -135,11 +161,20 @@ def schema_of(shape: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _schema(item: Json) -> Json:
+    """Return the schema of a part of a shape: an object, a list of what its first item shows, or a plain value."""
+    if item == {}:
+        return {"type": "object"}
     if isinstance(item, dict):
-        return schema_of(item) if item else {"type": "object"}
+        return schema_of(item)
+    if item == []:
+        return {"type": "array", "items": _schema_of_value("string")}
     if isinstance(item, list):
-        return {"type": "array", "items": _schema(item[0] if item else "string")}
-    text = str(item)
+        return {"type": "array", "items": _schema(item[0])}
+    return _schema_of_value(str(item))
+
+
+def _schema_of_value(text: str) -> dict[str, Json]:
+    """Return `number 0..1 or null` as a schema: its type, whether it may be null, and the words as a description."""
     kind = next((name for name in _TYPES if text.startswith(name)), "string")
     schema: dict[str, Json] = {"type": kind}
     if "or null" in text:

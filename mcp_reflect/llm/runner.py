@@ -1,7 +1,7 @@
 """Ask the configured language model of a role, else the host's model; if neither gives a usable reply, rules answer."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
@@ -89,17 +89,20 @@ class ModelRunner:
         self.prompts = Prompts(settings.prompts_dir)
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         # Its tokens are counted; limits are those of configured models.
-        self._llm = Model(llm, GIVEN, "the model", Account(store)) if llm else None
+        self._llm: Model | None = None
+        if llm:
+            self._llm = Model(llm, GIVEN, "the model", Account(store))
         self._log = log
         self._registry = Registry(settings.llm_settings, store)
 
     def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
         """Return the model for a role: the one given in Python, the configured one, the host's unless it is `off`."""
-        return (
-            self._llm
-            or self._registry.llm(role)
-            or (None if self._registry.is_off(role) else host.llm)
-        )
+        configured = self._llm or self._registry.llm(role)
+        if configured:
+            return configured
+        if self._registry.is_off(role):
+            return None
+        return host.llm
 
     def overridden(self) -> list[str]:
         """Return the prompts that a person's own template serves."""
@@ -140,13 +143,12 @@ class ModelRunner:
             rendered = self.render(prompt, inputs)
             if host.progress:
                 await host.progress(0, f"asking the {role.value}")
-            template = rendered.template
             request = Request(
                 role=role,
                 system=rendered.system,
                 user=rendered.user,
-                schema=schema_of(template.output) if template.output else None,
-                max_tokens=template.token_limit,
+                schema=_schema_of_reply(rendered),
+                max_tokens=rendered.template.token_limit,
                 timeout=min(seconds, self._seconds),
                 on_text=host.on_text,
             )
@@ -154,19 +156,59 @@ class ModelRunner:
                 spent_in_call.set([])
             return await _converse(llm, request, rendered, read, reads_text=reads_text)
         except McpReflectError as error:
-            llm_name = error.llm if isinstance(error, LLMError) else None
-            kind = type(error).__name__
-            self._log.warning(
-                "llm_failed", role=role.value, kind=kind, llm=llm_name, problem=str(error)
-            )
+            self._log_failure(role, error)
             return ModelResult(note=str(error))
+
+    def _log_failure(self, role: Role, error: McpReflectError) -> None:
+        """Log why no model gave a reply, with the model's name where the error has one."""
+        llm_name = None
+        if isinstance(error, LLMError):
+            llm_name = error.llm
+        kind = type(error).__name__
+        self._log.warning(
+            "llm_failed", role=role.value, kind=kind, llm=llm_name, problem=str(error)
+        )
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
         """Return a prompt with its places filled; an override that is broken is passed over, and the log says why."""
         rendered = self.prompts.render(prompt, **inputs)
-        if problem := rendered.template.problem:
+        problem = rendered.template.problem
+        if problem:
             self._log.warning("prompt_override_refused", prompt=prompt, problem=str(problem))
         return rendered
+
+
+def _schema_of_reply(rendered: Rendered) -> dict[str, Json] | None:
+    """Return the schema that holds the reply to the template's shape, None where the template asks for a text."""
+    if not rendered.template.output:
+        return None
+    return schema_of(rendered.template.output)
+
+
+def _result_of(
+    replies: Sequence[Reply], value: _Read | None = None, note: str | None = None
+) -> ModelResult[_Read]:
+    """Return what came of some replies of a model, with the tokens of all."""
+    thinker = None
+    if value is not None:
+        thinker = replies[-1].llm
+    return ModelResult(
+        value=value,
+        thinker=thinker,
+        note=note,
+        input_tokens=sum(reply.usage.input_tokens for reply in replies),
+        output_tokens=sum(reply.usage.output_tokens for reply in replies),
+    )
+
+
+def _with_fault(request: Request, rendered: Rendered, fault: str) -> Request:
+    """Return the question again, with why the reply could not be used.
+
+    The fault may quote the reply, and the reply a text of the trace: it is data too.
+    """
+    shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
+    again = f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone."
+    return replace(request, user=again)
 
 
 async def _converse(
@@ -182,39 +224,24 @@ async def _converse(
     names = set(rendered.template.output or {})
     replies: list[Reply] = []
     fault = ""
-
-    def result(value: _Read | None = None, note: str | None = None) -> ModelResult[_Read]:
-        return ModelResult(
-            value=value,
-            thinker=None if value is None else replies[-1].llm,
-            note=note,
-            input_tokens=sum(reply.usage.input_tokens for reply in replies),
-            output_tokens=sum(reply.usage.output_tokens for reply in replies),
-        )
-
-    while not replies or (
-        len(replies) < _MOST_REPLIES and end - time.monotonic() >= _LEAST_SECONDS
-    ):
+    while len(replies) < _MOST_REPLIES:
+        if replies and end - time.monotonic() < _LEAST_SECONDS:
+            break
         reply = await _complete(llm, replace(request, timeout=end - time.monotonic()))
         replies.append(reply)
         if reply.stop not in (Stop.END, Stop.LENGTH):
-            return result(note=f"{reply.llm} gave no answer ({reply.stop.value})")
+            return _result_of(replies, note=f"{reply.llm} gave no answer ({reply.stop.value})")
         try:
-            return result(read(_object(reply, names)))
+            return _result_of(replies, read(_object(reply, names)))
         except InputError as error:
             fault = quoted(error, _SHOWN_ERROR)
-            # The fault may quote the reply, and the reply a text of the trace: it is data too.
-            shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
-            request = replace(
-                request, user=f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone."
-            )
+            request = _with_fault(request, rendered, fault)
     last = replies[-1]
     if reads_text and last.stop is Stop.END:
         with suppress(InputError):
-            return result(
-                read(without_thinking(last.text)), "read from plain text: the reply was not JSON"
-            )
-    return result(note=f"{last.llm} sent nothing that can be used: {fault}")
+            value = read(without_thinking(last.text))
+            return _result_of(replies, value, "read from plain text: the reply was not JSON")
+    return _result_of(replies, note=f"{last.llm} sent nothing that can be used: {fault}")
 
 
 async def _complete(llm: LLM, request: Request) -> Reply:

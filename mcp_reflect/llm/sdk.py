@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from httpx2 import AsyncByteStream, AsyncClient, Response
     from openai import AsyncOpenAI
 
+ANTHROPIC_URL = "https://api.anthropic.com"
+ANTHROPIC_URL_SETTING = "ANTHROPIC_BASE_URL"
+ANTHROPIC_KEY_NAME = "ANTHROPIC_API_KEY"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_URL_SETTING = "OPENAI_BASE_URL"
 OPENAI_KEY_NAME = "OPENAI_API_KEY"
@@ -72,14 +75,15 @@ class SdkModel:
         self._model = model
         self._endpoint = endpoint
         self._structured = True
-        self._limit_name = "max_completion_tokens" if endpoint.url == OPENAI_URL else "max_tokens"
+        self._limit_name = "max_tokens"
+        if endpoint.url == OPENAI_URL:
+            self._limit_name = "max_completion_tokens"
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply; ask again without parameters that the endpoint refuses. The prompt has the schema too."""
-        with suppress(ImportError):  # which `ask` tells, with what to install
-            await asyncio.to_thread(
-                import_module, self.PACKAGE
-            )  # takes two seconds, in which others are answered
+        # The import takes two seconds, in which others are answered; `ask` tells what to install where it fails.
+        with suppress(ImportError):
+            await asyncio.to_thread(import_module, self.PACKAGE)
         request = replace(request, system=whole(request.system), user=whole(request.user))
         while True:
             if not (self._structured and request.schema and is_closed(request.schema)):
@@ -87,13 +91,21 @@ class SdkModel:
             try:
                 return await call(self._endpoint, request.timeout, partial(self.ask, request))
             except RefusedError as error:
-                fault = error.fault.casefold() if error.status in (400, 422) else ""
-                if self._limit_name == "max_tokens" and "max_completion_tokens" in fault:
-                    self._limit_name = "max_completion_tokens"
-                elif request.schema and any(word in fault for word in _SCHEMA_WORDS):
-                    self._structured = False
-                else:
+                if not self._can_do_without(request, error):
                     raise
+
+    def _can_do_without(self, request: Request, error: RefusedError) -> bool:
+        """Return whether the endpoint refused a parameter only, and leave that out from now on."""
+        if error.status not in (400, 422):
+            return False
+        fault = error.fault.casefold()
+        if self._limit_name == "max_tokens" and "max_completion_tokens" in fault:
+            self._limit_name = "max_completion_tokens"
+            return True
+        if request.schema and any(word in fault for word in _SCHEMA_WORDS):
+            self._structured = False
+            return True
+        return False
 
     async def ask(self, request: Request, client: "AsyncClient") -> Reply:
         """Return the answer of the SDK, which uses `client`. Raises the errors of the SDK."""
@@ -101,24 +113,19 @@ class SdkModel:
 
     def _reply(self, request: Request, text: str, stop: str | None, usage: Usage) -> Reply:
         """Return the reply with the end that the API names; a stream without one was cut off."""
-        cut_off = stop is None and request.on_text is not None
-        return reply_of(
-            self._endpoint.llm,
-            text,
-            Stop.LENGTH if cut_off else _STOPS.get(str(stop), Stop.END),
-            usage,
-        )
+        end = _STOPS.get(str(stop), Stop.END)
+        if stop is None and request.on_text is not None:
+            end = Stop.LENGTH
+        return reply_of(self._endpoint.llm, text, end, usage)
 
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     """Return the model of `spec`. Raises `LLMSettingError` for an unusable address or a missing key."""
     if spec.provider == "anthropic":
-        usual, setting, key_name = (
-            "https://api.anthropic.com",
-            "ANTHROPIC_BASE_URL",
-            "ANTHROPIC_API_KEY",
+        endpoint = open_endpoint(
+            spec, settings, ANTHROPIC_URL, ANTHROPIC_URL_SETTING, (ANTHROPIC_KEY_NAME,)
         )
-        return Anthropic(spec.model, open_endpoint(spec, settings, usual, setting, (key_name,)))
+        return Anthropic(spec.model, endpoint)
     endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, (OPENAI_KEY_NAME,))
     return OpenAIModel(spec.model, endpoint)
 
@@ -139,19 +146,7 @@ class Anthropic(SdkModel):
             max_retries=self._endpoint.retries,
             http_client=client,
         )
-        body: dict[str, Any] = {
-            "model": self._model,
-            "max_tokens": request.max_tokens,
-            "messages": [{"role": "user", "content": request.user}],
-        }
-        if request.system:  # the same for each question of a role: marked for the prompt cache
-            body["system"] = [
-                {"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}
-            ]
-        if request.schema is not None:
-            body["output_config"] = {
-                "format": {"type": "json_schema", "schema": dict(request.schema)}
-            }
+        body = self._body(request)
         messages = cast("Any", sdk.messages)
         if request.on_text is None:
             message = await messages.create(**body)
@@ -164,13 +159,32 @@ class Anthropic(SdkModel):
         if not isinstance(getattr(message, "content", None), list):
             raise garbled(self._endpoint)
         texts = [block.text for block in message.content if getattr(block, "type", "") == "text"]
-        usage = getattr(message, "usage", None)
-        # Anthropic counts cached tokens apart from `input_tokens`.
-        read_in = count_of(
-            usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
-        )
-        tokens = Usage(read_in, count_of(usage, "output_tokens"))
+        tokens = _anthropic_usage(getattr(message, "usage", None))
         return self._reply(request, "".join(filter(None, texts)), message.stop_reason, tokens)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        """Return the body of a request. Its system prompt is the same for each question of a role: it is cached."""
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": request.max_tokens,
+            "messages": [{"role": "user", "content": request.user}],
+        }
+        if request.system:
+            cached = {"type": "ephemeral"}
+            body["system"] = [{"type": "text", "text": request.system, "cache_control": cached}]
+        if request.schema is not None:
+            answer_format = {"type": "json_schema", "schema": dict(request.schema)}
+            body["output_config"] = {"format": answer_format}
+        return body
+
+
+def _anthropic_usage(usage: object) -> Usage:
+    """Return the tokens of a reply; Anthropic counts cached ones apart from `input_tokens`."""
+    cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    return Usage(
+        input_tokens=count_of(usage, "input_tokens", *cached),
+        output_tokens=count_of(usage, "output_tokens"),
+    )
 
 
 def open_openai(endpoint: Endpoint, client: "AsyncClient", seconds: float) -> "AsyncOpenAI":
@@ -182,9 +196,12 @@ def open_openai(endpoint: Endpoint, client: "AsyncClient", seconds: float) -> "A
         raise LLMSettingError(
             MAIN, f"the model {endpoint.llm} needs the package openai", fix
         ) from None
-    key, retries = endpoint.key or _NO_KEY, endpoint.retries
     return AsyncOpenAI(
-        api_key=key, base_url=endpoint.url, timeout=seconds, max_retries=retries, http_client=client
+        api_key=endpoint.key or _NO_KEY,
+        base_url=endpoint.url,
+        timeout=seconds,
+        max_retries=endpoint.retries,
+        http_client=client,
     )
 
 
@@ -195,18 +212,9 @@ class OpenAIModel(SdkModel):
 
     async def ask(self, request: Request, client: "AsyncClient") -> Reply:
         """Return the text of the first choice, its end, and the tokens."""
-        messages = [{"role": "system", "content": request.system}] if request.system else []
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [*messages, {"role": "user", "content": request.user}],
-            self._limit_name: request.max_tokens,
-        }
-        if request.schema is not None:
-            named = {"name": "answer", "schema": dict(request.schema), "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        completions = cast(
-            "Any", open_openai(self._endpoint, client, request.timeout).chat.completions
-        )
+        body = self._body(request)
+        sdk = open_openai(self._endpoint, client, request.timeout)
+        completions = cast("Any", sdk.chat.completions)
         if request.on_text is None:
             completion = await completions.create(**body)
         else:
@@ -215,25 +223,38 @@ class OpenAIModel(SdkModel):
                 async for event in stream:
                     if event.type in ("content.delta", "refusal.delta"):
                         tell(event.delta)
-                completion = (
-                    stream.current_completion_snapshot
-                )  # the final one raises where it is cut off or refused
+                # The final one raises where it is cut off or refused.
+                completion = stream.current_completion_snapshot
         if not completion.choices:
-            if error := getattr(
-                completion, "error", None
-            ):  # some routers report a fault under status 200
+            error = getattr(completion, "error", None)
+            if error:  # some routers report a fault under status 200
                 raise status_error(self._endpoint, 200, error)
             raise garbled(self._endpoint)
-        choice, usage = completion.choices[0], getattr(completion, "usage", None)
-        text, refusal = choice.message.content, getattr(choice.message, "refusal", None)
-        written = text if isinstance(text, str) else ""
+        usage = getattr(completion, "usage", None)
         tokens = Usage(count_of(usage, "prompt_tokens"), count_of(usage, "completion_tokens"))
-        return self._reply(
-            request,
-            written or refusal or "",
-            "refusal" if refusal else choice.finish_reason,
-            tokens,
-        )
+        choice = completion.choices[0]
+        written = choice.message.content
+        if not isinstance(written, str):
+            written = ""
+        refusal = getattr(choice.message, "refusal", None)
+        if refusal:
+            return self._reply(request, written or refusal, "refusal", tokens)
+        return self._reply(request, written, choice.finish_reason, tokens)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        """Return the body of a request, with the limit of tokens under the name that the endpoint takes."""
+        messages = [{"role": "user", "content": request.user}]
+        if request.system:
+            messages.insert(0, {"role": "system", "content": request.system})
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": messages,
+            self._limit_name: request.max_tokens,
+        }
+        if request.schema is not None:
+            named = {"name": "answer", "schema": dict(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        return body
 
 
 def _teller(request: Request) -> Callable[[str], None]:
@@ -294,8 +315,12 @@ def open_client(endpoint: Endpoint, seconds: float) -> "AsyncClient":
 
     is_tls = endpoint.url.lower().startswith("https://")  # a TLS context costs some 70 ms
     try:
-        is_far, hooks = not is_near(endpoint.url), {"response": [check]}
-        return AsyncClient(timeout=seconds, verify=is_tls, trust_env=is_far, event_hooks=hooks)
+        return AsyncClient(
+            timeout=seconds,
+            verify=is_tls,
+            trust_env=not is_near(endpoint.url),
+            event_hooks={"response": [check]},
+        )
     except (ImportError, ValueError):
         fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
     raise LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
@@ -341,25 +366,38 @@ def status_error(endpoint: Endpoint, status: int, body: object) -> LLMError:
     if endpoint.key:
         words = words.replace(endpoint.key, "[key]")  # an endpoint may quote what it received
     words = quoted(" ".join(_KEY_SHAPE.sub("[key]", words).split()).rstrip("."), _LONGEST_QUOTE)
+    fault = f"HTTP {status}"
+    if words:
+        fault += f": {words}"
+    return RefusedError(endpoint.llm, fault, _fix_for_status(endpoint, status), status=status)
+
+
+def _fix_for_status(endpoint: Endpoint, status: int) -> str:
+    """Return what a person can do about an HTTP status."""
     if status in (401, 402, 403):
-        fix = f"Check the key in {endpoint.key_name} and its account"
-        fix = fix if endpoint.key else f"Set {endpoint.key_name}"
-    elif status == 429:
-        fix = "Wait, or raise the account's limits or credit"
-    elif status >= 500 or status < 300:
-        fix = "Wait, or set another model for this role"
-    elif status in (404, 405, 410) or status < 400:
-        fix = f"Check the model's name and the address {endpoint.url} (many servers want /v1 at its end)"
-    else:
-        fix = "Check the model and the endpoint, or send less"
-    fault = f"HTTP {status}: {words}" if words else f"HTTP {status}"
-    return RefusedError(endpoint.llm, fault, fix, status=status)
+        if not endpoint.key:
+            return f"Set {endpoint.key_name}"
+        return f"Check the key in {endpoint.key_name} and its account"
+    if status == 429:
+        return "Wait, or raise the account's limits or credit"
+    if status >= 500 or status < 300:
+        return "Wait, or set another model for this role"
+    if status in (404, 405, 410) or status < 400:
+        return (
+            f"Check the model's name and the address {endpoint.url} "
+            "(many servers want /v1 at its end)"
+        )
+    return "Check the model and the endpoint, or send less"
 
 
 def _message(body: object) -> str:
+    """Return the words of an error: a text, or that in the first field which APIs use for it."""
+    if isinstance(body, str):
+        return body
     if not isinstance(body, dict):
-        return body if isinstance(body, str) else ""
+        return ""
     fields = cast("Mapping[str, object]", body)
-    return next(
-        (_message(fields[name]) for name in ("error", "message", "detail") if fields.get(name)), ""
-    )
+    for name in ("error", "message", "detail"):
+        if fields.get(name):
+            return _message(fields[name])
+    return ""
