@@ -63,14 +63,19 @@ def tell(
 
 
 def _analysis_of(decision: Decision, reason: str | None) -> str:
+    """What was decided and why; whether it was right is left to who judges."""
     made = f"The {decision.action} decision for component '{decision.component}' was made"
-    why = f"with this reason: {reason}" if reason else "without a reason."
+    why = "without a reason."
+    if reason:
+        why = f"with this reason: {reason}"
     return f"{made} {why} Whether it was appropriate is not judged."
 
 
 def _assessment_of(decision: Decision, result: str | None, metrics: Sequence[Metric]) -> str:
     """What the execution returned, and its figures; the figures that callers look for are named where they lack."""
-    returned = f"returned: {result}" if result else "returned no result."
+    returned = "returned no result."
+    if result:
+        returned = f"returned: {result}"
     done = f"The execution using component '{decision.component}' {returned}"
     lines = [metric.line for metric in metrics]
     given = " ".join(metric.name.lower() for metric in metrics)
@@ -81,6 +86,7 @@ def _assessment_of(decision: Decision, result: str | None, metrics: Sequence[Met
 def _in_short(
     decision: Decision, reason: str | None, result: str | None, metrics: Sequence[Metric]
 ) -> list[str]:
+    """The facts of a decision as sentences, those that were sent."""
     facts = [f"Decided: {decision.action} '{decision.component}'."]
     if reason:
         facts.append(f"The reason given: {reason}")
@@ -157,4 +163,5 @@ def _advice(decision: Decision, *, has_figures: bool) -> str:
 
 
 def _bullets(lines: Sequence[str]) -> str:
+    """Lines as the items of a list."""
     return "\n".join(f"- {line}" for line in lines)

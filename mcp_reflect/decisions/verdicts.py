@@ -5,15 +5,17 @@ what is given as a reason count for nothing, and clauses that say both leave the
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from mcp_reflect.models.reflection import Assessment
 from mcp_reflect.text.word_lists import read_words_by_heading
 
 MOST_CHARS: Final = 20_000  # of a text that is read
+
+_Value = TypeVar("_Value", bool, str)
 
 _DECISION: Final = "decision"
 _EXECUTION: Final = "execution"
@@ -63,8 +65,8 @@ def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
             _judge(clause, subject, verdicts)
     titled = [f"{heading}: {body}" for heading, body in sections.items()]
     confidence = _confidence("\n".join([text, *titled])[:MOST_CHARS])
-    appropriate = _agreed(verdicts[_DECISION])
-    effective = _agreed(verdicts[_EXECUTION])
+    appropriate = _only_one(verdicts[_DECISION])
+    effective = _only_one(verdicts[_EXECUTION])
     if appropriate is None and effective is None and confidence is None:
         return None
     return Assessment(
@@ -89,8 +91,11 @@ def _verdict_on(name: str, clause: str) -> bool | None:
     words = _words()
     if words[f"{name} no"].search(clause):
         return False
-    if words[f"{name} bad"].search(clause):
-        return None if _DENIED.search(clause) else False
+    is_bad = words[f"{name} bad"].search(clause)
+    if is_bad and _DENIED.search(clause):
+        return None
+    if is_bad:
+        return False
     if words[f"{name} yes"].search(clause):
         return True
     return None
@@ -121,19 +126,21 @@ def _subject_of_heading(heading: str) -> str | None:
         return None
     words = _words()
     about = [name for name in (_DECISION, _EXECUTION) if words[f"{name} about"].search(heading)]
-    return about[0] if len(about) == 1 else None
+    return _only_one(about)
 
 
-def _agreed(said: set[bool]) -> bool | None:
-    return said.pop() if len(said) == 1 else None
+def _only_one(values: Collection[_Value]) -> _Value | None:
+    """The value that is named alone; None where there is none, or where a text says several and so none."""
+    if len(values) != 1:
+        return None
+    return next(iter(values))
 
 
 def _confidence(text: str) -> str | None:
+    """The level of confidence that a text names, if it names one alone."""
     words = _words()
-    levels = [
-        level for level in ("low", "medium", "high") if words[f"confidence {level}"].search(text)
-    ]
-    return levels[0] if len(levels) == 1 else None
+    levels = ("low", "medium", "high")
+    return _only_one([level for level in levels if words[f"confidence {level}"].search(text)])
 
 
 @cache

@@ -55,16 +55,19 @@ def reflection_node(
             "error": checked.checks[-1].detail,
         }
     others = _others(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
-    sent: dict[str, Any] = {
-        **_texts_of(state),
-        "decision": {**(decision or {}), "state": others} if others else decision,
-        "execution": result,
-        "allowed_actions": list(allowed_actions),
-    }
+    decision_with_state: Any = decision
+    if others:
+        decided: dict[str, Any] = decision or {}
+        decision_with_state = {**decided, "state": others}
 
     async def work() -> Reflection:
         async with make_engine() as engine:
-            return await engine.reflect(**sent)
+            return await engine.reflect(
+                **_texts_of(state),
+                decision=decision_with_state,
+                execution=result,
+                allowed_actions=list(allowed_actions),
+            )
 
     try:
         reflection = run(work)
@@ -133,8 +136,11 @@ def _others(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
 
 
 def _title(text: str) -> str | None:
+    """The heading that a text begins with, None where it has none."""
     line = text.lstrip().partition("\n")[0]
-    return line.lstrip("#").strip(" *") or None if line.startswith("#") else None
+    if not line.startswith("#"):
+        return None
+    return line.lstrip("#").strip(" *") or None
 
 
 def _gained(
@@ -145,11 +151,14 @@ def _gained(
     success: bool,
     note: str | None = None,
 ) -> dict[str, Any]:
+    """The keys that a state gains whatever came of it: the text, the earlier ones with it, and the checks."""
+    validation = _validation(checked, success=success)
+    if note:
+        validation["note"] = note
     return {
         "reflection": text,
         "reflections": [*(state.get("reflections") or ()), text],
-        "validation_results": _validation(checked, success=success)
-        | ({"note": note} if note else {}),
+        "validation_results": validation,
     }
 
 
@@ -173,6 +182,7 @@ def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str
 
 
 def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
+    """The checks of a decision as plain values, and whether there is a reflection on it."""
     return {
         **asdict(checked),
         "checks": [*map(asdict, checked.checks)],

@@ -57,6 +57,7 @@ class NamedError(StrEnum):
 
 
 def _now() -> datetime:
+    """Return the time of an event that is made without one."""
     return datetime.now(UTC)
 
 
@@ -136,13 +137,13 @@ class ReflectionEngineV2:
         sent: dict[str, Any] = {
             name: value for name, value in _object(context).items() if value is not None
         }
-        tenant, project = str(sent.pop("tenant_id", "local")), sent.pop("project_id", None)
+        tenant = str(sent.pop("tenant_id", "local"))
+        project = sent.pop("project_id", None)
         async with self._engine(tenant, project) as engine:
             try:
                 generated = await engine.generate_reflection(sent)
-            except (
-                NotFoundError
-            ):  # ids of another store: the result keeps them, and nothing is linked
+            except NotFoundError:
+                # Ids of another store: the result keeps them, and nothing is linked.
                 run = {key: item for key, item in sent.items() if key != "related_memory_ids"}
                 generated = await engine.generate_reflection(run)
         return _result(sent, generated)
@@ -178,20 +179,36 @@ class ReflectionEngineV2:
             found = await engine.query_reflections(
                 query_text, k, min_importance, sorted(wanted - {_STRATEGY})
             )
-        records = [record for reflection in found for record in _records(reflection)]
+        records: list[dict[str, Any]] = []
+        for reflection in found:
+            records += _records(reflection)
         return [item for item in records if not wanted or wanted & {*item["tags"]}][:k]
 
     def _engine(self, tenant: str, project: str | None) -> Engine:
-        settings = replace(self.settings, project=project) if project else self.settings
+        """Return the engine of a scope; without a project, that of the settings is used."""
+        settings = self.settings
+        if project:
+            settings = replace(settings, project=project)
         return Engine(settings, tenant_id=tenant, llm=self.llm)
 
 
 def _object(value: Any) -> dict[str, Any]:
+    """A dataclass or mapping as an object of plain values, an empty one for anything else."""
     found = to_json(value)
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return found
+
+
+def _told(score: float | None) -> float:
+    """An importance or confidence as the document has it: a number, also where nobody gave one."""
+    if score is None:
+        return _UNTOLD
+    return score
 
 
 def _result(run: dict[str, Any], generated: Generated) -> EngineV2Result:
+    """What was generated for a run, under the names of the document."""
     made = generated.reflection
     told = {"outcome": run.get("outcome"), "task_description": run.get("task_description")}
     told |= {"event_count": len(run.get("events") or ()), "session_id": run.get("session_id")}
@@ -199,8 +216,8 @@ def _result(run: dict[str, Any], generated: Generated) -> EngineV2Result:
     return EngineV2Result(
         reflection_text=made.reflection,
         strategy_text=made.strategy,
-        importance=_UNTOLD if made.importance is None else made.importance,
-        confidence=_UNTOLD if made.confidence is None else made.confidence,
+        importance=_told(made.importance),
+        confidence=_told(made.confidence),
         tags=list(made.tags),
         error_category=_category(made.error_category),
         source_event_ids=list(made.source_event_ids),
@@ -213,7 +230,10 @@ def _result(run: dict[str, Any], generated: Generated) -> EngineV2Result:
 
 
 def _category(word: str | None) -> NamedError | str | None:
-    return NamedError(word) if word in {*NamedError} else word
+    """A kind of error as the document's enum has it; the word itself where it is none of these."""
+    if word in {*NamedError}:
+        return NamedError(word)
+    return word
 
 
 def _as_generated(result: EngineV2Result, session_id: UUID | str | None) -> Generated | None:
@@ -221,7 +241,9 @@ def _as_generated(result: EngineV2Result, session_id: UUID | str | None) -> Gene
     if result.generated is None or result != _result(result.run, result.generated):
         return None
     is_same_session = session_id is None or str(session_id) == result.run.get("session_id")
-    return result.generated if is_same_session else None
+    if not is_same_session:
+        return None
+    return result.generated
 
 
 def _judged_run(result: EngineV2Result, session_id: UUID | str | None) -> dict[str, Any]:
@@ -238,13 +260,15 @@ def _judged_run(result: EngineV2Result, session_id: UUID | str | None) -> dict[s
         "outcome": result.metadata.get("outcome") or Outcome.PARTIAL,
     }
     known = {name: value for name, value in result.run.items() if name != "related_memory_ids"}
-    session = {"session_id": session_id} if session_id is not None else {}
-    return {**told, **known, **session, "analysis": said}
+    judged = {**told, **known, "analysis": said}
+    if session_id is not None:
+        judged["session_id"] = session_id
+    return judged
 
 
 def _records(stored: Reflection) -> list[dict[str, Any]]:
     """A stored reflection as a record of the memory layer, and its strategy as another."""
-    importance = _UNTOLD if stored.importance is None else stored.importance
+    importance = _told(stored.importance)
     record: dict[str, Any] = {
         "id": stored.reflection_id,
         "content": stored.reflection,

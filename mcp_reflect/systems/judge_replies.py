@@ -31,6 +31,9 @@ _OTHER_NAMES: Final = {
     **dict.fromkeys(("issues", "issuesfound", "problems", "faults", "errors"), "issues"),
     **dict.fromkeys(("suggestedfix", "fix", "suggestion", "recommendation"), "suggested_fix"),
 }
+_NOTHING: Final = re.compile(
+    r"\W*(?:none|n/?a|null|nothing|no issues(?: found)?|keine?)?\W*", re.IGNORECASE
+)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _VALUE: Final = r"(?P<score>\d{1,3}(?:[.,]\d{1,4})?(?:\s{0,3}(?:/|of|out of|von|sur|de|su)\s{0,3}\d{1,3}|\s{0,3}%)?)(?![\d\w/])"
@@ -52,7 +55,9 @@ def read_judgment(reply: str) -> Judgment:
     if found is None:  # keys in another spelling
         named = (_named(value) for value in objects_in(reply))
         found = next((value for value in named if value.keys() & _KEYS), None)
-    return _of_words(reply[:MOST_CHARS]) if found is None else _of_fields(_named(found))
+    if found is None:
+        return _of_words(reply[:MOST_CHARS])
+    return _of_fields(_named(found))
 
 
 def _named(found: Mapping[str, Json]) -> dict[str, Json]:
@@ -65,14 +70,17 @@ def _named(found: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _unread(fault: str, *issues: str) -> Judgment:
+    """A reply that gives no score, with the issues that it names all the same."""
     return Judgment(score=0.0, issues=(fault, *issues), fault=fault)
 
 
 def _of_fields(found: Mapping[str, Json]) -> Judgment:
     """Read an object. A claim that it calls wrong is an issue; issues without a score make the score of a fault."""
     issues = (*_issues(found.get("issues")), *_wrong_claims(found))
+    suggested_fix = None
     fix = as_text(found.get("suggested_fix"))
-    suggested_fix = fix.strip() if isinstance(fix, str) and not _is_nothing(fix) else None
+    if isinstance(fix, str) and not _is_nothing(fix):
+        suggested_fix = fix.strip()
     sent = found.get("quality_score", found.get("score"))
     score = read_score(sent)
     if score is None and sent is not None:
@@ -116,26 +124,32 @@ def _wrong_claims(found: Mapping[str, Json]) -> tuple[str, ...]:
 
 def _of_words(reply: str) -> Judgment:
     """Read prose: a score where one is named, and issues by heading, list or sentence."""
-    is_number = reply.strip()[:1].isdigit()
-    alone = read_score(reply.strip()) if is_number else None
-    score, rest = (alone, "") if alone is not None else _score_in(reply)
+    score, rest = _score_in(reply)
     issues, fix, accepts = _said_in(rest)
-    refused = _words("refusal").search(reply)
-    if (
-        score is None and refused and refused.start() == 0
-    ):  # an error of the model's service, or a plain no
-        return _unread(_UNREADABLE)
-    if score is None and not issues and (refused or not accepts):
-        return _unread(_UNREADABLE)
     if score is None:
-        score = _AT_FAULT if issues else _PRAISED
+        refused = _words("refusal").search(reply)
+        if refused and refused.start() == 0:  # an error of the model's service, or a plain no
+            return _unread(_UNREADABLE)
+        if issues:
+            score = _AT_FAULT
+        elif accepts and not refused:
+            score = _PRAISED
+        else:
+            return _unread(_UNREADABLE)
     if score < _EVEN and not issues and " " in rest.strip():
         issues = (rest.strip(),)  # the words beside a low score are the fault
     return Judgment(score=score, issues=issues, suggested_fix=fix)
 
 
 def _score_in(reply: str) -> tuple[float | None, str]:
-    """The score that the words name, in any of the languages of reply_words.txt, and the rest of the reply."""
+    """The score that the words name, in any of the languages of reply_words.txt, and the rest of the reply.
+
+    A reply that is a number alone names it without a word.
+    """
+    if reply.strip()[:1].isdigit():
+        alone = read_score(reply.strip())
+        if alone is not None:
+            return alone, ""
     score, rest = score_in_words(reply)
     if score is not None:
         return score, rest
@@ -181,18 +195,16 @@ def _is_none(text: str) -> bool:
 
 
 def _is_nothing(text: str) -> bool:
-    return (
-        re.fullmatch(
-            r"\W*(?:none|n/?a|null|nothing|no issues(?: found)?|keine?)?\W*", text, re.IGNORECASE
-        )
-        is not None
-    )
+    """Whether a field only says that there is nothing to say."""
+    return _NOTHING.fullmatch(text) is not None
 
 
 def _words(section: str) -> re.Pattern[str]:
+    """The pattern of a section's words, as words of their own."""
     return re.compile(rf"\b(?:{_pattern(section)})\b", re.IGNORECASE)
 
 
 @cache
 def _pattern(section: str) -> str:
+    """The patterns of a section of reply_words.txt as one."""
     return "|".join(read_words_by_heading(_WORDS)[section])

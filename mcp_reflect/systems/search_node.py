@@ -90,7 +90,6 @@ def _advance(
         search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried)
     )
     plan = planner(request, attempts)
-    pairs = list(zip(planned, request.queries, strict=True))
     thought = {
         "message": plan.user_message,
         "strategy": plan.strategy.value,
@@ -99,12 +98,8 @@ def _advance(
         # Later retries know by these what was tried.
         "new_queries": [asdict(query) for query in plan.new_queries],
     }
-    new = [item for item, query in pairs if query in plan.kept_queries]
-    for query in plan.new_queries:
-        origins = [item for item, other in pairs if other.table == query.table] or planned
-        new.append(_as_the_graph_has_it(query, origins))
     return Gained(
-        planned_queries=new,
+        planned_queries=_next_queries(plan, planned, request.queries),
         retry_count=plan.retry_count,
         reflection_reasoning=_reasoning(plan),
         reflection_strategy=plan.strategy.value,
@@ -112,6 +107,18 @@ def _advance(
         original_planned_queries=original,
         current_node=node,
     )
+
+
+def _next_queries(
+    plan: SearchPlan, planned: Sequence[Mapping[str, Any]], queries: Sequence[Query]
+) -> list[Mapping[str, Any]]:
+    """The queries that a plan keeps, as the graph has them, and then its new ones; `queries` are the planned as read."""
+    pairs = list(zip(planned, queries, strict=True))
+    following = [item for item, query in pairs if query in plan.kept_queries]
+    for query in plan.new_queries:
+        of_its_table = [item for item, other in pairs if other.table == query.table]
+        following.append(_as_the_graph_has_it(query, of_its_table or planned))
+    return following
 
 
 def _planned_before(thoughts: Sequence[Any]) -> list[Any]:
@@ -140,11 +147,14 @@ def _reasoning(plan: SearchPlan) -> str:
 
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
+    """A state as the request that a planner reads; what the graph does not tell is left to the planner's defaults."""
     message = _last_question(state.get("messages") or ())
     retries = int(state.get("retry_count") or 0)
     queries = read_queries(planned, "planned_queries")
     catalog = read_catalog(list(state.get("catalog") or ()))
-    open_tables = None if catalog else _open_tables(queries)
+    open_tables = None
+    if not catalog:
+        open_tables = _open_tables(queries)
     if any(query.search_mode in _MODES for query in queries):
         catalog = _with_modes(catalog, queries)
     return SearchRequest(
@@ -166,7 +176,9 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
 def _open_tables(queries: Sequence[Query]) -> tuple[str, ...]:
     """What a plan may search without a catalog: any table, but only the document's where one of these is searched."""
     searched = {query.table for query in queries}
-    return () if searched.isdisjoint(_TABLES) else _TABLES
+    if searched.isdisjoint(_TABLES):
+        return ()
+    return _TABLES
 
 
 def _with_modes(
@@ -175,29 +187,36 @@ def _with_modes(
     """The catalog, else one of the searched tables, with the modes of the document where an entry has none."""
     searched = dict.fromkeys(query.table for query in queries)
     entries = catalog or tuple(CatalogEntry(table=table) for table in searched)
-    return tuple(
-        entry if entry.search_modes else replace(entry, search_modes=_MODES) for entry in entries
-    )
+    return tuple(replace(entry, search_modes=entry.search_modes or _MODES) for entry in entries)
 
 
 def _last_question(messages: Sequence[Any]) -> str:
-    texts = [
-        (_part(message, "type") or _part(message, "role"), _part(message, "content"))
-        for message in messages
-    ]
-    of_people = [text for author, text in texts if author in ("human", "user")] or [
-        text for _, text in texts
-    ]
-    return of_people[-1] if of_people else ""
+    """The last message of a person, else the last of all; empty where there is none."""
+    for message in reversed(messages):
+        author = _part(message, "type") or _part(message, "role")
+        if author in ("human", "user"):
+            return _part(message, "content")
+    if messages:
+        return _part(messages[-1], "content")
+    return ""
 
 
 def _part(message: Any, name: str) -> str:
-    """`type`, `role` or `content` of a message; content in parts is joined."""
+    """`type`, `role` or `content` of a message, empty for none; content in parts is joined."""
     if isinstance(message, str):
-        return message if name == "content" else ""
+        if name == "content":
+            return message
+        return ""
     value: Any = message.get(name) if is_object(message) else getattr(message, name, None)
     if is_list(value):
-        return " ".join(
-            str(part.get("text", "")) if is_object(part) else str(part) for part in value
-        )
-    return value if isinstance(value, str) else ""
+        return " ".join(map(_text_of_part, value))
+    if isinstance(value, str):
+        return value
+    return ""
+
+
+def _text_of_part(part: Any) -> str:
+    """The text of a part of a message's content; an image has none."""
+    if is_object(part):
+        return str(part.get("text", ""))
+    return str(part)

@@ -40,7 +40,8 @@ class SelfCorrection:
     ) -> None:
         self.settings = settings or Settings.from_env()
         if isinstance(llm, str):
-            self.settings, llm = replace(self.settings, llm=llm), None
+            self.settings = replace(self.settings, llm=llm)
+            llm = None
         self.llm = llm
         self.max_iterations = max_iterations
         self.critique_prompt = ""
@@ -72,10 +73,12 @@ class SelfCorrection:
         """Yield what happens as text, as it happens: the steps, each iteration, and the last step as the answer."""
         trace = list(initial_trace)
         yield f"[REASON]\n{_numbered(trace)}\n\n"
-        steps, iterations = trace, 0
+        steps = trace
+        iterations = 0
         for event in self._events(query, trace):
             if isinstance(event, Iteration):
-                steps, iterations = list(event.steps), event.iteration
+                steps = list(event.steps)
+                iterations = event.iteration
                 if iterations == 1:
                     yield _verified(trace, event.issues)
                 found = f"Fixing {len(event.issues)} issue(s)"
@@ -83,9 +86,11 @@ class SelfCorrection:
             elif isinstance(event, Critique) and not iterations:
                 steps = list(event.corrected_steps) or trace
                 yield _verified(trace, event.issues)
-                found = f"{len(event.issues)} issue(s) left" if event.issues else "No issues found"
-                yield f"[REFLECT]\n   Iteration 1: {found}\n\n"
-        yield f"[ANSWER]\n{steps[-1] if steps else ''}\n"
+                yield f"[REFLECT]\n   Iteration 1: {_left(event.issues)}\n\n"
+        answer = ""
+        if steps:
+            answer = steps[-1]
+        yield f"[ANSWER]\n{answer}\n"
 
     def _events(self, query: str, trace: list[str]) -> Iterator[Any]:
         """The events of a critique as they come, from a loop in a thread of its own."""
@@ -113,6 +118,7 @@ class SelfCorrection:
         thread.join()
 
     def _engine(self) -> Engine:
+        """Return the engine for one call, whose model is told the caller's own prompts first."""
         llm = self.llm
         if llm is not None and (self.critique_prompt or self.improve_prompt):
             llm = _Prompted(llm, self.critique_prompt.strip(), self.improve_prompt.strip())
@@ -127,15 +133,26 @@ class _Prompted:
         self._words = {Role.CRITIC: critique, Role.CORRECTOR: improve}
 
     async def complete(self, request: Request) -> Reply:
+        """Return the model's reply to the request behind the caller's words."""
         words = self._words.get(request.role)
-        system = f"{words}\n\n{request.system}" if words else request.system
-        return await self._llm.complete(replace(request, system=system))
+        if words:
+            request = replace(request, system=f"{words}\n\n{request.system}")
+        return await self._llm.complete(request)
+
+
+def _left(issues: Sequence[str]) -> str:
+    """How many issues stay where nothing was corrected."""
+    if not issues:
+        return "No issues found"
+    return f"{len(issues)} issue(s) left"
 
 
 def _numbered(steps: Sequence[str]) -> str:
+    """The steps, one a line, with their numbers."""
     return "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))
 
 
 def _verified(steps: Sequence[str], issues: Sequence[str]) -> str:
+    """What the first look at the steps found."""
     listed = "".join(f"   {issue}\n" for issue in issues)
     return f"[VERIFY]\n   {len(steps)} steps | {len(issues)} issue(s)\n{listed}\n"

@@ -13,11 +13,15 @@ _FILE: Final = Path(__file__).with_name("program_words.txt")
 def words_for_programs(terms: Iterable[str]) -> list[str]:
     """Return the words for what the programs among these terms do, each once. Terms are stems, as those of an index."""
     table = _table()
-    return list(dict.fromkeys(word for term in terms for word in table.get(term, ())))
+    words: list[str] = []
+    for term in terms:
+        words += table.get(term, ())
+    return list(dict.fromkeys(words))
 
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, list[str]]:
+    """Return the packaged list, lines `words: programs`, as the words for each program's stem."""
     lines = [line for line in _FILE.read_text("utf-8").splitlines() if line and line[0] != "#"]
     table: dict[str, list[str]] = {}
     for line in lines:

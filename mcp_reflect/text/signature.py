@@ -14,10 +14,9 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 
 CALL_LIMIT = 2_000  # characters of a normalized call; a longer one ends in a hash of the whole
-ERROR_LIMIT = (
-    200  # characters of a fingerprint: the line that names an error is shorter, nearly always
-)
-MAX_DEPTH = 40  # levels of nested arguments that are looked at; deeper ones count as their text
+ERROR_LIMIT = 200
+"""Characters of a fingerprint: the line that names an error is shorter, nearly always."""
+MAX_DEPTH = 40  # levels of nested arguments that are looked at; deeper ones are not told apart
 
 _QUOTES = "\"'`“”‘’«»"
 _STRAIGHT = str.maketrans("“”«»‘’`'", '""""""""')
@@ -68,7 +67,12 @@ def plain(text: str) -> str:
 
 def normalized_call(tool: str, arguments: Json) -> str:
     """Return one line, like `search({"query":"nick park"})`, the same for calls that differ in ids and dates."""
-    return bounded(_line(tool, arguments, lambda text: steady(plain(text[: 4 * CALL_LIMIT]))))
+    return bounded(_line(tool, arguments, _steady_and_plain))
+
+
+def _steady_and_plain(text: str) -> str:
+    """Return the start of a text, as far as a line may show it, without what differs between runs."""
+    return steady(plain(text[: 4 * CALL_LIMIT]))
 
 
 def unquoted(tool: str, arguments: Json) -> str:
@@ -78,9 +82,12 @@ def unquoted(tool: str, arguments: Json) -> str:
 
 def dressed_call(tool: str, arguments: Json) -> str:
     """Return one line, the same for calls that differ only in white space, order of keys and kind of quotes."""
-    return bounded(
-        _line(tool, arguments, lambda text: _SPACE.sub(" ", text.translate(_STRAIGHT)).strip())
-    )
+    return bounded(_line(tool, arguments, _with_straight_quotes))
+
+
+def _with_straight_quotes(text: str) -> str:
+    """Return the text with single spaces, and with one kind of quotes for all."""
+    return _SPACE.sub(" ", text.translate(_STRAIGHT)).strip()
 
 
 def exact_call(tool: str, arguments: Json) -> str:
@@ -101,7 +108,9 @@ def signature(tool: str, call: str, error_fingerprint: str) -> str:
 
 def bounded(line: str, limit: int = CALL_LIMIT) -> str:
     """Return the line, or its start and a hash of the whole where it is longer than `limit` characters."""
-    return line if len(line) <= limit else f"{line[: limit - 20]}...#{digest(line)}"
+    if len(line) <= limit:
+        return line
+    return f"{line[: limit - 20]}...#{digest(line)}"
 
 
 def digest(text: str, digits: int = 16) -> str:
@@ -115,11 +124,14 @@ def drawn(text: str, share: float) -> bool:
 
 
 def _line(tool: str, arguments: Json, normalize: Callable[[str], str]) -> str:
+    """Return a call as one line, its texts as `normalize` makes them, its keys in order and without blanks."""
     value = _normalized(arguments, 0, normalize)
-    return f"{tool.strip().lower()}({json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(',', ':'))})"
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return f"{tool.strip().lower()}({text})"
 
 
 def _normalized(value: Json, depth: int, normalize: Callable[[str], str]) -> Json:
+    """Return a value with each of its texts normalized; what lies deeper than MAX_DEPTH is the same for all calls."""
     if depth > MAX_DEPTH:
         return "..."
     if isinstance(value, str):

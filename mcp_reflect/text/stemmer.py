@@ -8,6 +8,8 @@ from typing import Final
 # Words of other languages lose the same endings. Porter's stemmer (1980) is no better on the development sets.
 _PLURALS_AND_TENSES: Final = ("ities", "ity", "ings", "ing", "edly", "ied", "ed", "ies", "es", "s")
 _OTHERS: Final = tuple("ly e ion at iz iv al ic ment ness ful ous abl ibl anc enc".split())
+_LEAST_LETTERS: Final = 5  # that stay of a derived word
+_LEAST_LETTERS_BEFORE_E: Final = 3  # the same where it ends in e: `cache` and `caching` are one
 _VOWELS: Final = frozenset("aeiouy")
 
 # Function words, which say little of what is meant: English ones, and those of English, German, French, Spanish,
@@ -31,13 +33,17 @@ def stem(word: str) -> str:
     if word.endswith("y") and word[-2] not in _VOWELS:
         word = word[:-1]
     is_doubled = word[-1] == word[-2] and word[-1] not in _VOWELS
-    return word[:-1] if is_doubled else word
+    if is_doubled:
+        return word[:-1]
+    return word
 
 
 def _without_other_endings(word: str) -> str:
     """Return a word without the endings of derived words, one after the other."""
     while True:
-        least = 3 if word.endswith("e") else 5
+        least = _LEAST_LETTERS
+        if word.endswith("e"):
+            least = _LEAST_LETTERS_BEFORE_E
         rest = _cut(word, _OTHERS, least)
         if rest == word:
             return word

@@ -14,8 +14,9 @@ def read_words_by_heading(path: Path) -> dict[str, tuple[str, ...]]:
     lists: dict[str, list[str]] = {}
     entries: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
-        if heading := _HEADING.fullmatch(line):
+        heading = _HEADING.fullmatch(line)
+        if heading:
             entries = lists.setdefault(heading[1], [])
         elif line and not line.startswith("# "):
             entries.append(line)
-    return {heading: tuple(found) for heading, found in lists.items()}
+    return {name: tuple(words) for name, words in lists.items()}

@@ -33,15 +33,13 @@ from mcp_reflect.patterns import CAMEL
 
 MAGIC: Final = b"MRVECS"
 VERSION: Final = 1
-HEADER: Final = struct.Struct(
-    "<6sHHHIII"
-)  # magic, version, dimensions, reserved, tokens, slots, size of the texts
+# Magic, version, dimensions, reserved, tokens, slots, size of the texts.
+HEADER: Final = struct.Struct("<6sHHHIII")
 BIAS: Final = 128
 LARGEST_SCALE: Final = 1_023
 LONGEST_WORD: Final = 40  # letters; a longer one is a hash or encoded data
-MOST_PIECES: Final = (
-    5  # of a word; words of more are names, codes or of another language, and their pieces mislead
-)
+MOST_PIECES: Final = 5
+"""Of a word; words of more are names, codes or of another language, and their pieces mislead."""
 
 Find = Callable[[str], int | None]
 """Returns the number of the token with a text."""
@@ -55,9 +53,8 @@ def words(text: str, find: Find) -> Iterator[str]:
     A word of mixed case that is a token as a whole (JavaScript) stays whole.
     """
     if not text.isascii():
-        text = "".join(
-            c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn"
-        )
+        letters_and_accents = unicodedata.normalize("NFD", text)
+        text = "".join(sign for sign in letters_and_accents if unicodedata.category(sign) != "Mn")
     for word in _WORD.findall(text):
         lower = word.lower()
         if word == lower or word.istitle() or word.isupper() or find(lower) is not None:
@@ -72,15 +69,16 @@ def pieces(word: str, find: Find) -> tuple[int, ...]:
         return ()
     numbers: list[int] = []
     start = 0
+    prefix = ""
     while start < len(word):
         if len(numbers) == MOST_PIECES:
             return ()
-        prefix = "##" if start else ""
         for end in range(len(word), start, -1):
             number = find(prefix + word[start:end])
             if number is not None:
                 numbers.append(number)
                 start = end
+                prefix = "##"  # of a token inside a word
                 break
         else:
             return ()
@@ -102,9 +100,8 @@ class WordVectors:
             raise ValueError(f"{path} is not a whole table of word vectors of version {VERSION}")
         self._last_slot: int = slots - 1
         self._slots = array("H", self._map[HEADER.size : ends])
-        self._ends = array(
-            "I", bytes(4) + self._map[ends:scales]
-        )  # the first token starts where none ends
+        # The first token starts where none ends.
+        self._ends = array("I", bytes(4) + self._map[ends:scales])
         self._scales = array("H", self._map[scales : self._rows])
         self._mask = int.from_bytes(b"\xff\0\0\0" * (self.dimensions // 4), "little")
         self._pieces = lru_cache(maxsize=20_000)(partial(pieces, find=self._find))
@@ -128,19 +125,14 @@ class WordVectors:
         fourth byte of it is spread over lanes of 32 bits, so that one multiplication and one addition serve a quarter
         of the dimensions. The sums fit in 32 bits for texts of up to 16,000 tokens.
         """
-        data, scales, rows, width, mask = (
-            self._map,
-            self._scales,
-            self._rows,
-            self.dimensions,
-            self._mask,
-        )
+        width = self.dimensions
+        mask = self._mask
         first = second = third = fourth = total = 0
         for number, count in Counter(self.numbers(text)).items():
-            scale = count * scales[number]
+            scale = count * self._scales[number]
             total += scale
-            start = rows + number * width
-            row = int.from_bytes(data[start : start + width], "little")
+            start = self._rows + number * width
+            row = int.from_bytes(self._map[start : start + width], "little")
             first += (row & mask) * scale
             second += (row >> 8 & mask) * scale
             third += (row >> 16 & mask) * scale
@@ -151,17 +143,19 @@ class WordVectors:
         offset = BIAS * total
         sums = [value - offset for value in biased]
         length = sqrt(sum(map(mul, sums, sums)))
-        return array("f", [value / length for value in sums]) if length else None
+        if not length:
+            return None
+        return array("f", [value / length for value in sums])
 
     def _find(self, token: str) -> int | None:
+        """Return the number of a token: it stands in the slot of its hash, or in one of the next up to an empty one."""
         encoded = token.encode("utf-8", "surrogatepass")
-        size, slot, ends = len(encoded), zlib.crc32(encoded) & self._last_slot, self._ends
+        slot = zlib.crc32(encoded) & self._last_slot
         while number := self._slots[slot]:
-            start, end = ends[number - 1], ends[number]
-            if (
-                end - start == size
-                and self._map[self._texts + start : self._texts + end] == encoded
-            ):
+            start = self._ends[number - 1]
+            end = self._ends[number]
+            has_same_size = end - start == len(encoded)
+            if has_same_size and self._map[self._texts + start : self._texts + end] == encoded:
                 return number - 1
             slot = (slot + 1) & self._last_slot
         return None
