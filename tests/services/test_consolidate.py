@@ -163,8 +163,9 @@ async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(
         mistake="Used the amber lamp", correction="Use the birch lamp", importance=0.7
     )
     high = await engine.store_lesson(
-        mistake="Moved the cedar desk", correction="Lift the daisy desk", importance=0.8
+        mistake="Moved the cedar desk", correction="Lift the daisy desk", importance=0.7
     )
+    await engine.edit_lesson(high.lesson_id, {"importance": 0.8})
     for _ in range(5):
         await engine.record_outcome(
             success=False, lesson_ids=[low.lesson_id, high.lesson_id], **BAD
