@@ -1,6 +1,6 @@
 """Hooks in the files of hosts: their entries, or a small script of ours where a host asks a program of its own.
 
-docs/hooks.md says why, `cli.host_table` which host has which.
+docs/hooks.md says what happens at each moment, `cli.host_table` which host has which.
 """
 
 import json

@@ -117,7 +117,7 @@ class ReflectArguments(Arguments):
     error: Annotated[
         ErrorArguments | None,
         BeforeValidator(_run_error),
-        # The categories are in docs/tools.md; listing them here would cost every client 300 bytes.
+        # The categories are in models/run.py; listing them here would cost every client 300 bytes.
         WithJsonSchema(
             {"type": "object", "description": "{category, message, context} of the run"}
         ),

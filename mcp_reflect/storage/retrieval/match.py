@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.storage.retrieval.question import SEVERAL
 
-# What a fit takes; docs/recall.md says what was measured. Unrelated tasks reach less, most tasks in near words more.
+# What a fit takes; docs/recall.md tells users of them. Unrelated tasks reach less, most tasks in near words more.
 STRONG: Final = 0.28  # the score of a strong fit
 CLOSE: Final = 0.42  # closeness that is enough without several words
 NEAR: Final = 0.22  # closeness of a weak fit
