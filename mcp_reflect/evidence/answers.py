@@ -40,6 +40,8 @@ def answer_of(
     if best.verified.steps != first.verified.steps:
         corrected = best.verified.steps
     is_done = bool(corrected) and not best.issues
+    nothing_to_do = _states_nothing(first, judging) or _nothing_bears(first)
+    is_open = action is not Action.KEEP and not nothing_to_do
     opinion = first.opinion or Opinion()
     stopped = result.stopped if result.iterations or gate is not None else None
     tries_are_left = result.iterations < max(judging.max_iterations, 1)
@@ -56,7 +58,7 @@ def answer_of(
         first_error_step=_first_error(first),
         issues=_at_most(first.issues),
         suggested_fix=opinion.suggested_fix,
-        should_retry=action is not Action.KEEP and not is_done and tries_are_left,
+        should_retry=is_open and not is_done and tries_are_left,
         retry_guidance=_guidance(result, action),
         corrected_steps=corrected,
         corrected_by=_author(best, thinker) if corrected else None,
@@ -99,8 +101,13 @@ def score_of(version: Version) -> float | None:
 
 
 def _action(first: Version, gate: bool | None, judging: Judging) -> Action | None:
-    """Return what to do: hand it over, change it, or get evidence first; None where the claims are to be judged."""
-    if gate or _states_nothing(first, judging) or _nothing_bears(first):
+    """Return what to do: hand it over, change it, or get evidence first.
+
+    None where the claims are to be judged, and where nothing was checked: that is no reason to hand it over.
+    """
+    if _states_nothing(first, judging) or _nothing_bears(first):
+        return None
+    if gate:
         return Action.KEEP
     if first.issues:
         return Action.REVISE
@@ -234,7 +241,7 @@ def short_claims(critique: Critique) -> list[str]:
     texts: list[str] = []
     left = _MOST_CHARS
     for claim in waiting:
-        text = _short_claim(claim)
+        text = _short_claim(claim, beside_outputs=bool(critique.outputs))
         if texts and len(text) > left:
             texts.append(f"(more claims follow after these: {len(waiting) - len(texts)})")
             break
@@ -243,12 +250,14 @@ def short_claims(critique: Critique) -> list[str]:
     return texts
 
 
-def _short_claim(claim: Claim) -> str:
+def _short_claim(claim: Claim, *, beside_outputs: bool) -> str:
     text = f"{claim.number}. {quoted_claim(claim.text, _CLAIM_CHARS)}"
     if claim.outputs:
         return f"{text} <- {', '.join(map(str, claim.outputs))}"
     if claim.computes:
         return f"{text} (computes)"
+    if beside_outputs:
+        return f"{text} (no output shows it)"
     return text
 
 

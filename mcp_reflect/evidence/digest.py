@@ -15,9 +15,13 @@ from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.newest import Answering, NewestOutputs, made_again
 from mcp_reflect.evidence.outputs import (
+    CHANGED,
     HISTORY,
     MENDED,
+    RAN,
+    REMOVED,
     Output,
     read_outputs_of,
     roles_in,
@@ -26,7 +30,7 @@ from mcp_reflect.evidence.outputs import (
 )
 from mcp_reflect.evidence.shown_outputs import cut_around, short_tool, shown_once, within_bytes
 from mcp_reflect.evidence.success_claims import claims_of
-from mcp_reflect.evidence.telling_lines import LinesFor
+from mcp_reflect.evidence.telling_lines import LinesFor, weight_of
 from mcp_reflect.models.critique import Claim, ShownOutput, ToolResult
 
 _MOST_CLAIMS: Final = 60
@@ -37,7 +41,6 @@ _MOST_NEAR: Final = 5  # outputs that are compared for a claim
 _MOST_FOR_A_CLAIM: Final = 3  # outputs, where the work has few claims; else one
 _FEW_CLAIMS: Final = 2
 _MOST_LINES_IN_ALL: Final = 10  # of an output
-_LONG_PAGE: Final = 3_000  # characters
 
 # What an output has to share with a claim, that a reader sees why it is shown.
 _LEAST_COVERED: Final = 0.2
@@ -61,6 +64,8 @@ _BY_PLACE: Final = 0.4
 _BY_SUMMARY: Final = 0.2
 _SMALL_NUMBER: Final = 0.5
 _UNFOUND: Final = 0.5  # of a term that no output has, in what a claim's terms weigh together
+_OF_A_NAMED_LINE: Final = 9.0
+_BY_KIND: Final = frozenset((CHANGED, RAN, REMOVED))
 _QUOTED: Final = re.compile(r"`([A-Za-z_]\w{0,80})(?:\(\))?`")
 
 _NUMBER: Final = re.compile(
@@ -111,6 +116,7 @@ class _Wanted:
     named: frozenset[str]
     went_well: frozenset[ProofKind]
     counts: bool
+    answering: Answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,8 @@ class _Bearing:
     is_newest_run: bool
     answers_claim: bool
     failed_beside_claim: bool
+    is_of_kind: bool
+    named_lines: tuple[int, ...]
 
 
 class Outputs:
@@ -143,17 +151,22 @@ class Outputs:
         self._read = len(outputs)
         newest = {output.what_it_repeats: output.number for output in outputs}
         latest = set(newest.values())
-        self._outputs = [output for output in outputs if output.number in latest and output.lines]
-        self._newest_run: dict[str, int] = {}
-        for output in self._outputs:
-            self._newest_run.update(dict.fromkeys(output.roles, output.number))
+        again = made_again(outputs)
+        self._outputs = [
+            output
+            for output in outputs
+            if output.number in latest
+            and (output.lines or output.is_empty)
+            and output.number not in again
+        ]
+        self._newest = NewestOutputs(self._outputs)
 
     def digest(self, claims: Sequence[Claim]) -> Digest:
         """Return the outputs that bear on the claims, those that bear most first."""
         wanted = [self._wanted(claim) for claim in claims[:_MOST_CLAIMS]]
         bearings = {one.claim.number: self._bearings(one) for one in wanted}
         chosen = _chosen(bearings)
-        shown = within_bytes(shown_once([one.shown(claims) for one in chosen]))
+        shown = within_bytes(shown_once([one.shown(claims, self._newest) for one in chosen]))
         places = _places(chosen, shown)
         failed = set(chain.from_iterable(output.failed_beside for output in shown))
         well = {one.claim.number for one in wanted if one.went_well}
@@ -172,22 +185,29 @@ class Outputs:
         named = frozenset(chain.from_iterable(map(terms_of, _QUOTED.findall(text))))
         roles, went_well = _said_in(text[:_MOST_SAID])
         return _Wanted(
-            claim, weights, roles, whole or 1.0, named, went_well, bool(_NUMBER.search(text))
+            claim,
+            weights,
+            roles,
+            whole or 1.0,
+            named,
+            went_well,
+            bool(_NUMBER.search(text)),
+            self._newest.answering(text, roles, weights),
         )
 
     def _bearings(self, wanted: _Wanted) -> list[_Bearing]:
         """Return the few outputs that bear most on a claim, the first one first."""
         found = [self._bearing(output, wanted) for output in self._outputs]
         bearing = [one for one in found if one is not None]
-        near = heapq.nlargest(_MOST_NEAR, bearing, key=lambda one: one.score)
+        near = heapq.nlargest(_MOST_NEAR, bearing, key=lambda one: (one.is_of_kind, one.score))
         return _edits_before_reads(near)
 
     def _bearing(self, output: Output, wanted: _Wanted) -> _Bearing | None:
         """Return how much an output bears on a claim; None where it shares too little."""
         shared = output.terms & wanted.weights.keys()
-        is_newest = any(
-            self._newest_run[role] == output.number for role in output.roles & wanted.roles
-        )
+        is_newest = output.number in wanted.answering.numbers
+        if output.is_empty and not is_newest:
+            return None
         words = {term for term in shared if stands_for_itself(term)}
         share = sum(wanted.weights[term] for term in words) / wanted.whole
         if share < _LEAST_SHARE and not is_newest:
@@ -198,8 +218,9 @@ class Outputs:
             term for term in output.tool_terms & words if term[0] == "=" or term in wanted.named
         }
         is_named = bool(names) and HISTORY not in output.roles
-        is_run = not (output.is_listing or output.is_look_at_file) and (
-            is_newest or is_named or by_tool + share >= _LEAST_OF_A_RUN
+        is_run = output.is_rejected or (
+            not (output.is_listing or output.is_look_at_file)
+            and (is_newest or is_named or by_tool + share >= _LEAST_OF_A_RUN)
         )
         lines = LinesFor(
             output,
@@ -209,7 +230,7 @@ class Outputs:
             ProofKind.TESTS in wanted.roles,
             wanted.counts,
         )
-        weight = _weight_of(lines)
+        weight = weight_of(lines)
         score = weight / math.log(10 + len(output.content) / 200)
         score += _BY_TOOL * by_tool + _BY_PLACE * output.number / self.count
         score += _BY_SHARE * weight / wanted.whole
@@ -228,9 +249,22 @@ class Outputs:
         covered = lines.covered(wanted.weights) / wanted.whole
         if len(words) == 1 and covered < _LEAST_COVERED_BY_ONE:
             covered = 0.0
-        answers = is_newest and bool(wanted.went_well)
+        named_lines = output.why_rejected or wanted.answering.lines.get(output.number, ())
+        is_of_kind = is_newest and bool(output.roles & wanted.roles & _BY_KIND or named_lines)
+        answers = is_of_kind or (is_newest and bool(wanted.went_well))
         has_number = any(term[0].isdigit() for term in words)
-        return _Bearing(score, covered, has_number, output, lines, is_newest, answers, differs)
+        return _Bearing(
+            score,
+            covered,
+            has_number,
+            output,
+            lines,
+            is_newest,
+            answers,
+            differs,
+            is_of_kind,
+            named_lines,
+        )
 
 
 @lru_cache(maxsize=500)
@@ -267,20 +301,6 @@ def _edits_before_reads(bearings: Sequence[_Bearing]) -> list[_Bearing]:
     return ordered
 
 
-def _weight_of(lines: LinesFor) -> float:
-    """Return what the shared terms of an output weigh: of a long page those of its tool and its two best lines alone.
-
-    A page that speaks of everything shares many words with any work, each on a line of its own.
-    """
-    output, weights = lines.output, lines.weights
-    if len(output.content) <= _LONG_PAGE:
-        return sum(weights.values())
-    rare = lines.by_rarity
-    best = heapq.nlargest(2, lines.shared, key=lambda terms: sum(rare[term] for term in terms))
-    together = (output.tool_terms & weights.keys()).union(*best)
-    return sum(weights[term] for term in together)
-
-
 @dataclass
 class _Chosen:
     """An output that is shown: how much it bears, by which lines, and on which claims."""
@@ -300,7 +320,7 @@ class _Chosen:
         for at, value in lines.items():
             self.lines[at] = max(self.lines.get(at, 0.0), value)
 
-    def shown(self, claims: Sequence[Claim]) -> ShownOutput:
+    def shown(self, claims: Sequence[Claim], newest: NewestOutputs) -> ShownOutput:
         """Return the output as it is shown."""
         best = heapq.nlargest(_MOST_LINES_IN_ALL, self.lines, key=lambda at: (self.lines[at], -at))
         own = [claim.text[:_MOST_CLAIM] for claim in claims if claim.number in self.claims]
@@ -312,6 +332,7 @@ class _Chosen:
             exit_code=self.output.result.exit_code,
             lines=tuple(lines),
             failed_beside=tuple(self.failed_beside),
+            status=newest.status_of(self.output),
         )
 
 
@@ -326,8 +347,9 @@ def _chosen(bearings: Mapping[int, Sequence[_Bearing]]) -> list[_Chosen]:
             least = wanted.least * best_line
             if one.is_newest_run:
                 least = min(least, _MOST_OF_A_FORM)
-            lines = one.lines.choose(wanted.most, least)
-            if not lines:
+            lines = dict.fromkeys(one.named_lines, _OF_A_NAMED_LINE)
+            lines = lines or one.lines.choose(wanted.most, least)
+            if not lines and not one.output.is_empty:
                 continue
             output = chosen.setdefault(one.output.number, _Chosen(one.output))
             output.take(claim, one, lines)

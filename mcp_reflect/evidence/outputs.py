@@ -21,6 +21,11 @@ _MOST_READ: Final = 24_000  # characters of an output: a third from its start, t
 _MOST_READ_IN_ALL: Final = 600_000
 _MOST_LINE: Final = 20_000  # characters of a line whose words are read
 _MOST_FORM: Final = 300  # characters of a line by which its form is known
+_MOST_GAPS: Final = 3  # lines of a listing for each that is read: blank ones are not
+_LEAST_WRITTEN: Final = 6  # characters
+_SAME_WORDS: Final = 0.6
+_MOST_WHY: Final = 3  # lines of a rejected edit
+_MOST_END: Final = 600  # characters in which a rejected edit is known
 _MOST_COMMAND: Final = 2_000
 _LONGEST_NAME: Final = 120
 _LAST_LINES: Final = 5  # in which a run sums itself up
@@ -33,6 +38,8 @@ _HASH: Final = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40}")
 _COLOR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _JOB: Final = re.compile(r"\[[\w./ -]{1,40}\][ \t|=]{1,40}")
 _HAS_ARGUMENTS: Final = re.compile(r"[\s/.]")
+_NAMED_ERROR: Final = re.compile(r"-? ?(?:[A-Z]\d{3,4} )?\w{1,60}(?:Error|Exception): ")
+_NUMBERED_LINE: Final = re.compile(r"(\d{1,6})(?:→|\t|:)")
 _LISTED_LINE: Final = re.compile(r"\s*\d{1,6}(?:→|\t|:|[-|])")
 
 
@@ -44,6 +51,15 @@ HISTORY: Final = "history"
 
 MENDED: Final = "mended"
 """The role of commands that show whether a fault is gone: checks, and programs that nobody knows."""
+
+RAN: Final = "ran"
+"""The role of the same commands for a claim on what a run printed or how it ended."""
+
+CHANGED: Final = "changed"
+"""The role of edits, rejected ones too."""
+
+REMOVED: Final = "removed"
+"""The role of commands that remove files."""
 
 
 def _any_of(heading: str, name: str = "output_lines") -> re.Pattern[str]:
@@ -57,12 +73,18 @@ TESTS_SUMMARY: Final = _any_of("summary tests")
 TELLING: Final = _any_of("telling")
 ERROR: Final = _any_of("error")
 ITEM: Final = _any_of("item")
-_EDIT: Final = _any_of("edit")
+_EDIT: Final = re.compile(_any_of("edit").pattern, re.IGNORECASE | re.MULTILINE)
+_REJECTED: Final = re.compile(_any_of("rejected edit").pattern, re.IGNORECASE | re.MULTILINE)
 
 _WORDS_OF_ROLES: Final = {
     HISTORY: _any_of("history words", "roles"),
     MENDED: _any_of("mended words", "roles"),
+    RAN: _any_of("ran words", "roles"),
+    CHANGED: _any_of("changed words", "roles"),
+    REMOVED: _any_of("removed words", "roles"),
 }
+
+_REMOVING: Final = tuple(read_word_list("roles")["removing commands"])
 
 
 def roles_in(text: str) -> frozenset[str]:
@@ -179,9 +201,38 @@ class Output:
         for line in text.replace("\r", "\n").split("\n"):
             plain = line.strip(" \t=─│")
             found.setdefault(_JOB.sub("", plain, count=1), plain)
-        return [
+        lines = [
             line for line in found.values() if line and not _BOILERPLATE.search(line[:_MOST_FORM])
         ]
+        if self.is_rejected:
+            return [line for line in lines if _says_rejected(line[:_MOST_FORM])]
+        return lines
+
+    @cached_property
+    def written_places(self) -> tuple[int, ...]:
+        """The places of the lines of an edit that stand in its command: what it wrote, among the lines around it."""
+        if not self.is_edit or self.is_of_file:
+            return ()
+        return tuple(
+            place
+            for place, line in enumerate(self.lines)
+            if len(text := _NUMBERED_LINE.sub("", line, count=1).strip()) >= _LEAST_WRITTEN
+            and " ".join(text.split()) in self.command
+        )
+
+    def is_instead_of(self, other: "Output") -> bool:
+        """True for an accepted edit of the same file, or of nearly the same words, as a rejected one before it."""
+        if not (self.is_edit and other.is_rejected and self.number > other.number):
+            return False
+        if self.is_of_file or other.is_of_file:
+            return self.is_newer_of_same_file(other)
+        both = self.tool_terms & other.tool_terms
+        return len(both) >= _SAME_WORDS * len(other.tool_terms)
+
+    @property
+    def why_rejected(self) -> tuple[int, ...]:
+        """The places of the lines that say that a change was not made, and why."""
+        return tuple(range(min(len(self.lines), _MOST_WHY))) if self.is_rejected else ()
 
     @cached_property
     def terms_by_line(self) -> list[set[str]]:
@@ -210,8 +261,38 @@ class Output:
         return len(self.lines) >= _LEAST_LISTED and numbered > len(self.lines) / 2
 
     @cached_property
+    def numbered(self) -> dict[int, int]:
+        """The place of each line of a file by the number that it has there.
+
+        Empty for what is no listing, and for the lines that a search found here and there.
+        """
+        if self.is_rejected:
+            return {}
+        found: dict[int, int] = {}
+        for place, line in enumerate(self.lines):
+            if number := _NUMBERED_LINE.match(line):
+                found.setdefault(int(number[1]), place)
+        if len(found) <= len(self.lines) / 2:
+            return {}
+        reaches_over = max(found) - min(found)
+        return found if reaches_over <= _MOST_GAPS * len(found) else {}
+
+    @property
+    def is_empty(self) -> bool:
+        """True where nothing was printed."""
+        return not self.content.strip()
+
+    @cached_property
+    def is_rejected(self) -> bool:
+        """True for what a host answers to a change of a file that it did not make."""
+        ends = (self.content[:_MOST_FORM], self.content[-_MOST_END:])
+        return any(_REJECTED.search(end) for end in ends)
+
+    @cached_property
     def is_edit(self) -> bool:
         """True for what a host answers to a change of a file."""
+        if self.is_rejected:
+            return False
         return _EDIT.search(self.content[:_MOST_FORM]) is not None or (
             _EDIT.search(self.content[-_MOST_FORM:]) is not None
         )
@@ -227,6 +308,8 @@ class Output:
     def roles(self) -> frozenset[str]:
         """What a run of its command shows, as `roles_in` names it for a claim."""
         command = (self.result.tool or "")[:_MOST_COMMAND]
+        if self.is_edit or self.is_rejected:
+            return frozenset((CHANGED,))
         if self.is_of_file:
             return frozenset()
         roles: set[str] = set()
@@ -236,10 +319,12 @@ class Output:
             roles.update(kinds)
             if words and words[0] in read_word_list("roles")["history commands"]:
                 roles.add(HISTORY)
+            if " ".join(words[:2]).startswith(_REMOVING):
+                roles.add(REMOVED)
             if kinds & CHECKS or (words and may_show_any(words, kinds)):
-                roles.add(MENDED)
-        if roles <= {MENDED} and self._ends_as_tests:
-            roles |= {ProofKind.TESTS, MENDED}
+                roles |= {MENDED, RAN}
+        if roles <= {MENDED, RAN} and self._ends_as_tests:
+            roles |= {ProofKind.TESTS, MENDED, RAN}
         return frozenset(roles)
 
     @property
@@ -258,6 +343,10 @@ class Output:
         return read_outcome(kind, self.content, ending).passed is False
 
 
+def _says_rejected(line: str) -> bool:
+    return _REJECTED.search(line) is not None or _NAMED_ERROR.match(line) is not None
+
+
 def read_outputs_of(results: Sequence[ToolResult], older: int = 0) -> list[Output]:
     """Return the latest outputs, oldest first, as far as they are read; they are numbered behind the older ones."""
     left = _MOST_READ_IN_ALL
@@ -266,8 +355,7 @@ def read_outputs_of(results: Sequence[ToolResult], older: int = 0) -> list[Outpu
         result = results[number - 1]
         content = ends_of(result.content, min(left, _MOST_READ))
         left -= len(content)
-        if content.strip():
-            outputs.append(Output(older + number, result, content))
+        outputs.append(Output(older + number, result, content))
     return outputs[::-1]
 
 

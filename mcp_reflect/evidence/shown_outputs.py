@@ -55,7 +55,7 @@ def shown_once(shown: Iterable[ShownOutput]) -> list[ShownOutput]:
     for one in shown:
         lines = tuple(line for line in one.lines if _LINE_NUMBER.sub("", line) not in seen)
         seen.update(_LINE_NUMBER.sub("", line) for line in lines if len(line) >= _LONG_ENOUGH)
-        if lines:
+        if lines or not one.lines:
             found.append(replace(one, lines=lines))
     return found
 

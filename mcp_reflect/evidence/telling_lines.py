@@ -1,5 +1,6 @@
 """The few lines of an output that tell about a claim."""
 
+import heapq
 import math
 import re
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from mcp_reflect.evidence.outputs import (
 
 _LONG_LINE: Final = 150  # characters; what a longer one shares counts for less
 _MOST_FORM: Final = 300
+_LONG_PAGE: Final = 3_000  # characters
 _SHORT_OUTPUT: Final = 5  # lines
 _MOST_ITEMS: Final = 8  # lines of an output of which each may be shown
 _WORDS_OF_AN_ITEM: Final = 3
@@ -83,7 +85,9 @@ class LinesFor:
 
     def _repeats_its_file(self, at: int) -> bool:
         """True where a host says of a change only which file it was, and other lines show what was changed."""
-        is_one_of_many = self.output.is_edit and len(self.output.lines) > 1
+        is_one_of_many = (
+            self.output.is_edit and self.output.is_of_file and len(self.output.lines) > 1
+        )
         return is_one_of_many and self.shared[at] <= self.output.tool_terms
 
     def _is_item(self, at: int) -> bool:
@@ -166,6 +170,20 @@ class LinesFor:
         if at > last - _SHORT_OUTPUT:
             return score + _IS_NEAR_END
         return score
+
+
+def weight_of(lines: LinesFor) -> float:
+    """Return what the shared terms of an output weigh: of a long page those of its tool and its two best lines alone.
+
+    A page that speaks of everything shares many words with any work, each on a line of its own.
+    """
+    output, weights = lines.output, lines.weights
+    if len(output.content) <= _LONG_PAGE:
+        return sum(weights.values())
+    rare = lines.by_rarity
+    best = heapq.nlargest(2, lines.shared, key=lambda terms: sum(rare[term] for term in terms))
+    together = (output.tool_terms & weights.keys()).union(*best)
+    return sum(weights[term] for term in together)
 
 
 @dataclass

@@ -32,6 +32,8 @@ _NUMBERED: Final = re.compile(
 _BULLET: Final = re.compile(r"^\s{0,40}(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
 _HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s|^\s*(?:\*\*|__)?[^.!?=\d]{1,80}:(?:\*\*|__)?\s*$")
 _AROUND_WORDS: Final = " \t.!…。！¡*_~🎉✅👍🚀"
+_BOLD: Final = re.compile(r"\*\*|(?<![^\s(\"'*])__(?=\S)|(?<=\S)__(?![^\s.,:;!?)\"'*])")
+_LEAD: Final = re.compile(r"^(?:(?:before|after|once|when)\b[^,]{1,100}|first|then|next), ")
 _LETTERS: Final = re.compile(r"[^\W_]")
 
 
@@ -139,11 +141,19 @@ def _of_line(line: str) -> Iterator[tuple[str, SentenceForm | None]]:
     if line.lstrip().startswith(">"):
         yield line.strip(), SentenceForm.QUOTATION
         return
-    body = _BULLET.sub("", line[:_LONGEST_LINE], count=1).replace("**", "").replace("__", "")
+    body = _without_marks(_BULLET.sub("", line[:_LONGEST_LINE], count=1))
     for piece in sentences_of(body.lstrip("✓✔✅❌✗☑ \t").strip()):
         text = piece.strip()
         if _LETTERS.search(text):
             yield text[:_LONGEST_SENTENCE], form_of(text)
+
+
+def _without_marks(line: str) -> str:
+    """Return a line without the marks of bold words. What stands in backticks, and a name such as `a__b`, keeps its own."""
+    pieces = line.split("`")
+    return "`".join(
+        piece if place % 2 else _BOLD.sub("", piece) for place, piece in enumerate(pieces)
+    )
 
 
 def form_of(sentence: str) -> SentenceForm | None:
@@ -156,7 +166,7 @@ def form_of(sentence: str) -> SentenceForm | None:
         return SentenceForm.EXCLAMATION
     if _begins_with(plain, forms["greetings"]) and len(plain.split()) <= _LONGEST_GREETING:
         return SentenceForm.GREETING
-    if _begins_with(plain, forms["plans"]):
+    if any(_begins_with(part, forms["plans"]) for part in (plain, _LEAD.sub("", plain, count=1))):
         return SentenceForm.PLAN
     return None
 

@@ -11,6 +11,11 @@ NO_GOAL = "Check this work"
 """Stands for the goal of work that was sent without one."""
 
 
+_BETWEEN_LINES = " | "
+_BESIDE_TABLES = " ⏎ "
+"""Between lines with a `|` of their own."""
+
+
 class Verdict(StrEnum):
     """A judge's verdict on a claim: what shows it, what contradicts it, or neither."""
 
@@ -32,7 +37,8 @@ class ToolResult:
 class ShownOutput:
     """An output that bears on the work: its number from 1, its tool, how it ended, and its few telling lines.
 
-    `failed_beside` are the numbers of the claims that say it went well, where it is the newest run and failed.
+    `failed_beside` are the numbers of the claims that say it went well, where it is the newest run and failed. `status`
+    says what its lines do not: that an edit was rejected, that nothing was printed, that a file was changed since.
     """
 
     result: int
@@ -40,6 +46,7 @@ class ShownOutput:
     exit_code: int | None = None
     lines: tuple[str, ...] = ()
     failed_beside: tuple[int, ...] = ()
+    status: str | None = None
 
     @property
     def text(self) -> str:
@@ -49,7 +56,12 @@ class ShownOutput:
         if self.failed_beside:
             numbers = ", ".join(map(str, self.failed_beside))
             failed = f", failed (claim {numbers} says it went well)"
-        return f"{self.tool}{exit_code}{failed}: {' | '.join(self.lines)}"
+        status = f", {self.status}" if self.status else ""
+        head = f"{self.tool}{exit_code}{failed}{status}"
+        if not self.lines:
+            return head
+        mark = _BESIDE_TABLES if any("|" in line for line in self.lines) else _BETWEEN_LINES
+        return f"{head}: {mark.join(self.lines)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

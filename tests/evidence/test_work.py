@@ -23,6 +23,11 @@ from tests.evidence.case_files import HERE
         ("Ich werde es morgen ausrollen. Alle Tests laufen.", ["Alle Tests laufen."]),
         ("¿Listo? Todo pasa.", ["Todo pasa."]),
         ("The date is 25. November 2026.", ["The date is 25. November 2026."]),
+        ("The folder is `/shop__cart`.", ["The folder is `/shop__cart`."]),
+        ("__Fixed__ the a__b name. It **runs**.", ["Fixed the a__b name.", "It runs."]),
+        ("Before submitting, it would be prudent to run it. It runs.", ["It runs."]),
+        ("After the fix, all tests pass.", ["After the fix, all tests pass."]),
+        ("Oh no! You're absolutely right. It fails.", ["It fails."]),
     ],
 )
 def test_every_sentence_is_a_statement_but_for_its_form(step: str, expected: list[str]) -> None:

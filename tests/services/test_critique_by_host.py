@@ -38,8 +38,8 @@ async def test_claims_come_with_the_outputs_that_bear_on_them_and_nothing_is_jud
     found = await answered(client, "critique", WORK)
     assert found["claims"] == [
         "1. All 13 tests pass. <- 1",
-        "2. Coverage is 85 %.",
-        "3. I pushed the branch.",
+        "2. Coverage is 85 %. (no output shows it)",
+        "3. I pushed the branch. (no output shows it)",
     ]
     assert found["outputs"] == [
         "1. pytest --cov, exit 0: TOTAL 200 40 80% | 13 passed in 1.0s",
@@ -161,7 +161,7 @@ async def test_a_premise_and_a_false_conclusion_are_claims_like_all_others(clien
 async def test_where_no_output_bears_on_the_work_nothing_is_asked(client: Client) -> None:
     work = {"response": "The moon is bright tonight.", "tool_results": RESULTS}
     found = await answered(client, "critique", work)
-    assert set(found) == {"critique_id", "thinker", "note", "action"}
+    assert set(found) == {"critique_id", "thinker", "note"}
     assert found["note"] == "no output bears on this work; nothing was judged"
 
 
@@ -204,7 +204,7 @@ async def test_work_that_states_nothing_leaves_nothing_to_judge(
 ) -> None:
     found = await answered(client, "critique", {"response": "I will look at it tomorrow."})
     assert not {"claims", "next"} & {name for name, value in found.items() if value}
-    assert (found["action"], found["note"][:28]) == ("keep", "it states nothing that could")
+    assert (found.get("action"), found["note"][:28]) == (None, "it states nothing that could")
     call = {"critique_id": found["critique_id"], "verdicts": [{"claim": 1, "verdict": "holds"}]}
     assert "critique the work with its goal" in await refused(client, "critique", call)
 
