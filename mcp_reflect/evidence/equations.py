@@ -171,13 +171,29 @@ def _without_open_end(tokens: Sequence[Token], start: int, end: int) -> int:
 
 
 def _belongs(tokens: Sequence[Token], at: int, letter: str) -> bool:
+    """True if a sign may be a part of an equation: a word ends the run, unless it belongs to a number beside it.
+
+    Numbers and signs of arithmetic belong, and the letter that stands for the unknown. Other signs ("," or "#") do not.
+    """
     token = tokens[at]
     if token.kind is Sign.OTHER:
         return False
-    if token.kind is not Sign.WORD:
-        return True
-    if letter and token.text == letter:
-        return True
+    is_word = token.kind is Sign.WORD
+    return not is_word or (bool(letter) and token.text == letter) or _is_word_of_a_sum(tokens, at)
+
+
+def _is_word_of_a_sum(tokens: Sequence[Token], at: int) -> bool:
+    """True if a word stands where a sum has words.
+
+    - a unit behind "per" or "/": the "day" of "$5 per day", the "hour" of "60 km/hour"
+    - the "of" of "20% of 50", and no other: "a total of 5" begins a sum behind it
+    - a currency at a number, on either side: "costs USD 5", "5 euros"
+    - the "per" between a number or its unit and a unit: "5 per day", "5 km per day"
+    - a unit that a sign of arithmetic follows: the first "km" of "3 km + 2 km"
+
+    A word at the start or end of the sentence is none of the last four: nothing on one side shows that it is a part.
+    """
+    token = tokens[at]
     before = tokens[at - 1] if at else None
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     if before is not None and before.text in ("/", "per"):
@@ -187,10 +203,10 @@ def _belongs(tokens: Sequence[Token], at: int, letter: str) -> bool:
     if token.text == "of":
         return before.kind is Sign.PERCENT
     if is_currency(token):
-        return before.kind is Sign.NUMBER or after.kind is Sign.NUMBER
+        return Sign.NUMBER in (before.kind, after.kind)
     if token.text == "per":
-        is_behind = before.kind is Sign.NUMBER or _is_unit(tokens, at - 1)
-        return is_behind and after.kind is Sign.WORD
+        is_behind_amount = before.kind is Sign.NUMBER or _is_unit(tokens, at - 1)
+        return is_behind_amount and after.kind is Sign.WORD
     return _is_unit(tokens, at)
 
 
@@ -217,18 +233,51 @@ def _sides(run: Sequence[Token], place: int) -> Iterator[Side]:
 
 
 def _starts_plainly(tokens: Sequence[Token], first: int) -> bool:
-    """True if what stands before a run does not belong to its first number."""
+    """True if what stands before a run does not belong to its first number.
+
+    Otherwise that number is a part of something larger, such as "May 3", "4:30" or "12,000", and its side is left out.
+    """
     if first == 0:
         return True
     before, token = tokens[first - 1], tokens[first]
-    if token.kind is Sign.WORD:  # the unknown
+    if token.kind is Sign.WORD:  # the letter of the unknown: nothing is a larger number with it
         return before.kind is Sign.WORD or before.text in ",:;"
-    earlier = tokens[first - 2] if first > 1 else None
     if before.kind is Sign.OTHER:
-        is_clock = before.text == ":" and earlier is not None and earlier.kind is Sign.NUMBER
-        return before.text in ",:;([{|—…" and (token.apart or not (is_clock or before.text == ","))
-    if before.kind is not Sign.WORD or not token.apart:
+        return _starts_behind_a_mark(tokens, first)
+    if before.kind is Sign.WORD and token.apart:
+        return _starts_behind_a_word(tokens, first)
+    return False  # the word touches the number: "v2"
+
+
+_BEFORE_A_SUM: Final = frozenset(",:;([{|—…")
+
+
+def _starts_behind_a_mark(tokens: Sequence[Token], first: int) -> bool:
+    """True for "Total: 3 + 4", "(3 + 4", and with no blank between for "total:3 + 4".
+
+    Without a blank "4:30" is a time and "12,000" is one number. Behind "#" or "@" a number is a name.
+    """
+    mark = tokens[first - 1].text
+    if mark not in _BEFORE_A_SUM:
         return False
+    if tokens[first].apart:
+        return True
+    is_clock = mark == ":" and first > 1 and tokens[first - 2].kind is Sign.NUMBER
+    return mark != "," and not is_clock
+
+
+def _starts_behind_a_word(tokens: Sequence[Token], first: int) -> bool:
+    """True if the word before a run, with a blank between, is a word of the sentence and no part of its number.
+
+    The first rule that knows the word decides:
+    - the first word of a sentence: "Hence 3 + 4", but not a label ("Step 3 + 4"), a month or a word that joins
+    - a word that links a sum to its sentence: "it is 3 + 4", "gives 3 + 4"
+    - a word that joins two numbers begins a sum only behind an amount: "a total of 3 + 4", but not "5 and 3 + 4"
+    - any other word: "we add 3 + 4". Not a label, not the unit of a number before ("5 ft 3 + 4"), not a name ("the
+      Boeing 737 + 3"), which is a capital behind another word
+    """
+    before = tokens[first - 1]
+    earlier = tokens[first - 2] if first > 1 else None
     word = before.text.lower()
     if earlier is None:
         return word not in _UNFIT
@@ -259,6 +308,7 @@ def _unfit() -> frozenset[str]:
 
 
 _UNFIT: Final = _unfit()
+"""Words behind which a number is no start of a sum: "Step 3", "of 3", "May 3", "x 3"."""
 
 
 _MAY_FOLLOW: Final = frozenset(".,:;)]}|—…")

@@ -128,69 +128,135 @@ def _claims_in(sentence: str, programs: _Programs) -> Iterator[SuccessClaim]:
 def _in_clauses(
     sentence: str, clauses: Sequence[str], programs: _Programs
 ) -> Iterator[SuccessClaim]:
+    """Yield what the clauses of a sentence claim, in their order, each with the whole sentence as its text.
+
+    What stands before a clause matters as well: "I expect that it builds, and all tests pass" is sure of neither.
+    """
+    if words.EXCEPT.search(sentence):  # "All tests pass except one."
+        return
     start = 0
     for clause in clauses:
         place = sentence.find(clause, start)
         start = place + len(clause)
-        if (
-            words.UNSURE.search(sentence[:place])
-            or words.EXCEPT.search(sentence)
-            or _SOME_OF.search(clause)
-            or any(int(n) < int(m) for n, m in _OF.findall(clause))
-        ):
+        if words.UNSURE.search(sentence[:place]) or _speaks_of_a_share(clause):
             continue
         for kinds, found in _stated(clause, programs):
-            after = clause[found.end() : found.end() + 3]  # Japanese puts the condition behind
-            before = clause[: found.end()]
-            if after > "\u3000":
-                before += after
-            if _DEPENDS.search(clause, found.end()):
-                continue
-            if not words.UNSURE.search(before) and not words.NOT.search(
-                words.NOTHING_BAD.sub(" ", clause)
-            ):
-                part = kinds == frozenset({ProofKind.TESTS}) and bool(_PART.search(clause.lower()))
-                yield SuccessClaim(kinds, sentence, part)
+            if _is_sure(clause, found):
+                only_tests = kinds == frozenset({ProofKind.TESTS})
+                is_of_part = only_tests and bool(_PART.search(clause.lower()))
+                yield SuccessClaim(kinds, sentence, is_of_part)
+
+
+def _speaks_of_a_share(clause: str) -> bool:
+    """True for "38 of 40 tests pass", "38/40 passed" and "most of the tests pass": the rest is left open."""
+    if _SOME_OF.search(clause):
+        return True
+    return any(int(count) < int(total) for count, total in _OF.findall(clause))
+
+
+def _is_sure(clause: str, found: re.Match[str]) -> bool:
+    """Return whether the words that say that it went well are said without doubt, condition and denial.
+
+    - a condition behind them: "the tests pass once the server is up"
+    - doubt before or in them: "the tests should pass", and in Japanese right behind them
+    - a "not" anywhere in the clause: "it does not build". "No errors" and "0 failed" deny nothing
+    """
+    if _DEPENDS.search(clause, found.end()):
+        return False
+    before = clause[: found.end()]
+    right_behind = clause[found.end() : found.end() + _MOST_ENDING]
+    is_japanese = right_behind > _LAST_OF_OTHER_SCRIPTS
+    if is_japanese:
+        before += right_behind
+    if words.UNSURE.search(before):
+        return False
+    return not words.NOT.search(words.NOTHING_BAD.sub(" ", clause))
+
+
+_MOST_ENDING: Final = 3  # signs in which Japanese says that something is a condition or only likely
+_LAST_OF_OTHER_SCRIPTS: Final = "\u3000"
 
 
 def _clauses(sentence: str) -> list[str]:
     return [clause for clause in _CLAUSE_END.split(sentence) if clause.strip()]
 
 
-def _stated(
-    clause: str, programs: _Programs
-) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]:
-    """Return what the clause says to have gone well, with the words that say it."""
-    named: set[ProofKind] = set()
-    for kind, pattern in words.DIRECT.items():
-        if found := pattern.search(clause):
-            named.add(kind)
-            kinds = {kind}
-            if kind is ProofKind.PUSH and words.NOUNS[ProofKind.IMAGE].search(clause):
-                kinds.add(ProofKind.IMAGE)
-            yield frozenset(kinds), found
-    good = words.GOOD.search(clause)
-    for kind, well in words.SAID.items():
-        if kind is ProofKind.BUILD and ProofKind.IMAGE in named:
-            continue  # "the image builds"
-        if (
-            kind not in named
-            and words.NOUNS[kind].search(clause)
-            and (found := well.search(clause))
-        ):
-            named.add(kind)
-            yield frozenset({kind}), found
+_Stated = tuple[frozenset[ProofKind], re.Match[str]]
+"""Kinds of proof that a clause says to have gone well (any of them shows it), and the words that say so."""
+
+
+def _stated(clause: str, programs: _Programs) -> Iterator[_Stated]:
+    """Yield what a clause says to have gone well, the surest words first; what is vague counts only without them.
+
+    - words that name and praise at once: "committed", "deployed to production"
+    - a noun with what is said of its kind: "the tests pass", "the build is green"
+    - where neither names a kind: "everything is green", "make check passes", "gleam is happy"
+    """
+    by_participle = _kinds_by_participle(clause)
+    for kind, found in by_participle.items():
+        yield _shown_by(kind, clause), found
+    by_noun = _kinds_by_noun(clause, by_participle)
+    for kind, found in by_noun.items():
+        yield frozenset({kind}), found
+    if by_participle or by_noun:
+        return
+    stated = _stated_of_all_checks(clause) or _stated_of_a_program(clause, programs)
+    if stated is not None:
+        yield stated
+
+
+def _kinds_by_participle(clause: str) -> dict[ProofKind, re.Match[str]]:
+    found = {kind: pattern.search(clause) for kind, pattern in words.DIRECT.items()}
+    return {kind: match for kind, match in found.items() if match is not None}
+
+
+def _shown_by(kind: ProofKind, clause: str) -> frozenset[ProofKind]:
+    """Return the kinds of runs that show one that was named: "pushed the image" is shown by `docker push` as well."""
+    if kind is ProofKind.PUSH and words.NOUNS[ProofKind.IMAGE].search(clause):
+        return frozenset({kind, ProofKind.IMAGE})
+    return frozenset({kind})
+
+
+def _kinds_by_noun(
+    clause: str, named: Mapping[ProofKind, re.Match[str]]
+) -> dict[ProofKind, re.Match[str]]:
+    """Return the kinds whose noun stands in the clause with what is said of it, without those that are named already.
+
+    Images come first in SAID, so that "the image builds" is no claim of a build.
+    """
+    by_noun: dict[ProofKind, re.Match[str]] = {}
+    for kind, said in words.SAID.items():
+        is_image_that_builds = kind is ProofKind.BUILD and (
+            ProofKind.IMAGE in named or ProofKind.IMAGE in by_noun
+        )
+        if kind in named or is_image_that_builds or not words.NOUNS[kind].search(clause):
+            continue
+        found = said.search(clause)
+        if found is not None:
+            by_noun[kind] = found
+    return by_noun
+
+
+def _stated_of_all_checks(clause: str) -> _Stated | None:
+    """Return all checks for "all green", and for a target that holds them: "`make check` passes"."""
+    found = words.ALL_GREEN.search(clause)
     target = words.TARGET.search(clause)
-    if not named and (
-        found := words.ALL_GREEN.search(clause)
-        or (target and kinds_of_name(target[target.lastindex or 0]) >= CHECKS and good)
-    ):
-        yield CHECKS, found
-    elif not named and good:
-        said = re.findall(r"[\w.+-]+\w", clause.lower())
-        known = (word for word in said if word in programs and len(word) >= _LEAST_NAME)
-        if ran := next((programs[word] for word in known), None):
-            yield frozenset(ran), good
+    if found is None and target is not None:
+        name = target[target.lastindex or 0]
+        if kinds_of_name(name) >= CHECKS:
+            found = words.GOOD.search(clause)
+    return None if found is None else (CHECKS, found)
+
+
+def _stated_of_a_program(clause: str, programs: _Programs) -> _Stated | None:
+    """Return what the first program of the session that the clause praises may show: "bazel is green"."""
+    good = words.GOOD.search(clause)
+    if good is None:
+        return None
+    for word in re.findall(r"[\w.+-]+\w", clause.lower()):
+        if word in programs and len(word) >= _LEAST_NAME:
+            return frozenset(programs[word]), good
+    return None
 
 
 def _admissions_in(sentence: str) -> Iterator[tuple[frozenset[ProofKind], bool]]:

@@ -62,27 +62,36 @@ def _scales(number: Plain) -> tuple[int, ...]:
 
 
 def _is_rounded(shown: Bounds, computed: Bounds, number: Plain, scale: int) -> bool:
+    """True if a number that is shown may be a computed value, rounded as people round.
+
+    `scale` is 100 where a number in percent stands for itself ("80%" for 80). The rules, from the surest on:
+    - it lies within what rounded operands leave open, or differs as floating point does
+    - a whole result is written whole, so that only thousands are rounded: "1,999 × 2 = 4,000", never "7 × 8 = 55"
+    - any other differs by less than its last place: "10 / 3 = 3.33", "2 / 3 = 0.66" (cut off), not "10 / 3 = 3.5"
+    - but not where the last place is all that it has, and far off: "0.002" for 0.0018
+    """
     said = shown.low * scale
     if computed.low <= said <= computed.high:
         return True
-    difference = min(abs(said - computed.low), abs(said - computed.high))
     value = computed.low
+    difference = min(abs(said - computed.low), abs(said - computed.high))
     if difference <= abs(value) * _FLOAT:
         return True
-    last_place = Fraction(1, 10**number.decimals)
-    if number.is_percent and scale == 1:
-        last_place /= 100
-    if (
-        value.denominator == 1
-        and computed.exact is not None
-        and scale == 1
-        and not number.is_percent
-    ):
-        is_rounded_to_thousands = number.text.replace(",", "").endswith("000")
-        return is_rounded_to_thousands and difference <= abs(value) * _NEAR
-    if difference >= last_place:
+    is_plain = scale == 1 and not number.is_percent
+    is_exactly_whole = computed.exact is not None and value.denominator == 1
+    if is_plain and is_exactly_whole:
+        is_in_thousands = number.text.replace(",", "").endswith("000")
+        return is_in_thousands and difference <= abs(value) * _NEAR
+    if difference >= _last_place(number, scale):
         return False
     return not _lost_its_digits(said, difference, value, number)
+
+
+def _last_place(number: Plain, scale: int) -> Fraction:
+    """Return what one more in the last digit is worth: 1/100 of "3.33", 1/1000 of "33.3%", which is 0.333."""
+    last_place = Fraction(1, 10**number.decimals)
+    is_share = number.is_percent and scale == 1
+    return last_place / 100 if is_share else last_place
 
 
 def _lost_its_digits(said: Fraction, difference: Fraction, value: Fraction, number: Plain) -> bool:
