@@ -39,7 +39,11 @@ class _Lost:
 
 @dataclass(slots=True)
 class EasierSuite:
-    """What the edits of a session did to the suite so far."""
+    """What the edits of a session did to the suite so far.
+
+    `_texts` has files that were read or written as a whole, `_written` those that the session made itself. `_gained` has
+    what edits added, by its name or line, and `_gone` the names of what was tested and is no longer there.
+    """
 
     _texts: dict[str, str] = field(default_factory=dict[str, str])
     _written: set[str] = field(default_factory=set[str])
@@ -79,28 +83,33 @@ class EasierSuite:
             self._gone.add(path.rpartition("/")[2].partition(".")[0])
 
     def note_edit(self, edit: FileEdit) -> None:
-        """Note an edit of any file: of a test, of a snapshot or of what the tests are about."""
-        path = edit.path
+        """Note an edit of any file, by what the file is.
+
+        - a snapshot: it got easier where its old text is known and is not the session's own
+        - a test: the tests and assertions of the old text and the new one are compared
+        - other source: the names that it no longer defines, because their tests may go with them
+
+        An edit has a piece of the file, old and new, or the whole new file (`old` is None), or it deletes it (`new`).
+        """
         if edit.new is None:
-            self.note_deleted(path)
+            self.note_deleted(edit.path)
             return
-        known = self._texts.get(path)
-        old = known
-        if edit.old is not None:
-            old = edit.old
+        path, new = edit.path, edit.new
+        kept_text = self._texts.get(path)
+        old = kept_text if edit.old is None else edit.old
         if is_snapshot_file(path):
             if old and path not in self._written:
                 self._snapshots.append(f"the snapshots in {path} were edited")
-        elif is_test_file(path) or holds_rust_tests(path, f"{old}\n{edit.new}"):
-            if old is None:
+        elif is_test_file(path) or holds_rust_tests(path, f"{old}\n{new}"):
+            if old is None:  # nobody read it: the session's own file, as far as can be known
                 self._written.add(path)
-            self._compare(path, old or "", edit.new)
+            self._compare(path, old or "", new)
         elif old:
-            self._gone |= defined_names(old) - defined_names(edit.new)
+            self._gone |= defined_names(old) - defined_names(new)
         if edit.old is None:
-            self._keep(path, edit.new)
-        elif known is not None:
-            self._keep(path, known.replace(edit.old, edit.new, 1))
+            self._keep(path, new)
+        elif kept_text is not None:
+            self._keep(path, kept_text.replace(edit.old, new, 1))
 
     def facts(self) -> list[str]:
         """Return what got easier and still is, one fact a file and a kind."""
@@ -124,20 +133,28 @@ class EasierSuite:
             self._texts.pop(next(iter(self._texts)))
 
     def _compare(self, path: str, old_text: str, new_text: str) -> None:
+        """Note what the new text of a test file lacks. A file that the session wrote itself loses nothing.
+
+        - what is new is gained, wherever it stands: a test that moves to another file is lost there and gained here
+        - more skips or `only` count, unless the edit adds a test: a new test that is skipped takes nothing away
+        - tests count as lost where none is added: "test_a" in the place of "test_b" is another name for it. With another
+          table of cases they may be cases now
+        - assertions count as lost only while the tests stay the same
+        """
         old, new = read_suite_text(old_text), read_suite_text(new_text)
         added, removed = new.tests - old.tests, old.tests - new.tests
         self._gained.update(added)
         self._gained.update(new.assertions - old.assertions)
-        if path in self._written:
+        if path in self._written or added:
             return
-        if not added:  # a new test that is skipped takes nothing away
-            self._skips[path] = max(0, self._skips[path] + new.skips - old.skips)
-            self._onlys[path] = max(0, self._onlys[path] + new.onlys - old.onlys)
-        if new.parametrized > old.parametrized:
+        self._skips[path] = max(0, self._skips[path] + new.skips - old.skips)
+        self._onlys[path] = max(0, self._onlys[path] + new.onlys - old.onlys)
+        has_more_tables = new.parametrized > old.parametrized
+        if has_more_tables:
             return
-        if removed and not added:
+        if removed:
             self._tests += [_Lost(path, name, old_text) for name in sorted(removed)]
-        elif not removed and not added:
+        else:
             self._assertions += [_Lost(path, line, line) for line in _removed_assertions(old, new)]
         del self._tests[:-_MOST_LOST], self._assertions[:-_MOST_LOST]
 

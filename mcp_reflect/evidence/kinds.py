@@ -147,35 +147,49 @@ def _asks_a_service(rest: str) -> bool:
 
 
 def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed: bool) -> str:
-    """Return the words of a command that may name what it shows: of a script or target, else of the program itself."""
+    """Return the words of a command that may name what it shows, empty where none does. The first kind that fits decides.
+
+    - a package manager: its script, `test:unit` of `npm run test:unit`
+    - a runner: its targets, `deploy` of `make deploy ENV=prod`
+    - a program that runs all checks of a project: `check`
+    - a shell or an interpreter: its script, `scripts/lint.sh` of `bash scripts/lint.sh`
+    - a program that only looks or installs: nothing
+    - one of the table, none of whose entries fits: its first word alone, since its name stands for those entries
+    - any other: its name and its first word, `gleam test`
+    """
     if program in _PACKAGE_MANAGERS:
-        named = plain
-        if plain[:1] == ["workspace"]:
-            named = plain[2:]
-        names = [
-            word
-            for word in named
-            if word not in {"run", "run-script", "task", "workspaces", "foreach"}
-        ]
-        if not names or names[0] in _INSTALLING:
-            return ""
-        return names[0]
+        return _script_of_package(plain)
     if program in _RUNNERS:
         return " ".join(word for word in plain[:3] if not _ASSIGNED.fullmatch(word))
     if (program == "pre-commit" and "run" in plain) or program in {"act", "lefthook"}:
         return "check"
     if program in _SHELLS or program in _INTERPRETERS:
-        script = next(iter(plain), "")
-        is_in_words = "-c" in rest or "-e" in rest
-        if is_in_words or not re.search(r"\.\w{2,4}$|/", script):
-            return ""
-        return script
+        return _script_file(rest, plain)
     if not may_prove([program, *rest]):
         return ""
     words = [word for word in plain if word not in _RUNNERS and word not in {"run", "exec", "call"}]
     if listed:
         return " ".join(words[:1])
     return " ".join((program, *words[:1]))
+
+
+def _script_of_package(plain: Sequence[str]) -> str:
+    """Return the script that a package manager runs: `lint` of `yarn workspace shop lint`; none for `npm install`."""
+    named = plain[2:] if plain[:1] == ["workspace"] else plain
+    before_script = {"run", "run-script", "task", "workspaces", "foreach"}
+    names = [word for word in named if word not in before_script]
+    if not names or names[0] in _INSTALLING:
+        return ""
+    return names[0]
+
+
+def _script_file(rest: Sequence[str], plain: Sequence[str]) -> str:
+    """Return the file that a shell or an interpreter runs; none for `python -c "..."`, and for a word that is no path."""
+    script = next(iter(plain), "")
+    is_given_in_words = "-c" in rest or "-e" in rest
+    if is_given_in_words or not re.search(r"\.\w{2,4}$|/", script):
+        return ""
+    return script
 
 
 def may_prove(words: Sequence[str]) -> bool:
@@ -187,21 +201,33 @@ def may_prove(words: Sequence[str]) -> bool:
 def may_show_any(
     words: Sequence[str], kinds: frozenset[ProofKind], extra: tuple[str, ...] = ()
 ) -> bool:
-    """Return whether a command may prove more than the known `kinds`.
+    """Return whether a command may prove more than the `kinds` that are known of it. The first rule that fits decides.
 
-    This is so for a program that is not in the table, and for a script whose name says nothing.
+    - `ls`, `npm install`: no, they prove nothing
+    - `bash -c "pytest"`: no, what is in the quotation marks is read as commands of its own
+    - a program to which a project adds tasks, such as `rails`: only where its words tell no kind
+    - `make`, `npm run dist`, `python tool.py`: unless the name tells more than a build, for which it often stands when
+      the tests run in it
+    - any other: only if the table does not have it
     """
-    if not may_prove(words) or (words[0] in _SHELLS and {"-c", "-lc", "-Command"} & set(words)):
+    if not may_prove(words):
         return False
-    starts = words[0] in _RUNNERS | _PACKAGE_MANAGERS | _INTERPRETERS | _SHELLS
-    if words[0] in _WITH_TASKS:
+    program = words[0]
+    if program in _SHELLS and not _WITH_WORDS.isdisjoint(words):
+        return False
+    if program in _WITH_TASKS:
         return not kinds
-    if starts:
+    if program in _RUNNERS | _PACKAGE_MANAGERS | _INTERPRETERS | _SHELLS:
         return kinds <= {ProofKind.BUILD}
-    return words[0] not in _by_program(extra)
+    return program not in _by_program(extra)
+
+
+_WITH_WORDS: Final = frozenset({"-c", "-lc", "-Command"})
+"""Options with which a shell runs the words behind them."""
 
 
 def kinds_of_name(name: str) -> frozenset[ProofKind]:
+    """Return the kinds that the words of a name tell: tests and lint of `test-and-lint.sh`, all checks of `verify`."""
     kinds: set[ProofKind] = set()
     for word in name.split():
         stem = word

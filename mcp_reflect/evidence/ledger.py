@@ -99,6 +99,8 @@ class Ledger:
     """What a session proved and changed.
 
     `folder` is where the session works; `programs` extends the table of proofs. `partial`: the beginning is not known.
+    `delegated` is the last step at which anything may have run or changed unseen, -1 before any: another agent worked, a
+    command could not be read as a whole, or git put changes away. What a run before it shows is not held against a claim.
     """
 
     folder: str = ""
@@ -284,7 +286,7 @@ class Ledger:
         for at, (command, bare) in enumerate(links):
             shows = kinds[at]
             if not _prepares(bare) and may_show_any(bare, shows, self.programs):
-                shows |= self._of_unknown(bare, shows, text, call)
+                shows |= self._note_unknown(bare, shows, text, call)
             shown = text
             if len(text) > _MOST_COMMAND:
                 shown = " ".join(command.line)
@@ -297,33 +299,52 @@ class Ledger:
                     ending = Ending(code, own=own, alone=is_only_one, lists=lists)
                 self._add_proof(kind, bare[0], shown, call.answer, ending)
 
-    def _of_unknown(
+    def _note_unknown(
         self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
     ) -> frozenset[ProofKind]:
-        """Return what else a run shows that the table does not know; what it only may show is noted here.
+        """Note what a run that the table does not know only may show; return what it shows beside the known `kinds`."""
+        if is_script(words):
+            return self._note_script(words, kinds, text, call)
+        return self._note_unknown_program(words, kinds, text, call)
 
-        A program that is not known may be the proof of anything. A script shows what its text or its output names.
+    def _note_unknown_program(
+        self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
+    ) -> frozenset[ProofKind]:
+        """A program that is not known may be the proof of anything: `frobnicate --all` shows `ANY`.
+
+        Where it has not failed, it also may show what its words name (`frobnicate test`) or its output ends with.
+        """
+        has_failed = exit_code(call) not in (0, None)
+        if not has_failed:
+            named = kinds_named_by(words, self.programs) | kinds_that_end(call.answer)
+            self._add_possible(named - kinds, words[0], text, call)
+        return frozenset({ProofKind.ANY})
+
+    def _note_script(
+        self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
+    ) -> frozenset[ProofKind]:
+        """A script, such as `python tool.py`, shows what its output ends with, and may show what its text names.
+
+        One that neither says anything shows `ANY` where it failed. Where it worked, it shows nothing, but which of the
+        unknown runs that failed before it was put right is not known: these no longer count.
         """
         ended = kinds_that_end(call.answer)
-        has_failed = exit_code(call) not in (0, None)
-        if not is_script(words):
-            if not has_failed:
-                named = kinds_named_by(words, self.programs) | ended
-                self._add_possible(named - kinds, words[0], text, call)
-            return frozenset({ProofKind.ANY})
         maybe = self._texts.kinds_of_run(words, call.answer, self.programs) - ended - kinds
         self._add_possible(maybe, words[0], text, call)
         if ended or maybe or kinds:
             return ended
+        has_failed = exit_code(call) not in (0, None)
         if has_failed:
             return frozenset({ProofKind.ANY})
-        # It worked: which of those that failed before it that puts right is not known.
+        self._drop_unknown_failures()
+        return frozenset()
+
+    def _drop_unknown_failures(self) -> None:
         self.proofs = [
             proof
             for proof in self.proofs
             if not (proof.kind is ProofKind.ANY and proof.outcome.passed is False)
         ]
-        return frozenset()
 
     def _add_possible(
         self, kinds: frozenset[ProofKind], program: str, text: str, call: AnsweredCall

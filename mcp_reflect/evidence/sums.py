@@ -52,25 +52,29 @@ def _rounded_results(equation: Equation) -> set[Fraction]:
 def _check(
     equation: Equation, step: str, number: int, rounded: set[Fraction]
 ) -> CheckedEquation | None:
-    """Return what comes out; None where the equation is not read, or may hold and may not."""
+    """Return what comes out of an equation; None where it is not read, or where its readings disagree.
+
+    It is read in each style of numbers, since the "." of "1.500" parts thousands in one and decimals in the other:
+    - no style reads two sides beside each other: nothing is said
+    - no style finds a fault: it holds
+    - one style finds a fault and the other none: nothing is said, its writer may have meant the other
+    - each style finds a fault: it is wrong, unless the styles would put another result each in its place
+    """
     readings = {style: read_sides(equation, style, rounded) for style in Style}
     known = [style for style, sums in readings.items() if _is_known(sums)]
     if not known:
         return None
-    faults = {
-        style: _first_fault(readings[style], strictly=style is not known[0]) for style in known
-    }
-    style, fault = known[0], faults[known[0]]
-    if fault is None:
-        is_sure = all(faults[one] is None for one in known)
-        if not is_sure:
+    first = known[0]
+    faults = {style: _first_fault(readings[style], strictly=style is not first) for style in known}
+    if all(fault is None for fault in faults.values()):
+        return _holding(readings[first], step, number)
+    first_fault = faults[first]
+    if first_fault is None or None in faults.values():
+        return None
+    found = _fault(readings[first], first_fault, first, step, number)
+    for other in known[1:]:
+        if _is_ambiguous(found, readings[other], faults[other], step, number):
             return None
-        return _holding(readings[style], step, number)
-    if any(faults[one] is None for one in known):
-        return None
-    found = _fault(readings[style], fault, style, step, number)
-    if len(known) > 1 and _is_ambiguous(found, readings[known[1]], faults[known[1]], step, number):
-        return None
     return found
 
 

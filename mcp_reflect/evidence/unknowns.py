@@ -240,18 +240,29 @@ def _roots(zero: Polynomial) -> tuple[Fraction, ...] | None:
 
 
 def _keeps(relation: _Relation, roots: Sequence[Fraction], given: Polynomial) -> bool | None:
-    """Return whether an equation holds for a root of the given one; None where that is not certain."""
+    """Return whether an equation holds for a root of the given one; None where that is not certain. Of x² = 4:
+
+    - its roots are 2 and -2, and "x = 2" or "2x = 4" holds for one of them: True. One root is enough, because a solution
+      may go on with one case
+    - "x = 3" holds for none: False
+    - with decimals a number may have been rounded on the way, so that "1.99x = 4", whose own root is near 2, is left: None
+    - of x² = 2 the roots are no fractions: "x = 5" is far from both, and False; all else is left
+    """
     if not roots:
         return _is_near_an_irrational_root(relation, given)
     if any(_value(relation.zero, root) == 0 for root in roots):
         return True
-    if relation.is_rounded:
-        own = _roots(relation.zero)
-        if not own:
-            return None
-        if any(_is_near(one, root) for one, root in product(own, roots)):
-            return None
+    if relation.is_rounded and _may_have_a_root_near(relation, roots):
+        return None
     return False
+
+
+def _may_have_a_root_near(relation: _Relation, roots: Sequence[Fraction]) -> bool:
+    """True if a root of an equation is near one of the given roots, or if its own roots cannot be told."""
+    own_roots = _roots(relation.zero)
+    if not own_roots:
+        return True
+    return any(_is_near(own, root) for own, root in product(own_roots, roots))
 
 
 def _is_near(rounded: Fraction, root: Fraction) -> bool:

@@ -313,7 +313,11 @@ def after_failure(
 
 
 def _is_akin(known: KnownFailure, call: WatchedCall) -> bool:
-    """Return whether two calls have one program, or one tool: "not done" of another program is another error."""
+    """Return whether a failure with the same error, of the same tool, is of the same program or file as well.
+
+    In the shell "not found" of `git` is another error than that of `kubectl`. The calls of a tool that has no programs
+    are all akin.
+    """
     return _program(forms_of(known.tool, known.arguments)) == _program(call.forms)
 
 

@@ -30,7 +30,10 @@ _CITED: Final = re.compile(
 )
 
 _NOTHING: Final[tuple[Json, ...]] = (None, "", [])
+_NO_SCORES: Final[Mapping[str, Score]] = {}
+"""The scores of an analysis are kept beside its verdict on the decision; only an evaluator's are part of that."""
 _AS_SENT: Final = ("importance", "confidence", "wrong_call", "right_call", "symptoms", "keywords")
+"""Fields that an analysis takes over as they were read."""
 
 
 class _ModelAnalysis(AnalysisArguments):
@@ -80,7 +83,7 @@ def read_analysis(
         source_event_ids=_events_cited(sent, told, event_ids),
         scores=_scores(sent.scores),
         insights=_insights_of(said, reflection),
-        assessment=_verdict(sent, {}),
+        assessment=_verdict(sent, _NO_SCORES),
         raw_sections=said.aside,
         ignored=tuple(dict.fromkeys(ignored)),
         **{name: getattr(sent, name) for name in _AS_SENT},

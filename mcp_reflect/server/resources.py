@@ -83,6 +83,7 @@ async def _lessons(engine: Engine) -> Any:
 
 
 async def _reflections(engine: Engine) -> Any:
+    """Return the latest reflections by their ids, each with the fields of a summary that it has."""
     scope = engine.scopes.own
     stored = await engine.bank.reflections.latest(scope, limit=engine.settings.max_listed)
     fields = {item.id: {name: item.body.get(name) for name in _SUMMARY} for item in stored}

@@ -340,7 +340,11 @@ class Gate:
         self._anyone = anyone
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that is over a limit, or hand it on."""
+        """Hand a request on with its caller, or answer it here: 403 for a project that the token is not for, 429 over a limit.
+
+        Without a caller it is handed on as well, since what is behind answers it with 401 or needs no token. A refused
+        project counts against no limit. The project is the named one, else the first that the token names.
+        """
         principal = principal_of(scope) or self._anyone
         if scope["type"] != "http" or principal is None:
             await self._app(scope, receive, send)

@@ -93,6 +93,11 @@ async def merge(
 async def _apply(
     context: Context, plan_of: _Planner, *, part: bool = False, by: Speaker = Speaker.AGENT
 ) -> Dream:
+    """Plan over the records as they are now and carry the plan out, in one transaction; return what was done.
+
+    `part`: the plan is of some records only, so that the next dream looks at all of them again. Without a `dream_id` the plan
+    changed nothing, and there is nothing to undo.
+    """
     own = context.scopes.own
     dreamed = await context.bank.consolidations.dream(own, plan_of, part=part, by=by)
     plan = dreamed.plan

@@ -48,7 +48,11 @@ _SIMILAR: Final = (
 
 
 async def recall(context: Context, arguments: Mapping[str, Any], *, applied: bool = True) -> Recall:
-    """Return the few lessons that fit a task, best first. `applied` says whether they count as used."""
+    """Return the few lessons that fit a task, best first; those whose ground has changed say so, and stand behind.
+
+    `applied` says whether they count as used; False is for who only looks, as the page does. An id in
+    place of a task always counts: who asks for one lesson has chosen it.
+    """
     sent = read(RecallArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     if _LESSON_ID.fullmatch(sent.task):

@@ -75,7 +75,11 @@ async def read_apart(queue: Sequence[SessionToRead], done: Done) -> None:
 async def _take_answers(
     left: deque[SessionToRead], receiver: asyncio.StreamReader, done: Done
 ) -> None:
-    """Take what a process says of one file after the other, until it ends; that file is the fault then."""
+    """Take what a process says of one file after the other, in the order in which they were asked for.
+
+    Where the process ends early, the file that it was reading is the fault; this returns then, with the rest in `left`, and
+    the caller starts another process for that. So a file that ends its reader costs no other file.
+    """
     while left:
         session = left.popleft()
         answer: Any = None
@@ -128,14 +132,18 @@ def _joined(earlier: tuple[Finding, Seen], finding: Finding, seen: Seen) -> tupl
 
 
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
-    """Yield what is kept of a session, without secrets."""
+    """Yield what is kept of a session, without secrets.
+
+    What would give orders to the reader of a review is left out, unless a person said it: "Always run the tests" is what
+    the review looks for. Their words are kept as stems alone (`_named_by_words`), which order nothing.
+    """
     for finding, seen in pairs:
         if is_said(finding):
             named = _named_by_words(finding)
             if named is None:
                 continue
         elif gives_orders(finding):
-            continue  # a review would repeat words that give orders to their reader
+            continue
         else:
             named = finding
         lines = tuple(clean_text(line) for line in seen.lines)

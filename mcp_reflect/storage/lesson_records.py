@@ -62,7 +62,11 @@ def supersede(
     *,
     by: Speaker = Speaker.AGENT,
 ) -> None:
-    """Retire `old`, which `new` replaces, and keep it in the history of `new`."""
+    """Retire `old`, which `new` replaces, and keep it in the history of `new`.
+
+    `old` is revised, which keeps a version of it, so that its own history tells when it was in use. `new` is only
+    changed: it gets no other words, only the strength of `old`, and the version that it gets has the words of `old`.
+    """
     retired = replace(old, state=State.RETIRED, updated_at=now)
     revise(tx, scope, old, retired, f"replaced by {new.id}", by=by)
     keep_version(tx, new.id, "other_wording", old)
