@@ -21,8 +21,10 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_merging, lesson_records, outcomes, screening
-from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, scoped, transaction
+from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
+from mcp_reflect.storage.rows import LISTS
 from mcp_reflect.storage.similarity import alike, nearest, same_record
+from mcp_reflect.storage.values import scoped
 from mcp_reflect.text.signature import digest
 
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records

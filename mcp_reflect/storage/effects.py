@@ -10,15 +10,10 @@ from mcp_reflect.models.common import Scope, from_json
 from mcp_reflect.models.effect import Arm, Comparison
 from mcp_reflect.models.lesson import Lesson, short_id
 from mcp_reflect.models.warning import SessionNotes
-from mcp_reflect.storage.repository import (
-    Reading,
-    Repository,
-    Writing,
-    brief_transaction,
-    keeps,
-    scoped,
-)
+from mcp_reflect.storage.repository import Reading, Repository, Writing, brief_transaction
+from mcp_reflect.storage.rows import keeps
 from mcp_reflect.storage.screening import suspicion_of
+from mcp_reflect.storage.values import scoped
 
 _AFTER: Final = 60.0  # seconds after the last call of a session in which a lesson is of it
 

@@ -16,17 +16,9 @@ from mcp_reflect.models.finding import (
     StoredFinding,
 )
 from mcp_reflect.security.redact import clean
-from mcp_reflect.storage.repository import (
-    Derived,
-    Repository,
-    Row,
-    Writing,
-    brief_transaction,
-    readable,
-    record_from,
-    scoped,
-    transaction,
-)
+from mcp_reflect.storage.repository import Repository, Writing, brief_transaction, transaction
+from mcp_reflect.storage.rows import Row, readable, record_from
+from mcp_reflect.storage.values import Derived, scoped
 
 MOST_CALLS: Final = 40  # of a session that are kept
 _MOST_WAITING: Final = 500

@@ -9,11 +9,8 @@ from mcp_reflect.guards.matching import key_may_be_met, matches, may_be_met
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.storage import lesson_records
-from mcp_reflect.storage.repository import (
-    Reading,
-    Writing,
-    scoped,
-)
+from mcp_reflect.storage.repository import Reading, Writing
+from mcp_reflect.storage.values import scoped
 
 MOST_REPEATS: Final = 3
 """Calls against a guard that worked all the same, one after the other, after which it waits for a person."""

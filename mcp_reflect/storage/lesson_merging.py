@@ -8,11 +8,9 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, Trust
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_records, screening, similarity
-from mcp_reflect.storage.repository import (
-    LISTS,
-    Writing,
-    scoped,
-)
+from mcp_reflect.storage.repository import Writing
+from mcp_reflect.storage.rows import LISTS
+from mcp_reflect.storage.values import scoped
 
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 

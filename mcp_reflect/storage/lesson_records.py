@@ -10,18 +10,10 @@ from mcp_reflect.models.common import Link, Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, State, Trust
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import screening
-from mcp_reflect.storage.repository import (
-    LISTS,
-    Bound,
-    Reading,
-    Values,
-    Writing,
-    bound,
-    lesson_from,
-    lesson_values,
-    scoped,
-)
+from mcp_reflect.storage.repository import Reading, Writing
 from mcp_reflect.storage.retrieval import index
+from mcp_reflect.storage.rows import LISTS, lesson_from, lesson_values
+from mcp_reflect.storage.values import Bound, Values, bound, scoped
 
 REPLACES: Final = "replaces"  # the relation of a lesson to one that it replaced
 

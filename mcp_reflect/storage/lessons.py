@@ -15,14 +15,9 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage import lesson_guards, lesson_merging, lesson_records, screening, similarity
-from mcp_reflect.storage.repository import (
-    Reading,
-    Repository,
-    Writing,
-    scoped,
-    transaction,
-)
+from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
 from mcp_reflect.storage.retrieval import index
+from mcp_reflect.storage.values import scoped
 
 _MIN_ID_CHARS: Final = 4  # that stand for an id
 _MAX_NAMED_IDS: Final = 5

@@ -15,14 +15,9 @@ from mcp_reflect.models.lesson import Evidence, Lesson, Trust
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lesson_records
 from mcp_reflect.storage.recalls import RecallRepository, recall_row
-from mcp_reflect.storage.repository import (
-    BankContext,
-    Repository,
-    Row,
-    Writing,
-    lesson_from,
-    scoped,
-)
+from mcp_reflect.storage.repository import BankContext, Repository, Writing
+from mcp_reflect.storage.rows import Row, lesson_from
+from mcp_reflect.storage.values import scoped
 
 # Totals over outcomes. A moving average that starts at .5 is shown; ranking uses wins and losses, each weighted by its
 # evidence. Both are folds over the outcomes in the order in which they were first recorded, so recording the same

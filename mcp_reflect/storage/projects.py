@@ -10,17 +10,10 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.projects import COMMIT, Scopes, stored_name
 from mcp_reflect.speaker import Speaker, refuse_agent
-from mcp_reflect.storage.repository import (
-    Reading,
-    Repository,
-    Row,
-    Writing,
-    keeps,
-    lesson_values,
-    lessons_from,
-    scoped,
-)
+from mcp_reflect.storage.repository import Reading, Repository, Writing
 from mcp_reflect.storage.retrieval import index
+from mcp_reflect.storage.rows import Row, keeps, lesson_values, lessons_from
+from mcp_reflect.storage.values import scoped
 
 # What may be there in both projects: of most the new one's row stays, and the rest of the old one's is dropped.
 _JOINED: Final = ("search_catalogs", "sessions", "failures", "guards", "findings", "promotions")

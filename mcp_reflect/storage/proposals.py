@@ -10,15 +10,9 @@ from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State, Tru
 from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_records, screening
-from mcp_reflect.storage.repository import (
-    Repository,
-    Row,
-    Writing,
-    readable,
-    record_from,
-    scoped,
-    transaction,
-)
+from mcp_reflect.storage.repository import Repository, Writing, transaction
+from mcp_reflect.storage.rows import Row, readable, record_from
+from mcp_reflect.storage.values import scoped
 
 MOST_OF_A_LESSON: Final = 10
 """Open proposals about one lesson; a further one is not kept, and the answer says so."""

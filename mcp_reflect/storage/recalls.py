@@ -23,21 +23,15 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.models.shown_lesson import words_of
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.hits import LARGEST_WEAK, hit_of, ranked_hits
-from mcp_reflect.storage.repository import (
-    BankContext,
-    Derived,
-    Reading,
-    Repository,
-    Row,
-    Writing,
-    scoped,
-)
+from mcp_reflect.storage.repository import BankContext, Reading, Repository, Writing
 from mcp_reflect.storage.retrieval.candidates import is_same_type
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.model_vectors import Embeddings
 from mcp_reflect.storage.retrieval.scoring import text_of
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, words_query
+from mcp_reflect.storage.rows import Row
+from mcp_reflect.storage.values import Derived, scoped
 from mcp_reflect.text.signature import drawn
 
 _MOST_TASK: Final = 2_000  # characters of a task that are kept

@@ -10,17 +10,9 @@ from mcp_reflect.models.common import HOST, RULES, Json, Link, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, waits
 from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
 from mcp_reflect.storage import lesson_merging, lesson_records, screening, similarity, warnings
-from mcp_reflect.storage.repository import (
-    Reading,
-    Repository,
-    Row,
-    Writing,
-    lesson_from,
-    readable,
-    record_from,
-    scoped,
-    transaction,
-)
+from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
+from mcp_reflect.storage.rows import Row, lesson_from, readable, record_from
+from mcp_reflect.storage.values import scoped
 
 _HOOK_SECONDS: Final = DAY  # a project is watched if hooks noted a call since then
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id")

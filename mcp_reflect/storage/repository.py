@@ -1,250 +1,24 @@
-"""What every repository has, on any engine: named SQL, rows read as models, and methods that are transactions.
-
-The SQL is in .sql files; values are bound, and redacted before they are written.
-"""
+"""The bank on any engine: transactions that run named SQL, and repositories whose methods are transactions."""
 
 import asyncio
-import json
 import os
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from functools import cache, partial, wraps
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any, Concatenate, Final, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from mcp_reflect.clock import DAY, Clock
 from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust, is_kept
-from mcp_reflect.security.clean import Clean
-from mcp_reflect.security.gate import clean_json
-from mcp_reflect.security.redact import clean_text, quoted
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.security.redact import quoted
+from mcp_reflect.storage.rows import Row, lessons_from
+from mcp_reflect.storage.values import Bound, Values, bound, scoped
 
-_HEAD: Final = re.compile(
-    r"^-- name: (\w+)$", re.MULTILINE
-)  # then a comment about the query's purpose
-
-# Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
-_FIXED: Final = (
-    "id",
-    "project",
-    "kind",
-    "source",
-    "external_id",
-    "reflection_id",
-    "created_at",
-    "tenant",
-)
-_COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
-LESSON_FIELDS: Final = tuple(field.name for field in fields(Lesson))
-_LESSON_COLUMNS: Final = (*LESSON_FIELDS, "tenant", "digest")
-
-
-def queries_in(folder: Path) -> dict[str, str]:
-    """Return the SQL of the queries in a folder by name."""
-    text = "".join(file.read_text(encoding="utf-8") for file in folder.glob("*.sql"))
-    changed = (name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
-    text = text.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
-    text = text.replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
-    text = text.replace("/*changes*/", ", ".join(f"{name} = :{name}" for name in changed))
-    parts = _HEAD.split(text)
-    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
-
-
-@cache
-def queries() -> dict[str, str]:
-    """Return every query by name in SQLite's SQL; other engines translate them, or have their own."""
-    return queries_in(Path(__file__).parent / "sqlite" / "queries")
-
-
-@cache
-def migrations_in(folder: Path) -> tuple[tuple[int, str], ...]:
-    """Return every migration as (version, SQL), oldest first; the version is the file's leading number."""
-    files = sorted(folder.glob("[0-9]*.sql"))
-    return tuple((int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in files)
-
-
-Values = Mapping[str, Any]
-_STRUCTURES: Final = (dict, list, tuple)
-_as_json: Final = json.JSONEncoder(
-    ensure_ascii=False
-).encode  # `json.dumps` would make an encoder for each value
-_UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
-
-
-class Derived(str):
-    """Redacted words out of context, not to be redacted again: a word next to `token` looks like a secret."""
-
-    __slots__ = ()
-
-
-Written: TypeAlias = Clean | Derived | int | float | bytes | None
-"""What is written into a bank: a text only if it passed the gate, or was derived of one that did."""
-
-
-class Bound(dict[str, Written]):
-    """Values as they are written: redacted already."""
-
-
-def bound(values: Values) -> Bound:
-    """Return values to write: every text redacted, structures as JSON."""
-    if isinstance(values, Bound):
-        return values
-    return Bound({name: _bound(value) for name, value in values.items()})
-
-
-def _bound(value: Any) -> Written:
-    if type(value) in _UNCHANGED or isinstance(value, Derived):
-        return value
-    if isinstance(value, _STRUCTURES):
-        return clean_json(value)
-    if isinstance(value, str):
-        return clean_text(str(value))
-    return value
-
-
-def compared(values: Values) -> dict[str, Any]:
-    """Return values that are only compared: structures as JSON, texts unchanged."""
-    return {
-        name: _as_json(value) if isinstance(value, _STRUCTURES) else value
-        for name, value in values.items()
-    }
-
-
-def scoped(scope: Scope, **values: Any) -> dict[str, Any]:
-    """Return values to bind with the scope."""
-    return {**values, "tenant": scope.tenant, "project": scope.project}
-
-
-class Row(Protocol):
-    """A row of a query: its values in order, or by the name of a column."""
-
-    def __getitem__(self, key: Any, /) -> Any: ...
-    def __iter__(self) -> Iterator[Any]: ...
-    def keys(self) -> Sequence[str]: ...
-
-
-_Record = TypeVar("_Record")
 _Result = TypeVar("_Result")
-
-LISTS: Final = (
-    "symptoms",
-    "keywords",
-    "tags",
-)  # the fields of a lesson that are tuples, stored as JSON
-
-# A recall reads dozens of records: looking values up in a dict takes half the time of calling the enum.
-_ENUMS: Final = {"kind": RecordKind, "state": State, "trust": Trust, "source": Source}
-_LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
-    **{name: {value.value: value for value in enum}.__getitem__ for name, enum in _ENUMS.items()},
-    **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
-    "outside": bool,
-    "told": bool,
-    "guard_mode": lambda value: None if value is None else GuardMode(value),
-}
-
-
-def record_from(
-    row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]
-) -> _Record:
-    """Return a row as a dataclass whose fields are columns; a reader makes the value of a field from its column's.
-
-    BankError if the row is damaged.
-    """
-    kind: Any = model
-    values = dict(
-        zip(row.keys(), row, strict=True)
-    )  # a Row searches all of its names for each lookup
-    try:
-        for name, read in readers.items():
-            values[name] = read(values[name])
-        return model(**{field: values[field] for field in kind.__dataclass_fields__})
-    except (LookupError, TypeError, ValueError) as error:
-        raise damaged(row) from error
-
-
-def lesson_from(row: Row) -> Lesson:
-    """Return a row of `lessons` as the record; BankError if the row is damaged."""
-    return record_from(row, Lesson, _LESSON_READERS)
-
-
-def keeps(row: Row) -> bool:
-    """Return whether a person keeps the lesson of a row, which has the columns that tell."""
-    mode = row["guard_mode"]
-    return is_kept(
-        Trust(row["trust"]),
-        Source(row["source"]),
-        None if mode is None else GuardMode(mode),
-        row["pinned_at"],
-    )
-
-
-def lessons_from(rows: Iterable[Row], log: Log) -> list[Lesson]:
-    """Return rows of `lessons` as records; a damaged one is logged and left out."""
-    return readable(rows, lesson_from, log)
-
-
-def readable(rows: Iterable[Row], read: Callable[[Row], _Record], log: Log) -> list[_Record]:
-    """Return the result of `read` for each row; a damaged row is logged and left out."""
-    records: list[_Record] = []
-    for row in rows:
-        try:
-            records.append(read(row))
-        except (BankError, ValueError):
-            log.warning("bank_record_damaged", record=name_of(row))
-    return records
-
-
-def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
-    """Return the record as values to bind; the project is the record's own, the tenant the scope's.
-
-    A digest of 64 bits tells whether a lesson with the same words is in the project. It is made of the redacted words,
-    because a hash of a secret confirms a guess.
-    """
-    values = {name: getattr(lesson, name) for name in LESSON_FIELDS}
-    digest = None
-    if lesson.kind is RecordKind.LESSON:
-        words = "\0".join(
-            (scope.tenant, lesson.project, *(clean_text(part or "") for part in _wording(lesson)))
-        )
-        digest = int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), signed=True)
-    return {**values, "tenant": scope.tenant, "digest": digest}
-
-
-def says_nothing_new(lesson: Lesson, stored: Lesson) -> bool:
-    """True if a stored lesson of the same project says all that a lesson says."""
-    return _wording(lesson) == _wording(stored) and all(
-        set(getattr(lesson, name)) <= set(getattr(stored, name)) for name in LISTS
-    )
-
-
-def _wording(lesson: Lesson) -> tuple[str | None, ...]:
-    return (
-        lesson.mistake,
-        lesson.correction,
-        lesson.why,
-        lesson.task_type,
-        lesson.context,
-        lesson.external_id,
-    )
-
-
-def damaged(row: Row) -> BankError:
-    """Return the error that a row is damaged."""
-    return BankError(
-        f"The record {name_of(row)} is damaged. `mcp-reflect restore --latest` brings back the daily copy."
-    )
-
-
-def name_of(row: Row) -> str:
-    """Return the name of a row for a person."""
-    return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
-
 
 _MAX_DROPPED: Final = (
     40  # rows of a kind that one write drops: far more than it adds, and quickly done
@@ -364,7 +138,10 @@ class Database(ABC):
 
         With `long`, recalls do not wait for it.
         """
-        return await self._transact("long read" if long else "read", tenant, work)
+        mode: Mode = "read"
+        if long:
+            mode = "long read"
+        return await self._transact(mode, tenant, work)
 
     async def write(
         self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False
@@ -379,7 +156,10 @@ class Database(ABC):
         def noted(tx: Writing) -> tuple[_Result, set[str]]:
             return work(tx), tx.ran
 
-        result, ran = await self._transact("brief" if brief else "write", tenant, noted)
+        mode: Mode = "write"
+        if brief:
+            mode = "brief"
+        result, ran = await self._transact(mode, tenant, noted)
         for names, listener in self._listeners:
             if names & ran:
                 listener()
@@ -388,7 +168,8 @@ class Database(ABC):
     @abstractmethod
     async def _transact(
         self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]
-    ) -> _Result: ...
+    ) -> _Result:
+        """Return the result of `work` in a transaction of the engine, which `Mode` describes."""
 
     @abstractmethod
     async def truncate_log(self) -> None:

@@ -8,15 +8,9 @@ from typing import Any, Final
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.root import FileRoot, Planted, Roots, VersionRoot
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.repository import (
-    Derived,
-    Repository,
-    Row,
-    Writing,
-    keeps,
-    scoped,
-    transaction,
-)
+from mcp_reflect.storage.repository import Repository, Writing, transaction
+from mcp_reflect.storage.rows import Row, keeps
+from mcp_reflect.storage.values import Derived, scoped
 
 _MOST_LESSONS: Final = 10_000  # whose roots a review looks at
 

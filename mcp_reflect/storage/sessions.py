@@ -12,16 +12,9 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import AccessRole, StoredToken
 from mcp_reflect.models.common import Scope
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage.repository import (
-    Derived,
-    Repository,
-    Row,
-    Writing,
-    brief_transaction,
-    record_from,
-    scoped,
-    transaction,
-)
+from mcp_reflect.storage.repository import Repository, Writing, brief_transaction, transaction
+from mcp_reflect.storage.rows import Row, record_from
+from mcp_reflect.storage.values import Derived, scoped
 
 _FIX: Final = "Send the id that the first call gave."
 

@@ -13,18 +13,10 @@ from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored, T
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_records, screening
 from mcp_reflect.storage.lesson_records import LessonRows, lesson_rows
-from mcp_reflect.storage.repository import (
-    LESSON_FIELDS,
-    LISTS,
-    Repository,
-    Row,
-    Writing,
-    Written,
-    lesson_from,
-    lessons_from,
-    says_nothing_new,
-    scoped,
-)
+from mcp_reflect.storage.queries import LESSON_FIELDS
+from mcp_reflect.storage.repository import Repository, Writing
+from mcp_reflect.storage.rows import LISTS, Row, lesson_from, lessons_from, says_nothing_new
+from mcp_reflect.storage.values import Written, scoped
 
 _EXPORT_PAGE: Final = 1000
 _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it

@@ -9,7 +9,9 @@ from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Filter, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.repository import Reading, Repository, Row, readable, scoped
+from mcp_reflect.storage.repository import Reading, Repository
+from mcp_reflect.storage.rows import Row, readable
+from mcp_reflect.storage.values import scoped
 from mcp_reflect.storage.warnings import counts
 
 _MOST_RECALLS: Final = 100

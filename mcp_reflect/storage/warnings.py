@@ -36,16 +36,13 @@ from mcp_reflect.storage.proposals import add_proposal
 from mcp_reflect.storage.repository import (
     Reading,
     Repository,
-    Row,
-    Values,
     Writing,
     brief_transaction,
-    readable,
-    record_from,
-    scoped,
     transaction,
 )
+from mcp_reflect.storage.rows import Row, readable, record_from
 from mcp_reflect.storage.screening import suspicion_of
+from mcp_reflect.storage.values import Values, scoped
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.repository import Bound, bound
+from mcp_reflect.storage.values import Bound, bound
 
 BEFORE = """
 from mcp_reflect.security.clean import Clean
 from mcp_reflect.models.warning import HookInput
 from mcp_reflect.server.service import failure
 from mcp_reflect.services.hook_events import hook_answer
-from mcp_reflect.storage.repository import Bound, Writing
+from mcp_reflect.storage.repository import Writing
+from mcp_reflect.storage.values import Bound
 
 
 def write(writing: Writing, hook: HookInput, plain: str, clean: Clean) -> None:

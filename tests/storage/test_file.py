@@ -18,7 +18,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, NotABankError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.repository import Reading, scoped
+from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.spool import Spool, append, waiting
 from mcp_reflect.storage.sqlite.files import (
     APPLICATION_ID,
@@ -27,6 +27,7 @@ from mcp_reflect.storage.sqlite.files import (
     newest,
     statements,
 )
+from mcp_reflect.storage.values import scoped
 
 ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {

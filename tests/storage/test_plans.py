@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from mcp_reflect.storage.repository import queries
+from mcp_reflect.storage.queries import queries
 from mcp_reflect.storage.sqlite.files import migrations
 
 

@@ -25,18 +25,10 @@ from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import (
-    READS,
-    Bound,
-    Mode,
-    Opened,
-    Row,
-    Values,
-    Writing,
-    migrations_in,
-    queries,
-    queries_in,
-)
+from mcp_reflect.storage.queries import migrations_in, queries, queries_in
+from mcp_reflect.storage.repository import READS, Mode, Opened, Writing
+from mcp_reflect.storage.rows import Row
+from mcp_reflect.storage.values import Bound, Values
 
 _FOLDER: Final = Path(__file__).parent
 

@@ -8,12 +8,14 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
-from mcp_reflect.storage.repository import Reading, lesson_from, scoped
+from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.index import error_marks
 from mcp_reflect.storage.retrieval.match import GUESSED, NEAR_FOR_MORE, Relevance
 from mcp_reflect.storage.retrieval.question import FewRows, error_codes, own_programs
 from mcp_reflect.storage.retrieval.scoring import Search, text_of
 from mcp_reflect.storage.retrieval.terms import terms_of
+from mcp_reflect.storage.rows import lesson_from
+from mcp_reflect.storage.values import scoped
 
 MOST_LINES: Final = 20  # of a printed error, the last ones: each may be the one that identifies it
 _LONGEST_END: Final = 10_000  # characters of a printed error, the last ones

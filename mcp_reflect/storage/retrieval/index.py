@@ -9,16 +9,11 @@ from typing import Final
 
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
-from mcp_reflect.storage.repository import (
-    Derived,
-    Row,
-    Values,
-    Writing,
-    lesson_from,
-    readable,
-)
+from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
+from mcp_reflect.storage.rows import Row, lesson_from, readable
+from mcp_reflect.storage.values import Derived, Values
 from mcp_reflect.text.program_words import words_for_programs
 from mcp_reflect.text.signature import fingerprint
 from mcp_reflect.text.stemmer import STOP_WORDS

@@ -12,7 +12,7 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.repository import Database, Row, Values, Writing
+from mcp_reflect.storage.repository import Database, Writing
 from mcp_reflect.storage.retrieval.vectors import (
     LONGEST_TEXT,
     QueryVector,
@@ -22,6 +22,8 @@ from mcp_reflect.storage.retrieval.vectors import (
     signs,
     text_of,
 )
+from mcp_reflect.storage.rows import Row
+from mcp_reflect.storage.values import Values
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0

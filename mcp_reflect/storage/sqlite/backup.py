@@ -13,7 +13,7 @@ from typing import Final
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
 from mcp_reflect.log import Log
-from mcp_reflect.storage.repository import keeps
+from mcp_reflect.storage.rows import keeps
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import explained
 

@@ -19,20 +19,12 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import (
-    READS,
-    Bound,
-    Mode,
-    Row,
-    Values,
-    Writing,
-    compared,
-    damaged,
-    name_of,
-    queries,
-)
+from mcp_reflect.storage.queries import queries
+from mcp_reflect.storage.repository import READS, Mode, Writing
+from mcp_reflect.storage.rows import Row, damaged, name_of
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
+from mcp_reflect.storage.values import Bound, Values, compared
 
 BRIEF_WAIT_SECONDS: Final = 0.01
 """About as long as a short write; after it, a brief write is given up."""

@@ -14,7 +14,8 @@ from typing import Final, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
-from mcp_reflect.storage.repository import Opened, migrations_in
+from mcp_reflect.storage.queries import migrations_in
+from mcp_reflect.storage.repository import Opened
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
 # The files of a database; the main file is moved last, so that no process begins a new one beside its log.
