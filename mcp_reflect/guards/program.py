@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.guards.items import has_words, is_argument, is_operand, is_path
 from mcp_reflect.guards.knowledge import forms_of_flag, words_about
+from mcp_reflect.guards.options import OptionWord, only_tells, option_words, valued_options
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.shell import Command, Invocation, base_name, program_name
+from mcp_reflect.shell import Command, Invocation, base_name, program_name, read_option
 
 if TYPE_CHECKING:
     from mcp_reflect.guards.call import Call
@@ -28,6 +28,16 @@ def letters_of_cluster(item: str) -> list[str]:
     if len(letters) < 2 or not _CLUSTER.fullmatch(item) or len(set(letters)) < len(letters):
         return []
     return [f"-{letter}" for letter in letters]
+
+
+def _flags_up_to_value(one: OptionWord) -> list[tuple[str, str]]:
+    """Return the flags of a cluster up to the one that takes a value, which is the rest of the word or the next one."""
+    option = one.valued
+    value = one.behind if option.takes_next else option.value
+    if one.word.startswith(option.name):
+        return [(option.name, value)]
+    before = one.word[1:].partition(option.name[1:])[0]
+    return [*((f"-{letter}", "") for letter in before), (option.name, value)]
 
 
 @dataclass(frozen=True)
@@ -80,11 +90,18 @@ class Program:
     def flags(self) -> list[tuple[str, str]]:
         """Its flags, those of a cluster one by one, each with its value or the next word."""
         flags: list[tuple[str, str]] = []
-        for word, behind in pairwise((*self.found.arguments, "")):
-            flags += self.flags_of_word(word, behind)
+        for one in self._options:
+            if one.valued.name and one.word[:2] != "--":
+                flags += _flags_up_to_value(one)
+            else:
+                flags += self.flags_of_word(one.word, one.behind)
         if self.found.name == "git" and any(word[:1] == "+" for word in self.found.arguments):
             flags.append(("--force", ""))  # `git push origin +main`
         return flags
+
+    @cached_property
+    def _options(self) -> list[OptionWord]:
+        return list(option_words(self.found.name, self.found.arguments))
 
     def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
         """Return the flags of one word, each with its value, which may be the word behind it."""
@@ -130,7 +147,7 @@ class Program:
     @cached_property
     def _values(self) -> dict[str, set[str]]:
         """The values of each flag, and the flags as they are written."""
-        values = {word: set[str]() for word in self.found.arguments if word[:1] == "-"}
+        values = {one.word: set[str]() for one in self._options}
         for flag, value in self.flags:
             values.setdefault(self._flag_name(flag), set()).add(value)
         return values
@@ -219,15 +236,37 @@ def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
         return None
     words = list(found.arguments)
     at = 0
-    for subcommand in subcommands:
-        while at < len(words) and words[at] != subcommand and not is_path(words[at], subcommand):
-            # A word behind a flag may be its value: `git -C web push`.
-            if words[at][:1] != "-" and (
-                at == 0 or words[at - 1][:1] != "-" or "=" in words[at - 1]
-            ):
-                return None
-            at += 1
-        if at == len(words):
+    for count, subcommand in enumerate(subcommands):
+        place = _place_of_subcommand(words, at, subcommand, [found.name, *subcommands[:count]])
+        if place is None:
             return None
+        at = place
         del words[at]
     return tuple(words)
+
+
+def _place_of_subcommand(
+    words: Sequence[str], at: int, subcommand: str, head: Sequence[str]
+) -> int | None:
+    """Return the place of a subcommand behind the options of what stands before it, None if another one stands there.
+
+    A word behind an option that nobody knows may be its value, and may be the subcommand: `relctl -x web push`.
+    """
+    valued = valued_options(head)
+    may_be_value = False
+    while at < len(words):
+        word = words[at]
+        if word == subcommand or is_path(word, subcommand):
+            return at
+        if word[:1] != "-":
+            if not may_be_value:
+                return None
+            may_be_value = False
+            at += 1
+            continue
+        if only_tells(head[0], word):
+            return None
+        takes_next = read_option(word, valued).takes_next
+        may_be_value = not takes_next and "=" not in word
+        at += 2 if takes_next else 1
+    return None

@@ -63,9 +63,11 @@ from mcp_reflect.shell.powershell_reader import read_powershell
 from mcp_reflect.shell.programs import (
     VALUED,
     Invocation,
+    Option,
     base_name,
     invocations_of,
     program_name,
+    read_option,
     unwrapped,
 )
 
@@ -80,6 +82,7 @@ __all__ = [
     "Command",
     "Inside",
     "Invocation",
+    "Option",
     "Part",
     "PipePlace",
     "Redirection",
@@ -99,6 +102,7 @@ __all__ = [
     "patched_files",
     "program_name",
     "read_files",
+    "read_option",
     "read_script",
     "unwrapped",
     "written_files",

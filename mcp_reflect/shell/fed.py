@@ -178,6 +178,10 @@ def read_shell_call(words: tuple[str, ...]) -> ShellCall:
     if words[at : at + 1] == ("--",):
         at += 1
     operands = words[at:]
+    if "n" in letters or "noexec" in words[:at]:
+        return ShellCall(
+            has_script=False, reads_input=False, operands=()
+        )  # it checks, and runs nothing
     has_script = "c" in letters and bool(operands)
     reads_input = not operands or "s" in letters or operands[0] in _INPUTS
     return ShellCall(has_script, reads_input and not has_script, operands)

@@ -236,7 +236,10 @@ def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
         if word == "--":
             return words[at + 1 :]
         if word[:1] == "-":
-            at += 2 if read_option(word, wrapper.valued).takes_next else 1
+            option = read_option(word, wrapper.valued | wrapper.telling)
+            if option.name in wrapper.telling:
+                return ()
+            at += 2 if option.takes_next else 1
         elif _ASSIGNMENT.match(word):
             at += 1
         elif operands:

@@ -3,15 +3,19 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
+
+_TELLING: Final = ("--help", "--version")
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A program that starts another: the operands that come before that one, and its options that take a value."""
+    """A program that starts another: the operands before that one, its options with a value, those that start nothing."""
 
     name: str
     operands: int
     valued: frozenset[str]
+    telling: frozenset[str]
 
 
 def _lines(name: str) -> list[str]:
@@ -50,8 +54,9 @@ def wrappers() -> dict[str, Wrapper]:
     """Return what starts other programs, by its words."""
     found: dict[str, Wrapper] = {}
     for line in _lines("wrappers.txt"):
-        name, operands, valued = (part.strip() for part in line.split("|"))
-        found[name] = Wrapper(name, int(operands), frozenset(valued.split()))
+        name, operands, valued, *others = (part.strip() for part in line.split("|"))
+        telling = frozenset((*_TELLING, *" ".join(others).split()))
+        found[name] = Wrapper(name, int(operands), frozenset(valued.split()), telling)
     return found
 
 

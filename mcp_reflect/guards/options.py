@@ -1,0 +1,73 @@
+"""The options of a program's words, from `options.txt`: which words are options, and which are their values."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.shell import Option, read_option
+
+_LONGEST_HEAD: Final = 3  # a program with its subcommands
+_NONE: Final = frozenset[str]()
+
+
+@dataclass(frozen=True, slots=True)
+class OptionWord:
+    """A word with an option, the word behind it, and the option in it that takes a value, if one does."""
+
+    word: str
+    behind: str
+    valued: Option
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, dict[str, frozenset[str]]]:
+    tables: dict[str, dict[str, frozenset[str]]] = {}
+    entries: dict[str, frozenset[str]] = {}
+    text = Path(__file__).with_name("options.txt").read_text(encoding="utf-8")
+    for line in filter(None, text.splitlines()):
+        if line.startswith("["):
+            entries = tables.setdefault(line[1:-1], {})
+        elif "|" in line and line[0] != "#":
+            head, _, options = line.partition("|")
+            entries[head.strip()] = frozenset(options.split())
+        elif line[0] != "#":
+            entries.update(dict.fromkeys(line.split(), _NONE))
+    return tables
+
+
+def valued_options(head: Sequence[str]) -> frozenset[str]:
+    """Return the options that take a value behind a program and its subcommands."""
+    known = _tables()["with a value"]
+    valued = _NONE
+    if head[0] in known:
+        for end in range(1, len(head) + 1):
+            valued |= known.get(" ".join(head[:end]), _NONE)
+    return valued
+
+
+def only_tells(program: str, word: str) -> bool:
+    """Return whether a program with this option before its subcommand only tells about itself."""
+    return word in _tables()["only tells"].get(program, _NONE)
+
+
+def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
+    """Yield the words that are options: no value of one before it, and nothing behind `--`."""
+    head = [program]
+    valued = valued_options(head)
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word == "--" and program not in _tables()["hands on"]:
+            return
+        if word[:1] != "-" and len(head) < _LONGEST_HEAD:
+            head.append(word)
+            valued = valued_options(head)
+        if word[:1] != "-" or word in ("-", "--"):
+            continue
+        option = read_option(word, valued)
+        yield OptionWord(word, "".join(words[at : at + 1]), option)
+        if option.takes_next:
+            at += 1

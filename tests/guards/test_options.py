@@ -1,0 +1,107 @@
+"""An option's value is neither a subcommand nor a flag, and a command that only tells does nothing."""
+
+import pytest
+
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import parse_guard
+from mcp_reflect.guards.matching import matches, may_be_met
+
+GUARDS = tuple(
+    map(
+        parse_guard,
+        (
+            "Bash: `git push` with `--force` or `-f`",
+            "Bash: `rm` with `-rf`",
+            "Bash: `terraform destroy`",
+            "Bash: `npm publish`",
+        ),
+    )
+)
+
+
+def is_held(text: str) -> bool:
+    call = Call("Bash", {"command": text})
+    return any(matches(guard, call) or may_be_met(guard, call) for guard in GUARDS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # the value of an option before the subcommand
+        "npm -w publish test",
+        "npm --prefix publish test",
+        "npm --workspace publish run build",
+        "npm --workspace=publish run build",
+        "npm -C publish ci",
+        "terraform -chdir destroy plan",
+        "git -C push status -f",
+        "git --git-dir push fetch -f",
+        # the value of an option behind it
+        "git push -o -f",
+        "git push -of",
+        "git push -qo -f origin",
+        "git push --push-option -f origin main",
+        "git push --receive-pack -f",
+        "git push --repo --force main",
+        # behind -- nothing is a flag
+        "rm -- -rf",
+        "rm -r -- -f",
+        "git push -- -f",
+        # nothing runs
+        "bash -n -c 'rm -rf x'",
+        "bash -n <<< 'rm -rf x'",
+        "bash -nc 'rm -rf x'",
+        "bash -o noexec -c 'rm -rf x'",
+        "echo 'rm -rf x' | sh -n",
+        "sudo -l rm -rf x",
+        "sudo -nl rm -rf x",
+        "sudo --list rm -rf x",
+        "timeout --help rm -rf x",
+        "git -h push -f",
+        "git --help push -f",
+        "git --version push -f",
+        "npm -v publish",
+        "npm --version publish",
+        "npm -h publish",
+        "terraform -version destroy",
+        "terraform -help destroy",
+    ],
+)
+def test_a_command_that_does_not_do_it_is_not_held(text: str) -> None:
+    assert not is_held(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "npm -w a publish",
+        "npm -w publish publish",
+        "npm --prefix web publish",
+        "npm --silent publish",
+        "npm --unknown publish",
+        "terraform -chdir=infra destroy",
+        "terraform -chdir infra destroy",
+        "git -C push push -f",
+        "git -p push -f",
+        "git -c a=b --git-dir x push --force",
+        "git push -o ci.skip -f",
+        "git push -fo ci.skip",
+        "git push --receive-pack=x -f",
+        "git push -f -- origin",
+        "rm -rf -- x",
+        "rm -r -f -- -x",
+        "bash -x -c 'rm -rf x'",
+        "bash -o pipefail -c 'rm -rf x'",
+        "sudo -u l rm -rf x",
+        "sudo -ul rm -rf x",
+        "sudo -n rm -rf x",
+    ],
+)
+def test_a_command_that_does_it_is_held_with_options_before_and_behind(text: str) -> None:
+    assert is_held(text)
+
+
+@pytest.mark.parametrize("text", ["npm test -- --watch", "npm run test -- --watch"])
+def test_what_npm_hands_on_behind_two_dashes_counts(text: str) -> None:
+    guard = parse_guard("Bash: `npm test` or `npm run` with `--watch`")
+    assert matches(guard, Call("Bash", {"command": text}))
