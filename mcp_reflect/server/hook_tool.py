@@ -71,7 +71,9 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
         if hook.witnessed:  # the transcript has the call: critique may read its outputs
             context.transcripts[context.scopes.own] = hook.transcript or ""
             files = context.session_files
-            files.follow(hook.transcript or "", partial(services.hooks.new_file, context, hook))
+            files.follow(
+                hook.transcript or "", partial(services.last_message.new_file, context, hook)
+            )
     else:
         hook = replace(hook, witnessed=False)
     if hook.moment is Moment.STOP:

@@ -72,26 +72,61 @@ async def critique(
     state = await state_for(context, scope, sent)
     message = await asyncio.to_thread(message_of, sent)
     if state.answer is not None and sent.critique_id is not None and state.message == message:
-        return state.answer
+        return state.answer  # the same message once more, as where its answer was lost
     listeners = Listeners(context, client, on_start, on_complete)
     models = CritiqueModels(context, replace(client, on_text=on_text), state, began + CALL_SECONDS)
+    result = await _judged(context, sent, state, models, listeners)
+    answer = _answer_to(context, state, models, result, began)
+    after = _state_after(replace(state, message=message), sent, result, answer)
+    body = await asyncio.to_thread(body_of, after)
+    await context.bank.critique_sessions.save(scope, state.critique_id, body)
+    context.log.info(
+        "critique_generated",
+        critique_id=answer.critique_id,
+        action=answer.action and answer.action.value,
+        thinker=answer.thinker,
+    )
+    return replace(answer, ignored=sent.ignored)
+
+
+def _is_judged_by_host(sent: CritiqueArguments) -> bool:
+    """Return whether the host judges the work itself, so that no model is asked."""
+    return sent.analysis is not None or sent.verdicts is not None
+
+
+async def _judged(
+    context: Context,
+    sent: CritiqueArguments,
+    state: CritiqueState,
+    models: CritiqueModels,
+    listeners: Listeners,
+) -> LoopResult:
+    """Return the versions of the work: with the host's verdicts one turn, else the loop of critic and corrector."""
     verify = await asyncio.to_thread(verifier, state.checked_work)  # it reads all of the output
-    is_judged_by_host = sent.analysis is not None or sent.verdicts is not None
-    if is_judged_by_host:
+    if _is_judged_by_host(sent):
         models.thinker = HOST
         opinion = await asyncio.to_thread(_host_opinion, context, state, sent, verify)
-        result = await _judged_by_host(state, opinion, verify, listeners)
-    else:
-        result = await loop.run(
-            state.work.steps,
-            verify=verify,
-            critic=models.criticize,
-            corrector=models.correct,
-            max_iterations=state.max_iterations,
-            report=listeners.report,
-            until=models.until,
-        )
-    answer = answer_of(
+        return await _turn_of_host(state, opinion, verify, listeners)
+    return await loop.run(
+        state.work.steps,
+        verify=verify,
+        critic=models.criticize,
+        corrector=models.correct,
+        max_iterations=state.max_iterations,
+        report=listeners.report,
+        until=models.until,
+    )
+
+
+def _answer_to(
+    context: Context,
+    state: CritiqueState,
+    models: CritiqueModels,
+    result: LoopResult,
+    began: float,
+) -> Critique:
+    """Return the answer of the tool: what the versions of the work say, and what it took to make them."""
+    return answer_of(
         result,
         Judging(
             threshold=context.settings.quality_threshold,
@@ -106,20 +141,25 @@ async def critique(
         triggered_by=state.work.trigger,
         reflection_time_ms=round((time.monotonic() - began) * 1000),
     )
-    after = replace(
+
+
+def _state_after(
+    state: CritiqueState, sent: CritiqueArguments, result: LoopResult, answer: Critique
+) -> CritiqueState:
+    """Return what is kept for the next call.
+
+    Only the host's corrections are counted over several calls: those of a model belong to the one call that made them.
+    """
+    iterations = 0
+    if _is_judged_by_host(sent):
+        iterations = result.iterations
+    return replace(
         state,
-        iterations=result.iterations if is_judged_by_host else 0,
-        message=message,
+        iterations=iterations,
         retries=state.retries + answer.should_retry,
         improvements=state.improvements + (result.best is not result.first),
         answer=answer,
     )
-    body = await asyncio.to_thread(body_of, after)
-    await context.bank.critique_sessions.save(scope, state.critique_id, body)
-    action = answer.action.value if answer.action else None
-    keys = {"action": action, "thinker": answer.thinker}
-    context.log.info("critique_generated", critique_id=answer.critique_id, **keys)
-    return replace(answer, ignored=sent.ignored)
 
 
 def _host_opinion(
@@ -133,20 +173,23 @@ def _host_opinion(
             clean(sent.analysis), limits=context.settings, claims=claims, judge=HOST
         )
     earlier = {claim.number: claim for claim in _verdicts_of_host(state.answer)}
-    said: Sequence[Claim] = ()
+    verdicts: Sequence[Claim] = ()
     if sent.verdicts is not None:
         # "others" are those without any verdict, an earlier one included.
         known = [earlier.get(claim.number, claim) for claim in claims]
-        said = read_verdicts(clean(sent.verdicts), known, HOST)
-    latest = earlier | {claim.number: claim for claim in (*opinion.verdicts, *said)}
+        verdicts = read_verdicts(clean(sent.verdicts), known, HOST)
+    latest = earlier | {claim.number: claim for claim in (*opinion.verdicts, *verdicts)}
     return replace(opinion, verdicts=tuple(latest.values()))
 
 
 def _verdicts_of_host(answer: Critique | None) -> list[Claim]:
-    return [] if answer is None else [claim for claim in answer.claims if claim.judge == HOST]
+    """Return the claims of an earlier answer that the host judged."""
+    if answer is None:
+        return []
+    return [claim for claim in answer.claims if claim.judge == HOST]
 
 
-async def _judged_by_host(
+async def _turn_of_host(
     state: CritiqueState, opinion: Opinion, verify: Verify, listeners: Listeners
 ) -> LoopResult:
     """One turn of the loop with the host's verdicts: its corrections are verified, counted and compared."""
@@ -158,7 +201,8 @@ async def _judged_by_host(
         computed = await asyncio.to_thread(current.corrected)
     corrected = opinion.corrected_steps or with_corrections(computed, first.claims)
     after = await asyncio.to_thread(verify, corrected)
-    if standing := uncorrected(first, after):
+    standing = uncorrected(first, after)
+    if standing:
         return LoopResult(
             first=first,
             best=first,
@@ -171,11 +215,15 @@ async def _judged_by_host(
     iteration = state.iterations + 1
     await listeners.report(iteration, current, first.issues)
     await listeners.report(iteration, after)
-    is_better = len(after.faults) <= len(current.faults)
-    author = RULES if corrected == computed else HOST
+    best = first
+    if len(after.faults) <= len(current.faults):
+        author = HOST
+        if corrected == computed:
+            author = RULES
+        best = Version(verified=after, author=author)
     return LoopResult(
         first=first,
-        best=Version(verified=after, author=author) if is_better else first,
+        best=best,
         iterations=iteration,
         stopped=_stopped(state, current, after, iteration),
     )
@@ -188,18 +236,23 @@ def _unchanged(state: CritiqueState, first: Version) -> LoopResult:
         return LoopResult(
             first=first, best=first, iterations=iterations, stopped=StopReason.NO_CHANGE
         )
-    stopped = None if first.issues else StopReason.PASSED
+    stopped = None
+    if not first.issues:
+        stopped = StopReason.PASSED
     return LoopResult(first=first, best=first, iterations=state.iterations, stopped=stopped)
 
 
 def _stopped(
     state: CritiqueState, current: Verified, after: Verified, iteration: int
 ) -> StopReason | None:
+    """Return why the host is not asked for one more correction, None where it is."""
     if not after.faults:
         return StopReason.PASSED
     if set(after.issues) == set(current.issues):
         return StopReason.SAME_ISSUES
-    return StopReason.BUDGET if iteration >= state.max_iterations else None
+    if iteration >= state.max_iterations:
+        return StopReason.BUDGET
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +272,7 @@ async def stream(
     issues: dict[int, tuple[str, ...]] = {}
 
     def complete(iteration: int, steps: tuple[str, ...]) -> None:
+        """Put a version that is complete into the queue, with the issues that were told at its start."""
         queue.put_nowait(Iteration(iteration=iteration, issues=issues[iteration], steps=steps))
 
     task = asyncio.create_task(

@@ -35,42 +35,33 @@ class Advice:
 
 def trigger_of(step: StepArguments, settings: Settings) -> tuple[str, str] | None:
     """Return the first trigger that holds and its reason. A signal that equals its threshold does not count."""
-    confidence, risk, drift = (
-        settings.quality_threshold,
-        settings.risk_threshold,
-        settings.drift_threshold,
-    )
-    interval, number, failures = settings.periodic_interval, step.step_number, step.tool_failures
-    triggers = (
-        (
-            "low_confidence",
-            step.confidence < confidence,
-            f"Confidence {step.confidence:g} is below {confidence:g}.",
-        ),
-        ("high_risk", step.risk_level > risk, f"Risk {step.risk_level:g} is above {risk:g}."),
-        (
-            "goal_drift",
-            step.goal_drift > drift,
-            f"The goal drift {step.goal_drift:g} is above {drift:g}.",
-        ),
-        (
-            "tool_failure",
-            failures > 0,
-            f"{failures} tool {'call' if failures == 1 else 'calls'} failed.",
-        ),
-        ("verification_failed", step.verification_failed, "A check of the work failed."),
-        (
-            "user_critical",
-            step.is_final_step,
-            "This is the final step: its result goes to the user.",
-        ),
-        (
-            "periodic",
-            interval and number > 0 and number % interval == 0,
-            f"Step {number}: time to reflect, as after every {interval}.",
-        ),
-    )
-    return next(((name, reason) for name, holds, reason in triggers if holds), None)
+    confidence = settings.quality_threshold
+    if step.confidence < confidence:
+        return "low_confidence", f"Confidence {step.confidence:g} is below {confidence:g}."
+    risk = settings.risk_threshold
+    if step.risk_level > risk:
+        return "high_risk", f"Risk {step.risk_level:g} is above {risk:g}."
+    drift = settings.drift_threshold
+    if step.goal_drift > drift:
+        return "goal_drift", f"The goal drift {step.goal_drift:g} is above {drift:g}."
+    if step.tool_failures > 0:
+        return "tool_failure", f"{_counted(step.tool_failures, 'tool call')} failed."
+    if step.verification_failed:
+        return "verification_failed", "A check of the work failed."
+    if step.is_final_step:
+        return "user_critical", "This is the final step: its result goes to the user."
+    interval = settings.periodic_interval
+    number = step.step_number
+    if interval and number > 0 and number % interval == 0:
+        return "periodic", f"Step {number}: time to reflect, as after every {interval}."
+    return None
+
+
+def _counted(count: int, what: str) -> str:
+    """Return a number with the word for what it counts, in the plural where it is not one."""
+    if count == 1:
+        return f"1 {what}"
+    return f"{count} {what}s"
 
 
 async def should_reflect(context: Context, arguments: Mapping[str, Any]) -> Advice:
@@ -114,7 +105,8 @@ async def _forget_an_earlier_task(context: Context, scope: Scope, sent: StepArgu
 
 
 async def _advise(context: Context, sent: StepArguments) -> Advice:
-    scope, steps = context.scopes.named(sent.project), context.bank.steps
+    """Return whether to reflect; the counts of an earlier task are forgotten before this step is counted."""
+    scope = context.scopes.named(sent.project)
     if not context.settings.enabled:
         return Advice(
             reflect=False, reason="Reflection is switched off (MCP_REFLECT_ENABLED is false)."
@@ -123,15 +115,32 @@ async def _advise(context: Context, sent: StepArguments) -> Advice:
         context.begun_tasks.discard(context.scopes.own)
         await begin_task(context)
     await _forget_an_earlier_task(context, scope, sent)
+    triggered = trigger_of(sent, context.settings)
+    if triggered is None:
+        return await _advise_to_go_on(context, scope, sent)
+    trigger, reason = triggered
+    return await _advise_to_reflect(context, scope, sent, trigger, reason)
+
+
+async def _advise_to_go_on(context: Context, scope: Scope, sent: StepArguments) -> Advice:
+    """Return a no, with the reflections that the step still may have."""
     limit = context.settings.max_reflections_per_step
-    trigger, reason = trigger_of(sent, context.settings) or (
-        None,
-        "Nothing calls for a reflection at this step.",
-    )
     run_id = sent.run_id or context.session
-    if trigger is None:
-        left = max(limit - await steps.taken(scope, run_id, sent.step_number), 0)
-        return Advice(reflect=False, reason=reason, reflections_left=left)
+    taken = await context.bank.steps.taken(scope, run_id, sent.step_number)
+    return Advice(
+        reflect=False,
+        reason="Nothing calls for a reflection at this step.",
+        reflections_left=max(limit - taken, 0),
+    )
+
+
+async def _advise_to_reflect(
+    context: Context, scope: Scope, sent: StepArguments, trigger: str, reason: str
+) -> Advice:
+    """Return a yes, which uses one of the reflections that the step may have, or a no where it had them all."""
+    limit = context.settings.max_reflections_per_step
+    run_id = sent.run_id or context.session
+    steps = context.bank.steps
     try:
         taken = await steps.take(scope, run_id, sent.step_number, limit)
     except BankReadOnlyError:
@@ -141,6 +150,6 @@ async def _advise(context: Context, sent: StepArguments) -> Advice:
             reason=f"{reason} The bank is read-only: nothing is counted.",
         )
     if taken is None:
-        spent = f"{reason} But this step has had its {limit} {'reflection' if limit == 1 else 'reflections'}: go on."
+        spent = f"{reason} But this step has had its {_counted(limit, 'reflection')}: go on."
         return Advice(reflect=False, trigger=trigger, reason=spent, reflections_left=0)
     return Advice(reflect=True, trigger=trigger, reason=reason, reflections_left=limit - taken)
