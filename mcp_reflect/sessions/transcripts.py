@@ -7,10 +7,10 @@ Read are the forms of hosts in `sessions.hosts`, messages of OpenAI's and Anthro
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, unpacked
@@ -28,13 +28,12 @@ from mcp_reflect.sessions.records import (
 )
 from mcp_reflect.text.signature import digest
 
-MOST_EVENTS: Final = (
-    1_000  # of one run; a longer session is several, cut where the person said something
-)
-MOST_CHARS: Final = (
-    800_000  # of one run; an event counts as a fortieth at most, for a longer text is cut
-)
+# Of one run; a longer session is several, cut where the person said something.
+MOST_EVENTS: Final = 1_000
+# Of one run; an event counts as a fortieth at most, for a longer text is cut.
+MOST_CHARS: Final = 800_000
 NO_ANSWER: Final = "(empty)"
+_MOST_NAME: Final = 150  # characters of a session's name in the id of a run
 MOST_TASK: Final = 2_000  # characters of the person's first words that name the run
 _HOST_WORDS: Final = re.compile(
     r"\s*<(?:command-|local-command|system-reminder|environment_context|user_instructions|permissions|task-notification)"
@@ -64,7 +63,7 @@ class RunBuilder:
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         """Add a call. Arguments may be JSON in a text."""
-        name = tool if isinstance(tool, str) and tool.strip() else "tool"
+        name = _name_of(tool)
         event: dict[str, Any] = {
             "type": "tool_call",
             "tool": name,
@@ -115,19 +114,40 @@ class RunBuilder:
         """
         rest = self.events
         while rest:
-            sizes = accumulate(
-                min(len(str(event)), MOST_CHARS // 40) for event in rest[:MOST_EVENTS]
-            )
-            most = max(1, sum(size <= MOST_CHARS for size in sizes))
-            said = [at for at, event in enumerate(rest[:most]) if event["type"] == "user_feedback"]
-            cut = said[-1] if len(rest) > most and said and said[-1] >= most // 2 else most
-            part, rest = rest[:cut], rest[cut:]
+            end = _end_of_part(rest)
+            part = rest[:end]
+            rest = rest[end:]
             if any(event["type"] == "tool_call" for event in part):
-                asked = next(
-                    (event["content"] for event in part if event["type"] == "user_feedback"), None
-                )
-                task = " ".join((asked or "A run without a task in its record").split())[:MOST_TASK]
-                yield {"task": task, "outcome": outcome, "events": part}
+                yield {"task": _task_of(part), "outcome": outcome, "events": part}
+
+
+def _end_of_part(events: Sequence[dict[str, Any]]) -> int:
+    """How many of the first events make a part: all that it may have, or those before a person's last words in it.
+
+    Words in the earlier half do not end it, for the rest would be a part of little more than nothing.
+    """
+    sizes = accumulate(min(len(str(event)), MOST_CHARS // 40) for event in events[:MOST_EVENTS])
+    most = max(1, sum(size <= MOST_CHARS for size in sizes))
+    if len(events) <= most:
+        return most
+    for place in range(most - 1, max(1, most // 2) - 1, -1):
+        if events[place]["type"] == "user_feedback":
+            return place
+    return most
+
+
+def _task_of(part: Sequence[dict[str, Any]]) -> str:
+    """The task of a part, on one line: what the person said first in it."""
+    words = (event["content"] for event in part if event["type"] == "user_feedback")
+    first = next(words, "") or "A run without a task in its record"
+    return " ".join(first.split())[:MOST_TASK]
+
+
+def _name_of(tool: object) -> str:
+    """The name of a tool, or a word that stands for one without a name."""
+    if isinstance(tool, str) and tool.strip():
+        return tool
+    return "tool"
 
 
 # The runs of a file.
@@ -157,27 +177,59 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
     """
     transcript = Transcript([])
     numbered = _records(text, transcript.bad)
-    if any(form_of(record) for _, record in numbered if not _holds_messages(record)):
-        conversations = [("", [record for _, record in numbered])]
-    else:  # one a record
-        conversations = [(f"{place}, " if place else "", [record, *as_records(record.get("messages"))])
-            for place, record in numbered if "messages" in record]  # fmt: skip
+    conversations = _conversations_in(numbered)
     if not conversations:
-        if transcript.bad:
-            place, _, fault = transcript.bad[0].partition(": ")
-            raise InputError(place, fault, "Give one JSON object a line.")
-        transcript.runs.extend(
-            (f"{place}, " if place else "", dict(record)) for place, record in numbered
-        )
+        transcript.runs.extend(_arguments_of_reflect(numbered, transcript.bad))
     for place, records in conversations:
         run = RunBuilder()
         read_records(run, records)
-        # An id of session and content, so that the same one is known again.
+        name = session or run.session or "transcript"
         for part in run.runs(outcome):
-            content = json.dumps(part, sort_keys=True, ensure_ascii=False, default=str)
-            name = (session or run.session or "transcript")[:150]
-            transcript.runs.append((place, {**part, "run_id": f"{name}#{digest(content)}"}))
+            transcript.runs.append((place, _with_run_id(part, name)))
     return transcript
+
+
+def _conversations_in(
+    numbered: Sequence[tuple[str, Record]],
+) -> list[tuple[str, list[Record]]]:
+    """The conversations in the records of a file, each with its place; none where they are arguments of `reflect`.
+
+    The lines of a host's session are one conversation. Else each record that holds messages is one, as in a file of an
+    API's requests.
+    """
+    if any(form_of(record) for _, record in numbered if not _holds_messages(record)):
+        return [("", [record for _, record in numbered])]
+    return [
+        (_before_fault(place), [record, *as_records(record.get("messages"))])
+        for place, record in numbered
+        if "messages" in record
+    ]
+
+
+def _arguments_of_reflect(
+    numbered: Sequence[tuple[str, Record]], bad: Sequence[str]
+) -> list[tuple[str, dict[str, Any]]]:
+    """The records as arguments of `reflect`, each with its place.
+
+    InputError for a line that is none: a run that the file's author wrote is not left out in silence.
+    """
+    if bad:
+        place, _, fault = bad[0].partition(": ")
+        raise InputError(place, fault, "Give one JSON object a line.")
+    return [(_before_fault(place), dict(record)) for place, record in numbered]
+
+
+def _before_fault(place: str) -> str:
+    """A place as it stands before what is wrong there: `line 3, `; empty for the whole file."""
+    if not place:
+        return ""
+    return f"{place}, "
+
+
+def _with_run_id(run: dict[str, Any], name: str) -> dict[str, Any]:
+    """The arguments of `reflect` with an id of session and content, so that the same run is known again."""
+    content = json.dumps(run, sort_keys=True, ensure_ascii=False, default=str)
+    return {**run, "run_id": f"{name[:_MOST_NAME]}#{digest(content)}"}
 
 
 def _holds_messages(record: Record) -> bool:
@@ -187,32 +239,45 @@ def _holds_messages(record: Record) -> bool:
 
 def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     """The JSON objects of a text, or of its lines, by their places; anything else is named in `bad`."""
-    values: list[tuple[str, object]] = []
+    numbered: list[tuple[str, Record]] = []
+    values = _values_in(text, bad)
+    for place, value in values:
+        if isinstance(value, dict):
+            numbered.append((place, as_record(cast("object", value))))
+        elif place:
+            bad.append(f"{place}: it is not a JSON object")
+        else:
+            bad.append("it is not a JSON object")
+    if not numbered:
+        fault = next(iter(bad), "it is empty")
+        fix = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
+        raise InputError("file", fault, fix)
+    return numbered
+
+
+def _values_in(text: str, bad: list[str]) -> list[tuple[str, object]]:
+    """The JSON values of a text by their places: the items of a list, one value without a place, else a value a line."""
     try:
         whole = json.loads(text)
-        values = [
-            (f"item {number}", item) for number, item in enumerate(as_list(whole), start=1)
-        ] or [("", whole)]
     except (ValueError, RecursionError):
-        for number, line in enumerate(text.split("\n"), start=1):
-            try:
-                if line.strip():
-                    values.append((f"line {number}", json.loads(line)))
-            except (ValueError, RecursionError) as error:
-                bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
-    fault = "it is not a JSON object"
-    bad += [
-        f"{place}: {fault}" if place else fault
-        for place, value in values
-        if not isinstance(value, dict)
-    ]
-    numbered = [
-        (place, as_record(value)) for place, value in values if value == {} or as_record(value)
-    ]
-    if not numbered:
-        fix = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
-        raise InputError("file", bad[0] if bad else "it is empty", fix)
-    return numbered
+        return _values_of_lines(text, bad)
+    items = as_list(whole)
+    if not items:
+        return [("", whole)]
+    return [(f"item {number}", item) for number, item in enumerate(items, start=1)]
+
+
+def _values_of_lines(text: str, bad: list[str]) -> list[tuple[str, object]]:
+    """The JSON values of the lines of a text; a line that is not JSON is named in `bad`."""
+    values: list[tuple[str, object]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            values.append((f"line {number}", json.loads(line)))
+        except (ValueError, RecursionError) as error:
+            bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
+    return values
 
 
 def read_records(listener: Listener, records: Iterable[Record]) -> None:
@@ -308,7 +373,7 @@ class CallReader(RunBuilder):
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         """Note a call until it is answered."""
-        name = tool if isinstance(tool, str) and tool.strip() else "tool"
+        name = _name_of(tool)
         self._open[str(call_id)] = name, unpacked(arguments), self.worked
 
     def answered(
