@@ -78,7 +78,7 @@ async def test_in_a_band_what_has_worked_least_goes_first_then_what_is_oldest(
 async def test_what_matters_most_and_what_a_person_trusts_is_never_archived_by_itself(
     engine: Engine,
 ) -> None:
-    ids = [await store(engine, name, 0.8) for name in NAMES[:4]]
+    ids = [await store(engine, name, 0.8, evidence="user") for name in NAMES[:4]]
     assert await active(engine) == set(ids)
     at_once = await engine.store_lesson(
         mistake="Forgot the tulip", correction="Water the tulip", importance=0.79

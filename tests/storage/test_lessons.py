@@ -38,11 +38,11 @@ async def test_a_near_duplicate_strengthens_what_is_there_and_is_kept_as_a_versi
     first = await engine.store_lesson(**LESSON, importance=0.4)
     wording = "Deployed the orders service without its migration in the evenings"
     again = await engine.store_lesson(
-        mistake=wording, correction=LESSON["correction"], importance=0.8
+        mistake=wording, correction=LESSON["correction"], importance=0.7
     )
     assert (again.lesson_id, again.status) == (first.lesson_id, "merged")
     lesson = await engine.bank.lessons.get(engine.scopes.own, first.lesson_id)
-    assert (lesson.mistake, lesson.importance, lesson.strength) == (LESSON["mistake"], 0.8, 2)
+    assert (lesson.mistake, lesson.importance, lesson.strength) == (LESSON["mistake"], 0.7, 2)
     (version,) = await engine.bank.lessons.history(engine.scopes.own, first.lesson_id)
     assert (version["reason"], version["mistake"]) == ("other_wording", wording)
 
