@@ -1,4 +1,7 @@
-"""The folder of a person's data, found without a library, because hooks need it before they import anything else."""
+"""Where a person's bank lies: the variables that name it, the variables in its name, and the folder it is in otherwise.
+
+All of it is found without a library, because hooks need it before they import anything else.
+"""
 
 import os
 import sys
@@ -11,14 +14,15 @@ NESTED: Final = "MCP_REFLECTING"
 """Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 
 
-_MARKS: Final = frozenset("`{<!(")
+_MARKS: Final = frozenset("`{<!(")  # each such place has one of them
 _IN_QUOTES: Final = 2  # characters, with nothing between them
 
 
 def filled_in_name(text: str) -> str | None:
     """Return the name of a bank or project with its variables filled in, without quotation marks around it.
 
-    None as of `filled_in`, and where a shell or a person was to put something in: `$(pwd)`, `{{project}}`, `<path>`.
+    None where a part of the name is not known: a variable is not set (`filled_in`), or a shell or a person was to put
+    something in: `$(pwd)`, `{{project}}`, `<path>`. With that part as it stands, another bank would be opened.
     """
     if len(text) > _IN_QUOTES and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
@@ -39,19 +43,20 @@ def filled_in(text: str) -> str | None:
         return text
     import re  # noqa: PLC0415 - hooks need it only then
 
-    is_known = True
+    has_unknown = False
 
-    def value(found: re.Match[str]) -> str:
-        nonlocal is_known
-        name, _, default = (
-            (found[1] or found[2] or found[3] or "").removeprefix("env:").partition(":-")
-        )
-        known = os.environ.get(name) or default
-        is_known = is_known and bool(known)
-        return known
+    def value_of(variable: re.Match[str]) -> str:
+        nonlocal has_unknown
+        in_braces, plain, of_windows = variable.groups()
+        named = in_braces or plain or of_windows or ""
+        name, _, default = named.removeprefix("env:").partition(":-")
+        value = os.environ.get(name) or default
+        if not value:
+            has_unknown = True
+        return value
 
-    filled = re.sub(r"\$\{([^{}]*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%", value, text)
-    return filled if is_known else None
+    filled = re.sub(r"\$\{([^{}]*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%", value_of, text)
+    return None if has_unknown else filled
 
 
 def data_folder() -> str:

@@ -243,35 +243,53 @@ def _starters(one: _Work, other: _Work) -> tuple[list[tuple[str, ...]], tuple[st
 
 @dataclass(frozen=True, slots=True)
 class _OwnFlags:
-    """The flags without a value that only one of two commands has, and whether it is the other but for them."""
+    """The flags without a value that only one of two commands has, and whether the other has all else of it."""
 
     flags: tuple[str, ...]
     is_same_otherwise: bool
 
 
 def _flags_of(one: _Work, other: _Work) -> _OwnFlags:
-    """Return what one command has and the other lacks.
+    """Return the flags without a value that one command has and the other lacks.
 
-    What follows a flag is its value, unless the other command has the same word as an operand.
+    Of `rm -r -f x` against `rm -r x` that is `-f`, and they are the same otherwise. They are not where one has a word or
+    a flag with a value that the other lacks: `rm -f y` against `rm x`, or `-n 5` against nothing.
     """
-    theirs = {flag for flag, _ in other.program.flags} | {*other.program.found.arguments}
+    words_of_other = {flag for flag, _ in other.program.flags} | {*other.program.found.arguments}
     flags: dict[str, None] = {}
     is_same = True
-    for word, behind in pairwise((*one.program.found.arguments, "")):
-        if word[:1] != "-" or word in ("-", "--") or word in theirs:
-            is_same = is_same and (word[:1] == "-" or word in theirs)
+    for word, next_word in pairwise((*one.program.found.arguments, "")):
+        if word in words_of_other:
             continue
-        letters = [flag for flag, _ in one.program.flags_of_word(word, behind)]
-        new = [flag for flag in letters if flag not in theirs]
-        has_value = "=" in word or (behind[:1] not in ("", "-") and behind not in other.operands)
-        holds_value = len(letters) > 1 and letters[-1] == word  # `-n50`
+        if not _is_flag(word):
+            is_same = is_same and word.startswith("-")  # "-" and "--" say nothing by themselves
+            continue
+        letters = [flag for flag, _ in one.program.flags_of_word(word, next_word)]
+        new = [flag for flag in letters if flag not in words_of_other]
         if not new:
             continue
-        if has_value or holds_value:
+        if _has_value(word, next_word, letters, other):
             is_same = False
         else:
             flags |= dict.fromkeys(new)
     return _OwnFlags(tuple(flags), is_same)
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and word not in ("-", "--")
+
+
+def _has_value(word: str, next_word: str, letters: Sequence[str], other: _Work) -> bool:
+    """Return whether a flag has a value: `--depth=5`, `--depth 5`, `-n50`.
+
+    The word behind a flag is its value, unless the other command has the same word as an operand: in `rm -f x` against
+    `rm x` it is that operand. Of letters in one word, `-n50`, the last one may be the word itself: that is a value.
+    """
+    if "=" in word:
+        return True
+    is_value_behind = next_word[:1] not in ("", "-") and next_word not in other.operands
+    is_value_in_word = len(letters) > 1 and letters[-1] == word
+    return is_value_behind or is_value_in_word
 
 
 def _forms_of(own: _OwnFlags, head: list[str]) -> list[tuple[str, ...]]:

@@ -52,39 +52,61 @@ class Sight(Enum):
 
 
 async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a host reads; empty where there is nothing to say, and where the input is not a hook's."""
+    """Return what a host reads; empty where there is nothing to say, and where the input is not a hook's.
+
+    Only a call that was made is stored: what the tool is told of one is looked for in the session's transcript first.
+    """
     hook = read_hook(None, {name: _plain(name, value) for name, value in sent.items()})
     if hook is None:
         return {}
+    hook = replace(hook, witnessed=False)  # until a transcript shows the call
     if hook.moment is Moment.AFTER:
-        reported = context.reported
-        is_behind = not reported.missing.isdisjoint(reported.of(hook.root))
-        sight = await _sight_of(hook, is_behind=is_behind)
-        if sight is Sight.OWN or not hook.call_id:
+        if not await _was_made(context, hook):
             return {}
-        if sight is not Sight.OF_SUBAGENT:
-            is_missing = sight is Sight.MISSING
-            reported.note(hook.root, hook.call_id, is_missing=is_missing)
-            if is_missing:
-                return {}
         hook = replace(hook, witnessed=await _is_witnessed(context, hook))
-        if hook.witnessed:  # the transcript has the call: critique may read its outputs
-            context.transcripts[context.scopes.own] = hook.transcript or ""
-            files = context.session_files
-            files.follow(
-                hook.transcript or "", partial(services.last_message.new_file, context, hook)
-            )
-    else:
-        hook = replace(hook, witnessed=False)
+        if hook.witnessed:
+            _follow_transcript(context, hook)
     if hook.moment is Moment.STOP:
         hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
     try:
         text, hold = await services.hooks.answer(context, hook)
     except BankError:
-        if hook.moment is Moment.AFTER and context.bank.path:
-            append(str(context.settings.bank_path), kept_call(hook, context.scopes.own.project))
+        _keep_call(context, hook)
         return {}
-    return (hook_answer(hook, text, hold=hold) if text else None) or {}
+    if not text:
+        return {}
+    return hook_answer(hook, text, hold=hold) or {}
+
+
+async def _was_made(context: Context, hook: HookInput) -> bool:
+    """Return whether a transcript shows a call; note what the tool was told of it.
+
+    One that is missing is noted as reported, so that it may let a last message pass. One of a subagent is not: it has a
+    transcript of its own, and the session's need not show it. A call of this very tool is a model's, and no call to note.
+    """
+    reported = context.reported
+    is_behind = not reported.missing.isdisjoint(reported.of(hook.root))
+    sight = await _sight_of(hook, is_behind=is_behind)
+    if sight is Sight.OWN or not hook.call_id:
+        return False
+    if sight is Sight.OF_SUBAGENT:
+        return True
+    is_missing = sight is Sight.MISSING
+    reported.note(hook.root, hook.call_id, is_missing=is_missing)
+    return not is_missing
+
+
+def _follow_transcript(context: Context, hook: HookInput) -> None:
+    """Let critique read the outputs of the session from now on, and the last message be judged by what was read along."""
+    path = hook.transcript or ""
+    context.transcripts[context.scopes.own] = path
+    context.session_files.follow(path, partial(services.last_message.new_file, context, hook))
+
+
+def _keep_call(context: Context, hook: HookInput) -> None:
+    """Keep a call that the bank does not take now in its spool, for a later process."""
+    if hook.moment is Moment.AFTER and context.bank.path:
+        append(str(context.settings.bank_path), kept_call(hook, context.scopes.own.project))
 
 
 async def _is_witnessed(context: Context, hook: HookInput) -> bool:

@@ -104,15 +104,20 @@ async def _new_state(
     )
 
 
+_LEFT_OUT: Final = (None, (), 0)
+"""What a field of `SentWork` holds that a call left out."""
+
+
 def _with_more(state: CritiqueState, more: SentWork, sent: CritiqueArguments) -> CritiqueState:
     """Return a stored state with what was left open, evidence above all; what it holds may not change."""
     changes: dict[str, Any] = {}
     for name in (each.name for each in fields(SentWork)):
         value, held = getattr(more, name), getattr(state.work, name)
-        if value in (None, (), 0, held):
+        if value in _LEFT_OUT or value == held:
             continue
+        # Outputs that the server took from the session give way to those that are sent.
         is_of_session = name == "tool_results" and state.evidence is not None
-        if held not in (None, (), 0) and not is_of_session:
+        if held not in _LEFT_OUT and not is_of_session:
             place = "response" if name == "steps" and sent.response else name
             fault = f"it differs from what {state.critique_id} holds"
             raise InputError(place, fault, "Leave it out, or start a new critique.")

@@ -45,7 +45,11 @@ async def draft_of(
     validation: Validation | None,
     client: ClientCapabilities,
 ) -> ReflectionDraft:
-    """Analyze a run, and put together all that is stored of it."""
+    """Analyze a run, and put together all that is stored of it.
+
+    Its reflection grows in four steps: as the rules or the analysis judge it, with the review of its decision, with its
+    assessment, and with what the call said of it. Each step may read what the one before decided.
+    """
     trace: Trace = from_json(Trace, run)
     context.log.info(
         "reflection_generation_started",
@@ -63,27 +67,26 @@ async def draft_of(
     analysis, thinker = judgment.value, judgment.thinker or RULES
     source = _SOURCES.get(thinker, Source.MODEL)
     about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
-    reflection, lessons = reflector.judge(
-        trace, diagnosis, analysis, source, thinker=thinker, **about
-    )
+    judged, lessons = reflector.judge(trace, diagnosis, analysis, source, thinker=thinker, **about)
     lessons = await _with_guards(context, scope, lessons)
+    reviewed = judged
     if review is not None:
-        reflection = _with_review(reflection, judgment, review, run)
+        reviewed = _with_review(judged, judgment, review, run)
     given = None if analysis is None else analysis.scores
-    reflection = _with_assessment(
-        reflection, await analyzed.score(sent.criteria, reflection.assessment, given)
-    )
+    assessment = await analyzed.score(sent.criteria, reviewed.assessment, given)
+    assessed = _with_assessment(reviewed, assessment)
     if validation is not None:
         validation = replace(validation, reflection_success=not judgment.failed)
+    ignored_in_analysis = () if analysis is None else analysis.ignored
     reflection = replace(
-        reflection,
+        assessed,
         note=judgment.note,
         validation=validation,
         related=sent.related_ids,
         triggered_by=sent.trigger,
         cut=run.get("cut", {}),
         tokens=analyzed.tokens,
-        ignored=(*sent.ignored, *(analysis.ignored if analysis else ())),
+        ignored=(*sent.ignored, *ignored_in_analysis),
     )
     context.log.info(
         "reflection_generated",
