@@ -9,7 +9,14 @@ from mcp_reflect.clock import DAY, Clock
 from mcp_reflect.models.common import HOST, RULES, Json, Link, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, waits
 from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
-from mcp_reflect.storage import lesson_merging, lesson_records, screening, similarity, warnings
+from mcp_reflect.storage import (
+    failures,
+    lesson_merging,
+    lesson_records,
+    screening,
+    similarity,
+    warnings,
+)
 from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
 from mcp_reflect.storage.rows import Row, lesson_from, readable, record_from
 from mcp_reflect.storage.values import scoped
@@ -47,11 +54,11 @@ class ReflectionRepository(Repository):
         )  # a run without a session is one of its own
         again = not (watched or told)
         for failure in draft.failures:
-            warnings.note_failure(
+            failures.note_failure(
                 tx, scope, failure, now, reflection_id=reflection_id, session=case, again=again
             )
         if again:
-            warnings.note_worked(tx, scope, draft.worked, now)
+            failures.note_worked(tx, scope, draft.worked, now)
         return self._written(tx, scope, draft, reflection_id)
 
     @transaction

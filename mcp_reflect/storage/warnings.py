@@ -1,4 +1,4 @@
-"""Known failing calls, the sessions that were warned of them, and whether warnings prevent failures."""
+"""Warnings of calls that are known to fail: what a session was told, and what came of it."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope, from_json
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.proposal import PREFIX, ProposalKind
-from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
+from mcp_reflect.models.run import Failure, WorkedCall
 from mcp_reflect.models.warning import (
     LAST_WORD_COUNTS,
     MAY_BE_EMPTY,
@@ -22,7 +22,7 @@ from mcp_reflect.models.warning import (
     SessionNotes,
     SessionState,
 )
-from mcp_reflect.security.injection import suspicion
+from mcp_reflect.storage.failures import failures_of, note_failure, note_worked
 from mcp_reflect.storage.lesson_guards import (
     PASSED,
     guard_mode,
@@ -40,7 +40,7 @@ from mcp_reflect.storage.repository import (
     brief_transaction,
     transaction,
 )
-from mcp_reflect.storage.rows import Row, readable, record_from
+from mcp_reflect.storage.rows import Row, record_from
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.values import Values, scoped
 
@@ -51,11 +51,6 @@ _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "worked": lambda text: tuple(json.loads(text).items()),
     "shown": lambda text: tuple(json.loads(text)),
     "notes": lambda text: from_json(SessionNotes, json.loads(text)),
-}
-_FAILURE_READERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "arguments": lambda text: json.loads(text)[0],
-    "worked": lambda text: json.loads(text)[0] if text else None,
-    "category": ErrorCategory,
 }
 
 
@@ -101,8 +96,8 @@ class WarningRepository(Repository):
         """
 
         def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
-            calls = _failures(reading, "failure_calls", scope, bare=bare, loose=loose)
-            heads = _failures(reading, "failure_heads", scope, session=session, head=head)
+            calls = failures_of(reading, "failure_calls", scope, bare=bare, loose=loose)
+            heads = failures_of(reading, "failure_heads", scope, session=session, head=head)
             known_state = session_state(reading, scope, session)
             state = known_state or SessionState(id=session, held_out=held_out)
             lessons = _lessons(reading, scope, (*calls, *heads))
@@ -137,7 +132,7 @@ class WarningRepository(Repository):
         """Return a tool's failures with the same error that may have a correction, the latest first, as `same_call`."""
 
         def read(reading: Reading) -> KnownCalls:
-            found = _failures(
+            found = failures_of(
                 reading, "failure_by_error", scope, tool=tool, fingerprint=fingerprint
             )
             return KnownCalls(same_call=found, lessons=_lessons(reading, scope, found))
@@ -323,19 +318,6 @@ class WarningRepository(Repository):
             tx.drop_old("warning", now, self.context.keep_days)
 
 
-def _failures(
-    reading: Reading, query: str, scope: Scope, **values: Any
-) -> tuple[KnownFailure, ...]:
-    """Return the failures of a named query; a damaged one is logged and left out."""
-    rows = reading.rows(query, scoped(scope, **values))
-    return tuple(readable(rows, _failure_from, reading.log))
-
-
-def _failure_from(row: Row) -> KnownFailure:
-    """Return a row of `failures` as the record; BankError if the row is damaged."""
-    return record_from(row, KnownFailure, _FAILURE_READERS)
-
-
 def _lessons(
     reading: Reading, scope: Scope, failures: Iterable[KnownFailure]
 ) -> dict[str, tuple[Lesson, ...]]:
@@ -390,41 +372,6 @@ def _close(tx: Writing, row: Row, sequel: Sequel, now: float) -> None:
     """Settle a warning by what the agent did after it."""
     values = {"id": row["id"], "sequel": sequel, "now": now, "tenant": row["tenant"]}
     tx.run("warning_settle", values)
-
-
-def note_failure(
-    tx: Writing,
-    scope: Scope,
-    failure: Failure,
-    now: float,
-    *,
-    reflection_id: str | None = None,
-    session: str | None = None,
-    step: int = 0,
-    again: bool = True,
-    judged: bool = False,
-) -> None:
-    """Note a failing call; with `again` false it was counted before, with `judged` its error is kept already."""
-    # An error that gives orders to its reader is not kept, because a warning would repeat it.
-    reason_to_leave_out = None
-    if not judged:
-        told = (failure.error, json.dumps(failure.worked, ensure_ascii=False))
-        reason_to_leave_out = suspicion(told)
-    # In a list any value is written as JSON, and read as what it was.
-    kept: dict[str, Any] = {"arguments": [failure.arguments], "worked": None}
-    if reason_to_leave_out is not None:
-        kept["error"] = f"(left out: {reason_to_leave_out})"
-    elif failure.worked is not None:
-        kept["worked"] = [failure.worked]
-    noted = scoped(
-        scope, reflection_id=reflection_id, session=session, step=step, again=again, now=now
-    )
-    tx.run("failure_add", {**asdict(failure), **kept, **noted})
-
-
-def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: float) -> None:
-    """Clear calls that worked: they are not known as failing until they fail again."""
-    tx.run_many("failure_worked", [scoped(scope, **asdict(call), now=now) for call in calls])
 
 
 def _group(sessions: Row | None, warnings: Sequence[Row]) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.rows import Row, lesson_from, readable
 from mcp_reflect.storage.sqlite import backup, files
-from mcp_reflect.storage.sqlite.database import explained
+from mcp_reflect.storage.sqlite.faults import explained
 
 _BATCH: Final = 200  # rows that are sent at once
 _SECONDS: Final = 10.0  # to wait for the copy, which nobody else uses

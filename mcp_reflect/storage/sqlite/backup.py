@@ -15,7 +15,7 @@ from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage.rows import keeps
 from mcp_reflect.storage.sqlite import files
-from mcp_reflect.storage.sqlite.database import explained
+from mcp_reflect.storage.sqlite.faults import explained
 
 COPIES_KEPT: Final = 7
 
