@@ -22,6 +22,7 @@ _MOST_READ_IN_ALL: Final = 600_000
 _MOST_LINE: Final = 20_000  # characters of a line whose words are read
 _MOST_FORM: Final = 300  # characters of a line by which its form is known
 _MOST_GAPS: Final = 3  # lines of a listing for each that is read: blank ones are not
+_MOST_COMPARED: Final = 40  # characters of a line that an edit wrote: hosts cut a long command
 _LEAST_WRITTEN: Final = 6  # characters
 _SAME_WORDS: Final = 0.6
 _MOST_WHY: Final = 3  # lines of a rejected edit
@@ -217,7 +218,7 @@ class Output:
             place
             for place, line in enumerate(self.lines)
             if len(text := _NUMBERED_LINE.sub("", line, count=1).strip()) >= _LEAST_WRITTEN
-            and " ".join(text.split()) in self.command
+            and " ".join(text.split())[:_MOST_COMPARED] in self.command
         )
 
     def is_instead_of(self, other: "Output") -> bool:
