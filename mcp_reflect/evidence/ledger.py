@@ -12,6 +12,7 @@ from typing import Final
 
 from mcp_reflect.evidence.answered_call import AnsweredCall, exit_code
 from mcp_reflect.evidence.background import task_asked_for, task_end
+from mcp_reflect.evidence.chains import Link, chains_of, ends_the_chain, is_shown_by_all, prepares
 from mcp_reflect.evidence.easier_suite import EasierSuite
 from mcp_reflect.evidence.file_edits import FileEdit, edits_in, edits_in_patch
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
@@ -34,7 +35,7 @@ from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.shell_tools import command_text, joined
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.shell import Command, is_viewer, read_script, unwrapped, written_files
+from mcp_reflect.shell import Command, read_script, written_files
 
 _MOST_PROOFS: Final = 400  # of a session, the latest
 _MOST_COMMAND: Final = 120
@@ -51,16 +52,11 @@ _AGENTS: Final = frozenset(
 _READERS: Final = frozenset(
     {"explore", "plan", "statusline-setup", "claude-code-guide", "codebase_investigator"}
 )
-_PREPARING: Final = frozenset(
-    "cd pushd popd export set source . true echo printf sleep mkdir clear date pwd wait ls cat".split()
-)
 _READ_PATHS: Final = ("file_path", "path", "absolute_path", "filePath")
 # Options with which formatters print the files that they would change.
 _LISTING: Final = frozenset(
     "-l --list-different --check -check --check-only --dry-run --test --diff".split()
 )
-
-_Link = tuple[Command, list[str]]  # with its words without wrappers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +172,7 @@ class Ledger:
             self.suite.note_read(self._relative(path), call.answer)
 
     def _note_shell_edits(
-        self, commands: Sequence[Command], links: Sequence[_Link], call: AnsweredCall
+        self, commands: Sequence[Command], links: Sequence[Link], call: AnsweredCall
     ) -> None:
         """Note what commands of the shell did to the tests."""
         for command, words in links:
@@ -251,7 +247,7 @@ class Ledger:
             return
         is_unended = background or call.is_unended
         count_before = len(self.proofs)
-        chains = _chains_of(script.commands)
+        chains = chains_of(script.commands)
         bodies = "\n".join(link.document for link in script.commands)
         for number, links in chains.items():
             # What follows a script may end otherwise than the script.
@@ -272,7 +268,7 @@ class Ledger:
 
     def _chain(
         self,
-        links: Sequence[_Link],
+        links: Sequence[Link],
         text: str,
         call: AnsweredCall,
         *,
@@ -285,16 +281,16 @@ class Ledger:
         is_known = call.answered and not background
         for at, (command, bare) in enumerate(links):
             shows = kinds[at]
-            if not _prepares(bare) and may_show_any(bare, shows, self.programs):
+            if not prepares(bare) and may_show_any(bare, shows, self.programs):
                 shows |= self._note_unknown(bare, shows, text, call)
             shown = text
             if len(text) > _MOST_COMMAND:
                 shown = " ".join(command.line)
-            own = alone and _ends_the_chain(links, at, text)
+            own = alone and ends_the_chain(links, at, text)
             for kind in sorted(shows):
                 ending = None
                 if is_known:
-                    is_only_one = _is_shown_by_all(kind, links, kinds, at)
+                    is_only_one = is_shown_by_all(kind, links, kinds, at)
                     lists = kind is ProofKind.FORMAT and not _LISTING.isdisjoint(bare)
                     ending = Ending(code, own=own, alone=is_only_one, lists=lists)
                 self._add_proof(kind, bare[0], shown, call.answer, ending)
@@ -365,33 +361,6 @@ class Ledger:
             self.changes.append(Change(self.step, what))
 
 
-def _chains_of(commands: Sequence[Command]) -> dict[int, list[_Link]]:
-    """Return the commands by the script that they stand in; 0 is the outermost one."""
-    chains: dict[int, list[_Link]] = {}
-    for command in commands:
-        if command.script >= 0:
-            chains.setdefault(command.script, []).append((command, unwrapped(command.words)))
-    return chains
-
-
-def _ends_the_chain(links: Sequence[_Link], at: int, text: str) -> bool:
-    """True where a command that fails makes the whole chain fail: nothing but `&&` follows, or pipes under `pipefail`."""
-    if text.rstrip().endswith("&"):
-        return False
-    passing = ["&&"]
-    if "pipefail" in text:
-        passing.append("|")
-    return all(command.before in passing for command, _ in links[at + 1 :])
-
-
-def _is_shown_by_all(
-    kind: ProofKind, links: Sequence[_Link], kinds: Sequence[frozenset[ProofKind]], at: int
-) -> bool:
-    """True where every other command of a chain shows the same kind, or only prepares: then the end is that kind's."""
-    others = [place for place in range(len(links)) if place != at]
-    return all(kind in kinds[place] or _prepares(links[place][1]) for place in others)
-
-
 def _is_delegated(call: AnsweredCall, name: str, arguments: Mapping[str, Json]) -> bool:
     """Return whether a call had another agent work, which may have run or changed anything."""
     if name.lower() in _AGENTS:
@@ -409,12 +378,3 @@ def _command_in(arguments: dict[str, Json]) -> str:
     if command or not isinstance(words, str):
         return command
     return words
-
-
-def _prepares(words: Sequence[str]) -> bool:
-    return (
-        not words
-        or words[0] in _PREPARING
-        or is_viewer(words)
-        or (words[0] == "git" and words[1:2] in (["add"], ["log"], ["status"]))
-    )

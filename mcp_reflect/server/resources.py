@@ -83,14 +83,14 @@ async def _lessons(engine: Engine) -> Any:
 
 
 async def _reflections(engine: Engine) -> Any:
-    """Return the latest reflections by their ids, each with the fields of a summary that it has."""
+    """Return the latest reflections, each with the fields of a summary that it has."""
     scope = engine.scopes.own
     stored = await engine.bank.reflections.latest(scope, limit=engine.settings.max_listed)
-    fields = {item.id: {name: item.body.get(name) for name in _SUMMARY} for item in stored}
-    return {
-        "scope": str(scope),
-        "reflections": [{"id": name, **compact(fields[name])} for name in fields],
-    }
+    reflections: list[dict[str, Any]] = []
+    for item in stored:
+        summary = {name: item.body.get(name) for name in _SUMMARY}
+        reflections.append({"id": item.id, **compact(summary)})
+    return {"scope": str(scope), "reflections": reflections}
 
 
 async def _of_lesson(engine: Engine, name: str) -> Any:
