@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.trace_events import TERMINAL, iter_cases
-from mcp_reflect.config import Limits
+from mcp_reflect.limits import Limits
 from mcp_reflect.models.common import from_json
 from mcp_reflect.models.finding import Finding, SessionCall
 from mcp_reflect.models.run import Trace

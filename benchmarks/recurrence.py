@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.trace_events import iter_cases
-from mcp_reflect.config import Limits, Settings
+from mcp_reflect.config import Settings
+from mcp_reflect.limits import Limits
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.fields import read

@@ -18,8 +18,9 @@ from typing import Any, Final
 import psycopg
 
 from benchmarks.forked import Forked
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.projects import Scopes

@@ -17,7 +17,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as laws
 from mcp import Client
 
-from mcp_reflect.config import PREFIX, ServerUrl, Settings
+from mcp_reflect.bank_address import ServerUrl
+from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import MARKS_OF_HOSTS

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from mcp_reflect.config import ServerUrl
+from mcp_reflect.bank_address import ServerUrl
 
 OWNER = "owner"
 """The role that the banks of tests belong to: no superuser, so that row-level security holds for it."""

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, Final, Literal, cast
 
 from mcp_reflect.cli.json_text import changed_json
 from mcp_reflect.cli.toml_text import toml_values, with_table, without_table
-from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.whole_files import open_regular, replace_whole
 
 _HEAD_CHARS: Final = 4096  # of an existing file, which tell whether the same command wrote it

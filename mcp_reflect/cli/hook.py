@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import children, services
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.cli.kept_guards import guards_from, keep_guards, kept_file
 from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
 from mcp_reflect.cli.quick_hook import MAX_TEAM_SECONDS
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.warning import EnforcedGuard, HookInput, Moment

@@ -3,10 +3,10 @@
 from argparse import Namespace
 from collections.abc import Sequence
 
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.output import counted, table, write_result
 from mcp_reflect.cli.place import with_engine
-from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import GuardMode
 from mcp_reflect.projects import folder_is_gone, stored_name

@@ -8,8 +8,9 @@ from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number
 from mcp_reflect.cli.output import aligned, counted, table, visible, write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine, with_place
-from mcp_reflect.config import DEFAULT, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Json, compact, from_json, plain
 from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind

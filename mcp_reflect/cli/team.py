@@ -8,8 +8,8 @@ from mcp_reflect.cli.commands import CliParser, add_actions, add_number
 from mcp_reflect.cli.output import table, write_result
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
-from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT
 from mcp_reflect.loopback import HOST
 from mcp_reflect.models.access import AccessRole, StoredToken
 from mcp_reflect.models.common import plain

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import read_text, write_output
 from mcp_reflect.cli.output import (
@@ -22,7 +23,7 @@ from mcp_reflect.cli.output import (
     write_result,
 )
 from mcp_reflect.cli.place import Do, with_engine, with_place
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import json_of, plain
 from mcp_reflect.models.lesson import Stored

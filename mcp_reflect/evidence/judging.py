@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, cast
 
-from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.scores import read_score, score_in_words
 from mcp_reflect.evidence.verifying import letters
 from mcp_reflect.evidence.work import split
+from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.llm.json_replies import as_mapping, read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Claim, Opinion, Verdict

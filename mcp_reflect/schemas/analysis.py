@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import ClassVar, Final, NamedTuple
 
-from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.llm.json_replies import objects_in, read_object, without_thinking
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson

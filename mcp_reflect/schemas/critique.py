@@ -11,10 +11,10 @@ from pydantic import (
     model_validator,
 )
 
-from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.runs import MOST_RESULTS
 from mcp_reflect.guards.shell_tools import is_shell
+from mcp_reflect.limits import DEFAULT
 from mcp_reflect.models.critique import NO_GOAL
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, ReadContext, parsed

@@ -27,8 +27,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.models.common import SCORE_WORDS
 from mcp_reflect.schemas.faults import UNKNOWN, error_path, explain, with_notes
 from mcp_reflect.schemas.value_checks import CheckedArguments, check_values

@@ -19,9 +19,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.guard import MOST_CHARS as MOST_GUARD_CHARS
+from mcp_reflect.limits import DEFAULT
 from mcp_reflect.models.lesson import (
     UNKNOWN_SCORE,
     Evidence,

@@ -13,8 +13,8 @@ from pydantic import (
     model_validator,
 )
 
-from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits, characters
 from mcp_reflect.models.run import ErrorCategory, Outcome
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.events import Content, EventArguments, as_events

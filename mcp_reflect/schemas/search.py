@@ -15,8 +15,8 @@ from pydantic import (
     model_validator,
 )
 
-from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.models.search import CatalogEntry, PlanProposal, Query, Strategy
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.faults import explain

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.schemas.faults import error_path
 
 # Bits of a whole number; Python itself will not print one of more than 4,300 digits.

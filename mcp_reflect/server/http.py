@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcp_reflect.config import Limits
+from mcp_reflect.limits import Limits
 from mcp_reflect.server.dense import MOST_SIGNS, is_dense
 
 MOST_HELD: Final = 64 << 20

@@ -10,8 +10,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, TextContent
 
 from mcp_reflect import services
-from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
+from mcp_reflect.limits import Limits
 from mcp_reflect.models.lesson import Hit, Lesson, waits
 from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.models.run import Outcome

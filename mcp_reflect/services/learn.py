@@ -12,8 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.clock import DAY
-from mcp_reflect.config import ServerUrl
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.finding import Finding, FindingKind
 from mcp_reflect.projects import project_of, stored_name

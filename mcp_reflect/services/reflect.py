@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from mcp_reflect.clock import iso
-from mcp_reflect.config import Limits
 from mcp_reflect.decisions import checks
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.llm.prompts import Rendered
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities

@@ -8,10 +8,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, cast
 
-from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.file_edits import edits_in
 from mcp_reflect.evidence.outputs import WRITTEN
+from mcp_reflect.limits import Limits
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.schemas.value_checks import check_values
 from mcp_reflect.sessions.tools import command_of, file_of, is_own_tool

@@ -5,8 +5,9 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, Final
 
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
 from mcp_reflect.projects import Scopes

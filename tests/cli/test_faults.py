@@ -13,8 +13,9 @@ import pytest
 
 from mcp_reflect.cli import main
 from mcp_reflect.cli.files import read_text, replace_file
-from mcp_reflect.config import Limits, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 from tests.secrets import SECRETS

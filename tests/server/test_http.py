@@ -11,7 +11,7 @@ import anyio
 import pytest
 import uvicorn
 
-from mcp_reflect.config import DEFAULT
+from mcp_reflect.limits import DEFAULT
 from mcp_reflect.server import http
 from mcp_reflect.server.http import Connection, Message, Receive, RequestLimits, Send
 

@@ -9,8 +9,9 @@ from mcp import Client, MCPError
 
 from benchmarks.stdio import RawClient, RpcError
 from mcp_reflect.cli import main
-from mcp_reflect.config import DEFAULT, PREFIX, Limits, Settings
+from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.server.app import build
 from mcp_reflect.server.stdio import request_id
 from mcp_reflect.services.engine import Engine

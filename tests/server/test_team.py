@@ -13,7 +13,8 @@ import httpx2
 import pytest
 from mcp import Client
 
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.bank_address import ServerUrl
+from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.access import AccessRole, Principal
 from mcp_reflect.server.tenants import Caller

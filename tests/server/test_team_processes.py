@@ -19,7 +19,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from benchmarks.forked import Forked, run_forked
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.bank_address import ServerUrl
+from mcp_reflect.config import Settings
 from mcp_reflect.models.access import AccessRole
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect import services
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.cli import main
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.models.lesson import Lesson, Source, State

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect import services
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.bank_address import ServerUrl
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import short_id
 from mcp_reflect.services.curation import USES, Waiting

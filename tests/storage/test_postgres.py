@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.cli.main import main
-from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Writing
@@ -460,7 +461,7 @@ def test_a_run_that_is_killed_leaves_nothing_and_the_next_one_moves_all(
     dying = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from mcp_reflect.config import ServerUrl
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.storage.postgres import moving
 from mcp_reflect.storage.postgres.database import Database
 

@@ -21,7 +21,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from mcp_reflect.config import ServerUrl
+from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository

@@ -1,0 +1,60 @@
+"""Where a bank is: a file, or a PostgreSQL server."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.places import BANK
+
+_OF_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ServerUrl:
+    """The address of a bank on a PostgreSQL server. As text it has neither the password nor parameters."""
+
+    whole: str
+
+    def __str__(self) -> str:
+        """The address without its secrets; of one that cannot be taken apart surely, its scheme alone."""
+        from urllib.parse import urlsplit  # noqa: PLC0415 - most banks are files
+
+        parts = urlsplit(self.whole)
+        # A sign in the password that should be escaped.
+        if "@" in parts.path + parts.query + parts.fragment:
+            return f"{parts.scheme}://..."
+        user, at, host = parts.netloc.rpartition("@")
+        return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
+
+    __repr__ = __str__
+
+
+def bank_place(text: str) -> Path | ServerUrl:
+    """Return the file or server that a setting names; InputError for another kind of address."""
+    if text.startswith(("postgresql://", "postgres://")):
+        return ServerUrl(text)
+    if "://" in text:
+        fix = "Set a file, or postgresql://USER:PASSWORD@HOST/DATABASE."
+        raise InputError(BANK, "it is neither a file nor the address of a PostgreSQL server", fix)
+    if _OF_WINDOWS.match(text) and os.name != "nt":
+        raise InputError(
+            BANK, "it is a path of Windows, and this is another system", "Set its path here."
+        )
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise InputError(
+            BANK,
+            f"there is no home of '{quoted_value(text.partition('/')[0])}'",
+            "Write the whole path.",
+        ) from None
+
+
+def quoted_value(text: str) -> str:
+    """Return what an error may repeat of a value: a key may have been put into the wrong variable."""
+    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
+
+    return quoted(text)

@@ -1,0 +1,118 @@
+"""The settings one by one: how a field of them is declared, and how the text of its variable is read."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import Field, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_origin
+
+from mcp_reflect.bank_address import bank_place, quoted_value
+from mcp_reflect.errors import InputError
+from mcp_reflect.places import BANK, PROJECT, filled_in, filled_in_name
+
+
+def setting(
+    default: Any,
+    meaning: str,
+    *,
+    least: float = 0,
+    most: float | None = None,
+    fades: bool = False,
+) -> Any:
+    """Return a field of the settings with its meaning, and the smallest and largest number that it takes.
+
+    One that `fades` is a constant for all who do not set it: its variable works for this version, is in no list, and
+    says that it goes. Callers in Python keep the field.
+    """
+    metadata = {"meaning": meaning, "least": least, "most": most, "fades": fades}
+    return field(default=default, metadata=metadata)
+
+
+def filled_in_setting(name: str, text: str) -> str:
+    """Return a setting with the variables in it filled in; InputError if one is not set.
+
+    An address may have a password with such signs, which stays as it is.
+    """
+    if "://" in text:
+        return text
+    fill = filled_in
+    if name in (BANK, PROJECT):
+        fill = filled_in_name
+    filled = fill(text)
+    if filled is None:
+        fault = f"'{quoted_value(text)}' has a variable that is not set here, or that the host does not fill in"
+        raise InputError(name, fault, "Write the name or the whole path itself.")
+    return filled
+
+
+_TRUTH: Final = {
+    word: word in ("true", "1", "yes", "on") for word in "true false 1 0 yes no on off".split()
+}
+
+
+def value_of(name: str, text: str, item: Field[Any]) -> Any:
+    """Return `text` as a value of the field's type; InputError names the variable `name`."""
+    options = get_args(item.type)
+    if get_origin(item.type) is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    if item.type is bool:
+        return _one_of(name, text, _TRUTH)
+    if get_origin(item.type) is Literal:
+        return _one_of(name, text, _words_for(options))
+    if item.name == "bank":
+        return bank_place(text)
+    convert: Any = item.type
+    if options:  # `int | None`: None is no value that a person can write
+        convert = options[0]
+    if convert in (int, float):
+        return _number(name, text, item, convert)
+    if convert is Path:
+        return Path(text).expanduser()
+    return text
+
+
+def _words_for(options: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the words that a person may write for the values of a setting, each with its value.
+
+    One that has "off" could once only be switched off: it takes the words of a switch as well.
+    """
+    words = {option: option for option in options}
+    if "off" not in options:
+        return words
+    for word, is_on in _TRUTH.items():
+        words[word] = "off"
+        if is_on:
+            words[word] = options[0]
+    return words
+
+
+def _one_of(name: str, text: str, values: Mapping[str, Any]) -> Any:
+    """Return the value for which a word stands, in any case; InputError that lists the words for another one."""
+    if text.lower() in values:
+        return values[text.lower()]
+    raise InputError(
+        name,
+        f"'{quoted_value(text)}' is not one of its values",
+        f"Set one of {', '.join(map(str, values))}.",
+    )
+
+
+def _number(name: str, text: str, item: Field[Any], convert: type[int] | type[float]) -> float:
+    """Return the number in a text; InputError with the range where it is none, or lies outside."""
+    least, most = item.metadata["least"], item.metadata["most"]
+    try:
+        number = convert(text)
+    except ValueError:
+        number = math.nan
+    is_in_range = number >= least and (most is None or number <= most)
+    if math.isfinite(number) and is_in_range:
+        return number
+    span = f"from {least:g} up"
+    if most is not None:
+        span = f"from {least:g} to {most:g}"
+    digits = "a number"
+    if convert is int:
+        digits = "digits"
+    raise InputError(
+        name, f"'{quoted_value(text)}' is not a number {span}", f"Set {digits} in this range."
+    )
