@@ -186,14 +186,17 @@ def _object_of(call: SessionCall) -> str:
 
 
 def _base_name(path: str) -> str:
+    """Return the name of a file without its folders, of Windows too."""
     return path.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _plain(name: str) -> str:
+    """Return the letters and digits of a name."""
     return re.sub(r"[\W_]+", "", name.casefold())
 
 
 def _is_silent(part: Part) -> bool:
+    """True for a command that is no act: it only looks, or asks for help."""
     program = program_of(part)
     return program in _SILENT or asks_for_help(part)
 
@@ -231,6 +234,7 @@ def is_edit(call: SessionCall) -> bool:
 
 
 def _writes_files(call: SessionCall) -> bool:
+    """True for a command that handles files or writes into one."""
     parts = parts_of(call.tool, call.arguments)
     handles = any(program_of(part) in _FILE_HANDLING for part in parts)
     return handles or ">" in (command_of(call.arguments) or "")

@@ -110,6 +110,7 @@ def _worked_later(tried: Sequence[CallWithAnswer]) -> dict[int, CallWithAnswer]:
 def _same_call_that_worked(
     tried: Sequence[CallWithAnswer], failed: CallWithAnswer
 ) -> CallWithAnswer | None:
+    """The same call where it worked soon after, None where it did not."""
     following = tried[failed.index + 1 : failed.index + 1 + HORIZON]
     return next((call for call in following if call.worked and call.exact == failed.exact), None)
 
@@ -249,6 +250,7 @@ def _with_values(call: CallWithAnswer, other: CallWithAnswer | None) -> str:
 
 
 def _loop(calls: Sequence[CallWithAnswer]) -> Observation:
+    """The fact that one call was made several times in a row."""
     ids = tuple(item.event_id for item in calls)
     often = times(len(ids))
     text = f"The same call was made {often} in a row with the same answer ({names(ids)}): {calls[0].text}."
@@ -271,6 +273,7 @@ def _without_result(reading: _Reading, group: Sequence[CallWithAnswer]) -> Obser
 
 
 def _unanswered(call: CallWithAnswer) -> Observation:
+    """The fact that a call never got an answer."""
     return Observation(
         event_ids=(call.event_id,), text=f"{call.text} was never answered ({call.event_id})."
     )
@@ -300,6 +303,7 @@ def _summary(reading: _Reading, facts: Sequence[Observation]) -> str:
 
 
 def _counts(reading: _Reading) -> str:
+    """The outcome, and how many events and calls there were."""
     worked = sum(item.worked for item in reading.tried)
     counts = [_count(len(reading.trace.events), "event"), f"{_count(worked, 'call')} worked"]
     if reading.failed:
@@ -324,6 +328,7 @@ def _said(trace: Trace) -> list[str]:
 
 
 def _said_by(who: str, events: Sequence[Event]) -> list[str]:
+    """The last words of somebody, each with its event."""
     last = events[-MOST_EVENTS:]
     return [f"{who} said ({event.id}): {_quoted(event.content)}." for event in last]
 
@@ -347,10 +352,12 @@ def _done_without_arguments(trace: Trace) -> list[str]:
 
 
 def _listed(events: Sequence[Event]) -> str:
+    """The first events, quoted."""
     return ", ".join(f"{_quoted(event.content)} ({event.id})" for event in events[:4])
 
 
 def _last_answer(trace: Trace) -> list[str]:
+    """The agent's last words, as a sentence; none where it said nothing."""
     answers = _telling_events(trace, EventType.LLM_CALL)
     if not answers:
         return []
@@ -359,12 +366,14 @@ def _last_answer(trace: Trace) -> list[str]:
 
 
 def _count(number: int, noun: str) -> str:
+    """A number with its noun."""
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun}s"
 
 
 def _quoted(text: str) -> str:
+    """The first sentence or so of a text, in quotes."""
     return quote(sentence(text[:800], 200), 400)
 
 
@@ -414,6 +423,7 @@ def _stretches(
 
 
 def _tells_something(call: CallWithAnswer) -> bool:
+    """True for a call whose answer carries something, so that the same one again is a loop."""
     return call.failed or call.answer.strip().lower() not in _BARE
 
 

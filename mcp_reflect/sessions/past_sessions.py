@@ -143,6 +143,7 @@ class SessionReader(CallReader):
     def _look_at(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
+        """Look at a call: what it put right, what it undid, and whether it failed."""
         content = ends(content, _MOST_ERROR if failed else _MOST_ANSWER)
         call = CallWithAnswer(
             event_id="",
@@ -172,6 +173,7 @@ class SessionReader(CallReader):
     def _note_words(
         self, kind: FindingKind, words: str, refused: SessionCall | None = None
     ) -> None:
+        """Keep a person's words, with the call that they refused."""
         words = words[:MOST_SAID]
         finding = Finding(
             kind=kind,
@@ -224,6 +226,7 @@ class SessionReader(CallReader):
         return [(finding, replace(seen, session=session)) for finding, seen in self.found.values()]
 
     def _note(self, finding: Finding, seconds: float, lines: list[tuple[int, str]]) -> None:
+        """Keep a finding with its evidence; of one that is known both are put together."""
         shown = tuple(f"{number}: {clip(text, 300)}" for number, text in lines)
         seen = Seen(session="", host=self.host, at=self.at, seconds=round(seconds, 1), lines=shown)
         if finding.thing in self.found:
@@ -256,6 +259,7 @@ def _seconds_of(moment: object) -> float | None:
 
 
 def _line_of(text: str) -> int:
+    """Return the number of the line that a piece of evidence names first."""
     return int(text.partition(":")[0])
 
 
@@ -271,6 +275,7 @@ def _edit_of(call: SessionCall) -> _Edit | None:
 
 
 def _told(seen: _Answered) -> str:
+    """Return a call in words, with the line of its answer."""
     what = in_words(seen.call.tool, seen.call.arguments)
     if not seen.call.line:
         return what
@@ -318,6 +323,7 @@ def _undoes(command: str) -> bool:
 
 
 def _turns_back(command: Command) -> bool:
+    """Return whether a command of git takes back what was changed."""
     act = act_of(command)
     if act is None or act.program != "git":
         return False

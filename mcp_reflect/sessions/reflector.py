@@ -221,6 +221,7 @@ def _draft(
     source: Source,
     **about: Any,
 ) -> LessonDraft:
+    """A record of this run, with the values that its judgment gives it."""
     return LessonDraft(
         text=text,
         tags=tags,
@@ -234,8 +235,10 @@ def _draft(
 
 
 def _known_score(score: float | None) -> float:
+    """The score, or the one that stands for a score nobody gave."""
     return UNKNOWN_SCORE if score is None else score
 
 
 def _each(*tags: str | None) -> tuple[str, ...]:
+    """The tags that are there, each once, in their order."""
     return tuple(dict.fromkeys(filter(None, tags)))

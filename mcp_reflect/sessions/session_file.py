@@ -168,6 +168,7 @@ class SessionFile:
     def _read_new(
         self, take: Callable[[BinaryIO], "_Stretch"], *, only_lines: bool = False
     ) -> None:
+        """Read what `take` takes of the file; `fault` says why it could not."""
         self._calls.ledger, self._calls.at_prompt = self.ledger, self.at_prompt
         self.fault = ""
         try:
@@ -217,12 +218,14 @@ class SessionFile:
         return not is_begun and (is_one_value(new.data) or is_rewritten(new.data))
 
     def _read_whole(self, data: bytes) -> None:
+        """Read all records anew."""
         self._begin()  # what was read before may say something else now
         for record in records_in(data):
             self._calls.add(record)
         self._calls.finish()
 
     def _read_lines(self, new: "_Stretch") -> None:
+        """Read the lines that are whole, and note the place behind them."""
         data = new.data
         end = data.rfind(b"\n") + 1
         if end < len(data) and parsed(data[end:]):
@@ -232,6 +235,7 @@ class SessionFile:
         self._seam = (self._seam + data[max(0, end - _SEAM) : end])[-_SEAM:]
 
     def _begin(self) -> None:
+        """Forget what was read."""
         self.ledger = Ledger(self.ledger.folder, self.ledger.programs)
         self._calls = _Calls(ledger=self.ledger, at_prompt=self.at_prompt)
         self.place, self._seam = 0, b""

@@ -123,6 +123,7 @@ def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPla
 def _session_files(
     host: str, own: HostFolder, faults: list[tuple[str, str]]
 ) -> Iterator[SessionPlace]:
+    """Yield the sessions that lie in files of their own."""
     for part in own.parts:
         for path in _files(own.path() / part, faults):
             if not own.holds(path):
@@ -140,6 +141,7 @@ def _session_files(
 def _stored_sessions(
     host: str, own: HostFolder, faults: list[tuple[str, str]]
 ) -> Iterator[SessionPlace]:
+    """Yield the sessions that lie in the host's database."""
     for part in own.parts:
         database = own.path() / part / DATABASE
         if not database.exists():
@@ -174,6 +176,7 @@ def _files(root: Path, faults: list[tuple[str, str]]) -> Iterator[Path]:
 
 
 def _place(path: Path, host: str) -> SessionPlace:
+    """Return a session's file with its folder of work and how it began."""
     facts = path.stat()
     with open_session(path) as file:
         folder, origin = _head_of(file, one_value=is_value(path))
@@ -238,6 +241,7 @@ def folder_in(head: bytes) -> str | None:
 
 
 def _absolute(folder: str) -> str | None:
+    """Return a folder as this machine names it, None for no absolute one."""
     if address := _ADDRESS.match(folder):
         folder = unquote(folder[address.end() :])
     if Path(folder).is_absolute():

@@ -244,17 +244,20 @@ def _folder_of(arguments: Json) -> str:
 
 
 def _is_windows_shell(tool: str) -> bool:
+    """True for PowerShell and cmd, by the tool's name."""
     return "powershell" in tool.lower() or bool(tool_words(tool) & _WINDOWS_SHELLS)
 
 
 @lru_cache(maxsize=1_000)
 def _windows_parts(command: str) -> tuple[Part, ...]:
+    """The commands of a script of PowerShell."""
     script = read_powershell(command)
     return tuple(part_of(found.words) for found in script.commands if found.words)
 
 
 @lru_cache(maxsize=1_000)
 def _running(command: str) -> tuple[Part, ...]:
+    """The commands of a script, without the shell's own words."""
     return tuple(part for part in parts_in(command) if part.program not in _SYNTAX)
 
 
@@ -306,6 +309,7 @@ def call_line(tool: str, arguments: Json) -> str:
 
 
 def _unnamed(arguments: Json) -> str:
+    """The words for a call without a tool's name."""
     if isinstance(arguments, str):
         return quote(arguments, 2 * _TOLD)
     return "An event"

@@ -58,6 +58,7 @@ def _does_more_than(call: SessionCall, check: SessionAct) -> bool:
 
 
 def _check_in(call: SessionCall) -> SessionAct | None:
+    """Return the check with which a call ends, None where it ends with anything else."""
     acts = acts_of(call)
     last = acts[-1] if acts else None
     return last if last and last.is_own_check else None
@@ -85,4 +86,5 @@ def _telling_line(before: Sequence[SessionCall], no: SessionCall, check: Session
 
 
 def _runs_only(call: SessionCall, program: str) -> bool:
+    """True where one program alone can have written what the call printed."""
     return all(act.program == program for act in acts_of(call))
