@@ -52,6 +52,27 @@ def only_tells(program: str, word: str) -> bool:
     return word in _tables()["only tells"].get(program, _NONE)
 
 
+def _only_one(beginning: str, names: frozenset[str]) -> str:
+    """Return the name that a text begins, if it is one alone and none itself; else the text."""
+    if beginning in names:
+        return beginning
+    found = [name for name in names if name.startswith(beginning)]
+    return found[0] if len(found) == 1 else beginning
+
+
+def whole_option(name: str, head: Sequence[str]) -> str:
+    """Return a long option of which the beginning is written: `rm --rec` is `--recursive`."""
+    if name[:2] != "--" or len(name) == 2:
+        return name
+    known = _tables()["long options"]
+    return _only_one(name, known.get(" ".join(head[:2]), known.get(head[0], _NONE)))
+
+
+def whole_subcommand(word: str, program: str) -> str:
+    """Return a subcommand of which the beginning is written: `npm publi` is `npm publish`."""
+    return _only_one(word, _tables()["npm shortens"].get(program, _NONE))
+
+
 def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
     """Yield the words that are options: no value of one before it, and nothing behind `--`."""
     head = [program]

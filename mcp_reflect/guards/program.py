@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.guards.items import has_words, is_argument, is_operand, is_path
 from mcp_reflect.guards.knowledge import forms_of_flag, words_about
-from mcp_reflect.guards.options import OptionWord, only_tells, option_words, valued_options
+from mcp_reflect.guards.options import (
+    OptionWord,
+    only_tells,
+    option_words,
+    valued_options,
+    whole_option,
+    whole_subcommand,
+)
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import Command, Invocation, base_name, program_name, read_option
 
@@ -19,6 +26,7 @@ ANY_ARGUMENT: Final = "an argument"
 
 _FEEDERS: Final = frozenset("echo printf cat".split())
 _CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
+_CLUSTER_WITH_DIGITS: Final = lazy_compile(r"-[A-Za-z\d]{0,4}\d[A-Za-z]{1,4}")  # `-4f`
 _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
@@ -108,13 +116,14 @@ class Program:
         if word[:1] != "-" or word in ("-", "--"):
             return []
         name, equal, value = word.partition("=")
+        name = whole_option(name, [self.found.name, *self.found.arguments[:1]])
         if self.call.powershell and ":" in word:
             name, equal, value = word.partition(":")
         if not equal and behind[:1] != "-":
             value = behind
         if not self.has_clusters or len(name) == 2 or name[:2] == "--":
             return [(name, value)]
-        if _CLUSTER.fullmatch(name):
+        if _CLUSTER.fullmatch(name) or _CLUSTER_WITH_DIGITS.fullmatch(name):
             return [(f"-{letter}", value) for letter in name[1:]]
         return [(word[:2], word[2:]), (name, value)]  # -n50, and a long flag with one dash
 
@@ -257,6 +266,8 @@ def _place_of_subcommand(
     while at < len(words):
         word = words[at]
         if word == subcommand or is_path(word, subcommand):
+            return at
+        if len(head) == 1 and whole_subcommand(word, head[0]) == subcommand:
             return at
         if word[:1] != "-":
             if not may_be_value:

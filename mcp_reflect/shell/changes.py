@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
+from mcp_reflect.shell.fed import printed
 from mcp_reflect.shell.parser import Node, descendants, name_of, text_of
 from mcp_reflect.shell.tables import words_of_table
 from mcp_reflect.shell.variables import Variables, Word
@@ -58,9 +59,13 @@ def _read(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> 
             variables.forget(word)
 
 
-def _printf(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> None:
-    if arguments[:1] == ("-v",) and len(arguments) > 1:
-        variables.forget(arguments[1].partition("[")[0])
+def _printf(arguments: Sequence[str], words: Sequence[Word], variables: Variables) -> None:
+    """Note `printf -v x form …`: the value may be what the form makes of the words."""
+    if arguments[:1] != ("-v",) or len(arguments) == 1:
+        return
+    variables.forget(arguments[1].partition("[")[0])
+    if len(arguments) > 2 and "[" not in arguments[1] and all(word.is_known for word in words):
+        variables.may_be(arguments[1], [printed(arguments[2], arguments[3:])])
 
 
 def _let(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.programs import Invocation, read_option
+from mcp_reflect.shell.programs import Invocation, Option, read_option
 from mcp_reflect.shell.tables import options_with_scripts, words_of_table
 
 _SHELLS: Final = words_of_table("shells")
@@ -32,6 +32,7 @@ _ECHO: Final = frozenset(("echo", "printf"))
 _CONVERSION: Final = re.compile(r"%[-+ #0]{0,5}\d{0,9}(?:\.\d{0,9})?[a-zA-Z]")
 _ECHO_FLAGS: Final = frozenset(("-n", "-e", "-E", "-ne", "-en", "--"))
 _PASSING: Final = frozenset(("cat", "tee"))
+_END_OF_WORD: Final = "\\0"
 _SIGNS_OF_SCRIPTS: Final = frozenset(" \t\n;&|<>()$`")
 
 
@@ -67,7 +68,7 @@ def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
         while words[:1] and words[0] in _ECHO_FLAGS:
             words = words[1:]
         if name == "printf" and words:
-            return PipedOutput(_printed(words[0], words[1:]))
+            return PipedOutput(printed(words[0], words[1:]))
         return PipedOutput(" ".join(words).replace("\\n", "\n"))
     if name in _PASSING and command.document:
         return PipedOutput(command.document)
@@ -76,19 +77,19 @@ def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
     return PipedOutput("")
 
 
-def _printed(form: str, words: Sequence[str]) -> str:
+def printed(form: str, words: Sequence[str]) -> str:
     """Return what printf prints: its form is used again until no word is left. What formats a number prints the word."""
     pieces = _CONVERSION.split(form.replace("\\n", "\n"))
     places = len(pieces) - 1
     if not places:
         return pieces[0]
-    printed: list[str] = []
+    parts: list[str] = []
     for start in range(0, max(len(words), 1), places):
         given = [*words[start : start + places], *[""] * places]
-        printed.append(pieces[0])
+        parts.append(pieces[0])
         for word, piece in zip(given, pieces[1:], strict=False):
-            printed += (word, piece)
-    return "".join(printed)
+            parts += (word, piece)
+    return "".join(parts)
 
 
 def fed_scripts(command: Command, piped: Sequence[PipedOutput | None]) -> Iterator[FedScript]:
@@ -96,7 +97,7 @@ def fed_scripts(command: Command, piped: Sequence[PipedOutput | None]) -> Iterat
     carried = next((one.text for one in reversed(piped) if one is not None and one.text), "")
     for found in command.invocations:
         if found.wrappers or found.name in _FEEDING:
-            script = _fed_by(found, command.document or carried, carried)
+            script = _fed_by(found, command.document or carried)
             if script is not None:
                 yield script
                 return  # what stands behind it is in the script
@@ -109,8 +110,8 @@ def _programs_with_options() -> frozenset[str]:
     return frozenset(name.partition(" ")[0] for name in options_with_scripts())
 
 
-def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:
-    """Return the script of one program. `given` is what it reads as its input, `carried` what a pipe brings of that."""
+def _fed_by(found: Invocation, given: str) -> FedScript | None:
+    """Return the script of one program. `given` is what it reads as its input."""
     name, by = found.name, (*found.wrappers, found.name)
     if name in _POWERSHELLS:
         text = _behind_command(found.arguments)
@@ -119,8 +120,8 @@ def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:
         return FedScript(text, by, is_powershell=True)
     if name in _SHELLS:
         return _of_shell(read_shell_call(found.arguments), given, by)
-    if name == "xargs" and carried:
-        return FedScript(_with_input(found.inner, carried.split()), by)
+    if name == "xargs" and given and found.inner:
+        return FedScript(_with_input(found.inner, _words_of_input(given)), by)
     if name in _IN_OWN_SHELL:
         return _of_own_shell(found, given, by)
     text = _of_words(found)
@@ -216,10 +217,20 @@ def _of_option(found: Invocation) -> Iterator[FedScript]:
         if word[:1] != "-":
             continue
         option = read_option(word, known)
+        if name == "env" and option.name:
+            yield FedScript(_of_split_string(option, words[at + 1 :]), (*found.wrappers, name))
+            return
         if option.takes_next and at + 1 < len(words):
             yield FedScript(words[at + 1], (*found.wrappers, name))
         elif option.value:
             yield FedScript(option.value, (*found.wrappers, name))
+
+
+def _of_split_string(option: Option, behind: Sequence[str]) -> str:
+    """Return what `env -S 'git push' -f` runs: the words in the text, and those behind it."""
+    if not option.takes_next:
+        return f"{option.value} {shlex.join(behind)}"
+    return f"{''.join(behind[:1])} {shlex.join(behind[1:])}"
 
 
 def _of_words(found: Invocation) -> str:
@@ -255,6 +266,13 @@ def _of_parallel(words: tuple[str, ...]) -> str:
 
 def _has_scripts(words: Sequence[str]) -> bool:
     return any(not _SIGNS_OF_SCRIPTS.isdisjoint(word) for word in words)
+
+
+def _words_of_input(given: str) -> list[str]:
+    """Return the words that `xargs` makes of its input: between blanks, or between the ends that printf was given."""
+    if _END_OF_WORD in given:
+        return [word for word in given.split(_END_OF_WORD) if word]
+    return given.split()
 
 
 def _with_input(words: Sequence[str], given: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ _LONGEST_CLUSTER: Final = 12
 _MOST_LOOKED_AT: Final = 12  # words in which the subcommands of a wrapper are looked for
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _VERSION: Final = re.compile(r"([A-Za-z+]+?(?:-config)?)-?\d[\d.]*$")
+_VERSION_ALONE: Final = re.compile(r"v?\d+(?:\.\d+){0,3}|lts/[\w*]+")
 _WITH_EXEC: Final = words_of_table("programs that start others behind an option")
 _EXEC: Final = words_of_table("options before a program")
 _MANAGERS: Final = words_of_table("package managers that start programs")
@@ -231,22 +232,32 @@ def _operand_places(words: Sequence[str]) -> list[int]:
 def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
     """Return the words behind a wrapper's options, settings and operands."""
     at, operands = 0, wrapper.operands
+    first: tuple[str, ...] = ()
     while at < len(words):
         word = words[at]
         if word == "--":
-            return words[at + 1 :]
+            at += 1
+            break
         if word[:1] == "-":
             option = read_option(word, wrapper.valued | wrapper.telling)
             if option.name in wrapper.telling:
                 return ()
-            at += 2 if option.takes_next else 1
+            if option.name == "--entrypoint":
+                first = (
+                    (option.value, *words[at + 1 : at + 2])[-1:]
+                    if option.takes_next
+                    else (option.value,)
+                )
+            at += 1 + option.takes_next + (option.name in wrapper.with_two_values)
         elif _ASSIGNMENT.match(word):
             at += 1
         elif operands:
             operands, at = operands - 1, at + 1
+        elif _VERSION_ALONE.fullmatch(word):  # no program is called so: `nvm exec 18 npm`
+            at += 1
         else:
             break
-    return words[at:]
+    return (*filter(None, first), *words[at:])
 
 
 def unwrapped(words: Sequence[str]) -> list[str]:

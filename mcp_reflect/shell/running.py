@@ -138,17 +138,35 @@ class Runner:
         variables = self.reading.variables
         name, value = _name_of(node, place.source), node.child_by_field_name("value")
         words, is_list = [Word("")], value is not None and value.type == "array"
+        variables.asked.clear()
         if value is not None and is_list:
             words = words_of_all(value.named_children, place.source, variables)
         elif value is not None:
             words = [text_value(value, place.source, variables)]
+        possible = self._possible_values(value, place) if not is_list else []
         if "[" in name:
-            variables.forget(name.partition("[")[0])
+            variables.assign_element(name, words[0])
         elif any(one.type == "+=" for one in node.children):
             variables.append(name, words, is_list=is_list)
         else:
             variables.assign(name, words, is_list=is_list)
+            if possible:
+                variables.may_be(name, possible)
         return written_assignment(node, place.source, variables)
+
+    def _possible_values(self, value: Node | None, place: ScriptPlace) -> list[str]:
+        """Return the values that an assignment may give, where one of its variables may have several: `x=${x:--f}`."""
+        variables = self.reading.variables
+        asked = tuple(variables.asked)
+        if value is None or not asked:
+            return []
+        texts: list[str] = []
+        for chosen in list(variables.possible(asked)):
+            self.reading.budget.take_step()
+            word = text_value(value, place.source, chosen)
+            if word.is_known:
+                texts.append(word.text)
+        return texts
 
     def run_plain_command(self, text: str, place: ScriptPlace) -> None:
         """Run a command whose words are as they are written."""

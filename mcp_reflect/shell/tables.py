@@ -16,6 +16,7 @@ class Wrapper:
     operands: int
     valued: frozenset[str]
     telling: frozenset[str]
+    with_two_values: frozenset[str]
 
 
 def _lines(name: str) -> list[str]:
@@ -56,7 +57,10 @@ def wrappers() -> dict[str, Wrapper]:
     for line in _lines("wrappers.txt"):
         name, operands, valued, *others = (part.strip() for part in line.split("|"))
         telling = frozenset((*_TELLING, *" ".join(others).split()))
-        found[name] = Wrapper(name, int(operands), frozenset(valued.split()), telling)
+        options = valued.split()
+        pairs = frozenset(one.removesuffix(":2") for one in options if one.endswith(":2"))
+        plain = frozenset(one.removesuffix(":2") for one in options)
+        found[name] = Wrapper(name, int(operands), plain, telling, pairs)
     return found
 
 

@@ -16,6 +16,8 @@ MOST_CANDIDATES: Final = 16
 """Values that a variable may have; of more, the first are kept."""
 
 _MOST_VALUE: Final = 4_000  # characters of a value that is kept
+_MOST_DIGITS: Final = 4  # of the number of a list's word
+_BLANKS: Final = " \t\n"
 _MOST_NAMED_ARGUMENTS: Final = 9
 _NEVER_KNOWN: Final = frozenset(
     "RANDOM SRANDOM SECONDS PWD OLDPWD LINENO BASHPID EPOCHSECONDS EPOCHREALTIME REPLY OPTARG OPTIND PIPESTATUS "
@@ -74,17 +76,37 @@ class Variables:
     def known(self, name: str) -> str | None:
         """Return the text of a variable if it is known; one of several is noted as asked for."""
         value = self.values.get(name)
+        if value is None and "[" in name:
+            return self._element(name)
         if value is None:
-            return None
+            return _BLANKS if name == "IFS" else None
         if value.text is None and value.candidates:
             self.asked[name] = None
         return value.text
+
+    def _element(self, name: str) -> str | None:
+        """Return a word of a list that is known, by its number: `a[1]`."""
+        list_name, _, number = name.rstrip("]").partition("[")
+        words = self.values.get(f"{list_name}[@]", _UNKNOWN).text
+        if words is None or not number.isdecimal() or len(number) > _MOST_DIGITS:
+            return None
+        return "".join(words.split(SPLIT)[int(number) : int(number) + 1])
+
+    def assign_element(self, name: str, word: Word) -> None:
+        """Note `a[0]=x`: of a list that was not known the first word may be this one."""
+        list_name, _, number = name.rstrip("]").partition("[")
+        former = self.values.get(f"{list_name}[@]", self.values.get(list_name))
+        self.forget(list_name)
+        if number == "0" and word.is_known and former is None:
+            self.values[f"{list_name}[@]"] = Value(None, (word.text,))
+            self.values[name] = Value(None, (word.text,))
 
     def assign(self, name: str, words: Sequence[Word], *, is_list: bool = False) -> None:
         """Note an assignment of one word, or of a list."""
         if name == "IFS":
             self.splits_otherwise = True
         self.values[name] = _value_of(name, words[:1] or (Word(""),))
+        self.values.pop(f"{name}[0]", None)
         if is_list:
             self.values[f"{name}[@]"] = _value_of(name, words)
         elif f"{name}[@]" in self.values:
@@ -168,12 +190,13 @@ class Variables:
     def forget(self, name: str) -> None:
         """Note that a variable is set to something unknown."""
         self.values[name] = _UNKNOWN
+        self.values.pop(f"{name}[0]", None)
         if f"{name}[@]" in self.values:
             self.values[f"{name}[@]"] = _UNKNOWN
 
     def unset(self, name: str) -> None:
         """Note that a variable is set to nothing."""
-        for key in (name, f"{name}[@]"):
+        for key in (name, f"{name}[@]", f"{name}[0]"):
             self.values[key] = Value("")
 
     def copy(self) -> "Variables":

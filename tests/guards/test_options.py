@@ -105,3 +105,77 @@ def test_a_command_that_does_it_is_held_with_options_before_and_behind(text: str
 def test_what_npm_hands_on_behind_two_dashes_counts(text: str) -> None:
     guard = parse_guard("Bash: `npm test` or `npm run` with `--watch`")
     assert matches(guard, Call("Bash", {"command": text}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # other spellings of flags and subcommands
+        "git push -4f",
+        "git push -f4",
+        "rm --rec --fo x",
+        "rm --recurs -f x",
+        "npm publi",
+        "npm pub",
+        "npm pu",
+        # what is put together
+        'env -S "git push" -f',
+        "env -S 'rm -r' -f x",
+        "rm${IFS}-rf${IFS}x",
+        "rm$IFS-rf$IFS'x'",
+        "OPTS=${OPTS:--rf}; rm $OPTS x",
+        "F=${F--f}; G=$F; git push $G",
+        "a[0]=-f; git push ${a[0]}",
+        "a=(x -f); git push ${a[1]}",
+        "printf -v x %s -f; git push $x",
+        "xargs terraform <<< destroy",
+        "xargs terraform <<EOF\ndestroy\nEOF",
+        "printf '%s\\0' destroy | xargs -0 terraform",
+        # what starts others
+        "nvm exec npm publish",
+        "nvm exec 18 npm publish",
+        "nvm exec lts/* npm publish",
+        "setarch x86_64 rm -rf x",
+        "numactl -m 0 --cpunodebind=0 rm -rf x",
+        "tini -- rm -rf x",
+        "dumb-init rm -rf x",
+        "bwrap --ro-bind / / --dev /dev rm -rf x",
+        "sg grp -c 'rm -rf x'",
+        "sg grp 'rm -rf x'",
+        "run0 -u root rm -rf x",
+        "foreman run -e .env rm -rf x",
+        "toybox rm -rf x",
+        "busybox rm -rf x",
+        "docker run --entrypoint terraform img destroy",
+        "docker run --rm --entrypoint=terraform img destroy",
+    ],
+)
+def test_another_spelling_is_held(text: str) -> None:
+    assert is_held(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git push -4",
+        "rm --re x",
+        "rm --r --i x",
+        "npm p",
+        "npm pre",
+        "pnpm publi",
+        "env -S 'git status' -f",
+        "IFS=,; rm${IFS}-rf${IFS}x",
+        'rm "${IFS}-rf" x',
+        "OPTS=-r; OPTS=${OPTS:--rf}; rm $OPTS x",
+        "a[0]=-f; a=(); git push ${a[0]}",
+        "a=(-f x); git push ${a[1]}",
+        "printf -v x %s -f; x=; git push $x",
+        "xargs echo terraform <<< destroy",
+        "printf '%s\\0' 'push -f' | xargs -0 git",
+        "nvm exec npm test",
+        "bwrap --ro-bind rm -rf ls",
+        "docker run --entrypoint ls terraform destroy",
+    ],
+)
+def test_what_only_looks_like_it_is_not_held(text: str) -> None:
+    assert not is_held(text)
