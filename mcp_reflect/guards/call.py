@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -17,6 +17,7 @@ from mcp_reflect.shell import (
     Inside,
     Script,
     base_name,
+    copied_into,
     invocations_of,
     patched_files,
     read_script,
@@ -112,10 +113,17 @@ class Call:
         """The files that it changes, without `./`, `//` and `a/..` in their paths."""
         return tuple(map(_normal_path, self._written))
 
+    @cached_property
+    def written_in_folders(self) -> tuple[str, ...]:
+        """The files that it changes if what it copies to is a folder: a guard that names the folder knows that it is."""
+        if not self.shell:
+            return ()
+        return tuple(map(_normal_path, self._behind_folders(copied_into)))
+
     @property
     def _written(self) -> Sequence[str]:
         if self.shell:
-            return self._written_by_commands()
+            return self._behind_folders(written_files)
         if not tool_words(self.tool) & _EDIT_WORDS:
             return ()
         values: dict[str, Json] = {"patch": self.arguments}
@@ -124,17 +132,17 @@ class Call:
         named = [value for name in _PATHS if isinstance(value := values.get(name), str)]
         return named or _patched_by(values)
 
-    def _written_by_commands(self) -> list[str]:
-        """Return the files that its commands change, each behind the folder that `cd` led to."""
+    def _behind_folders(self, files_of: Callable[[Command], list[str]]) -> list[str]:
+        """Return the files of its commands, each behind the folder that `cd` led to."""
         files: list[str] = []
         folders: dict[int, str] = {}
         for command in self.commands:
             folder = folders.get(command.script, "")
-            files += (posixpath.join(folder, file) for file in written_files(command))
+            files += (posixpath.join(folder, file) for file in files_of(command))
             if base_name(command.program) in _CHANGING_FOLDER:
                 folders[command.script] = _folder_behind(command, folder)
         for command in self.script.possible:
-            files += written_files(command)
+            files += files_of(command)
         return files
 
     @cached_property
@@ -172,7 +180,7 @@ class Call:
     def keys(self) -> set[str]:
         """The keys under which guards of this call are looked up."""
         keys = {f"$ {name}" for name in self.by_name}
-        for file in self.written:
+        for file in (*self.written, *self.written_in_folders):
             *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
             keys |= {
                 last,
@@ -217,12 +225,12 @@ def _folder_behind(command: Command, folder: str) -> str:
     if command.pipes or command.is_background:  # a shell of its own
         return folder
     is_certain = (
-        command.program == "cd"
+        command.program in ("cd", "pushd")
         and command.before != "||"
         and _UNCERTAIN.isdisjoint(command.inside)
         and not command.unknown
         and len(command.arguments) == 1
-        and command.arguments[0][:1] not in ("-", "~")
+        and command.arguments[0][:1] not in ("-", "~", "+")
     )
     if not is_certain:
         return ""

@@ -16,9 +16,9 @@ _ASKING: Final = frozenset(
 def matches(guard: Guard, call: Call) -> bool:
     """True for a call that goes against the guard."""
     if guard.tool == EDIT and guard.has:
-        return any(
-            _is_one_of(file, guard.has[0]) and not _is_one_of(file, guard.lacks)
-            for file in call.written
+        in_folders = [path for path in guard.has[0] if "/" in path]
+        return _changes(call.written, guard.has[0], guard.lacks) or _changes(
+            call.written_in_folders, in_folders, guard.lacks
         )
     if guard.tool in (SHELL, POWERSHELL):
         here = guard.tool == SHELL or call.powershell
@@ -28,6 +28,10 @@ def matches(guard: Guard, call: Call) -> bool:
         and all(_has_one_of(call, group) for group in guard.has)
         and not _has_one_of(call, guard.lacks)
     )
+
+
+def _changes(files: Sequence[str], paths: Sequence[str], others: Sequence[str]) -> bool:
+    return any(_is_one_of(file, paths) and not _is_one_of(file, others) for file in files)
 
 
 def _is_one_of(file: str, paths: Sequence[str]) -> bool:

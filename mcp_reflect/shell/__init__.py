@@ -58,7 +58,7 @@ from mcp_reflect.shell.commands import (
     Redirection,
     Script,
 )
-from mcp_reflect.shell.files import patched_files, read_files, written_files
+from mcp_reflect.shell.files import copied_into, patched_files, read_files, written_files
 from mcp_reflect.shell.powershell_reader import read_powershell
 from mcp_reflect.shell.programs import (
     VALUED,
@@ -90,6 +90,7 @@ __all__ = [
     "act_of",
     "acts_in",
     "base_name",
+    "copied_into",
     "doing_in",
     "invocations_of",
     "is_idle",

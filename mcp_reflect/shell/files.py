@@ -1,14 +1,22 @@
 """The files that a command reads and writes, as far as its words say it."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.programs import Invocation
+from mcp_reflect.shell.programs import Invocation, Option, base_name, read_option
 from mcp_reflect.shell.tables import words_of_table
 
 _MOST_PATCH_CHARS: Final = 60_000
 _IN_PLACE: Final = re.compile(r"--in-place|-[^-]?[^-]?i")
+_OUTPUT_OPTIONS: Final = {
+    "curl": frozenset(("-o", "--output")),
+    "wget": frozenset(("-O", "--output-document")),
+    "sort": frozenset(("-o", "--output")),
+}
+_COPYING: Final = frozenset(("cp", "mv", "ln", "install"))
+_TARGET_OPTIONS: Final = frozenset(("-t", "--target-directory"))
 _PATCHED: Final = re.compile(r"(?m)^\*\*\* (?:(?:Update|Delete|Add) File|Move to): (.{1,1000})$")
 
 
@@ -36,11 +44,41 @@ def _written_by(found: Invocation, command: Command) -> list[str]:
         return []
     if name in words_of_table("programs that copy"):
         return operands[1:][-1:]  # the last, if others come before it
+    if name == "ln":
+        return operands[1:][-1:]
+    if name in _OUTPUT_OPTIONS:
+        return _values_of(words, _OUTPUT_OPTIONS[name])
     if name == "dd":
         return [word[3:] for word in words if word.startswith("of=")]
     if name == "apply_patch":
         return patched_files("\n".join((*words, command.document)))
     return []
+
+
+def _values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
+    """Return the values of options: `curl -sSLo a`, `sort --output=a`."""
+    values: list[str] = []
+    for at, word in enumerate(words):
+        option = read_option(word, options) if word[:1] == "-" else Option()
+        if option.takes_next:
+            values += words[at + 1 : at + 2]
+        elif option.value:
+            values.append(option.value)
+    return values
+
+
+def copied_into(command: Command) -> list[str]:
+    """Return the files that `cp`, `mv` or `ln` change if their last operand is a folder, which the words do not say."""
+    files: list[str] = []
+    for found in command.invocations:
+        if found.name not in _COPYING:
+            continue
+        *sources, folder = [word for word in found.arguments if word[:1] != "-"] or [""]
+        named = _values_of(found.arguments, _TARGET_OPTIONS)
+        if named:
+            sources, folder = [*sources, folder], named[-1]
+        files += (f"{folder}/{base_name(source)}" for source in sources if folder and source)
+    return files
 
 
 def read_files(command: Command) -> list[str]:

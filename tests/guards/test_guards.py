@@ -148,6 +148,25 @@ PATCH = "*** Begin Patch\n*** Update File: a\n*** Move to: dist/bundle.js\n*** E
         ("if a; then cd dist; fi; echo a > bundle.js", False),
         ("cd dist; pushd $X; echo a > bundle.js", False),
         ("cd dist; echo a > bundle.css", False),
+        ("pushd dist; echo a > bundle.js", True),
+        ("pushd dist; popd; echo a > bundle.js", False),
+        ("pushd +1; echo a > bundle.js", False),
+        ("curl -sSLo dist/bundle.js http://a", True),
+        ("curl --output=dist/bundle.js http://a", True),
+        ("curl -H dist/bundle.js http://a", False),
+        ("wget -qO dist/bundle.js http://a", True),
+        ("wget http://a/dist/bundle.js", False),
+        ("sort -o dist/bundle.js a", True),
+        ("sort dist/bundle.js", False),
+        ("ln -sf x dist/bundle.js", True),
+        ("ln -sf dist/bundle.js x", False),
+        ("cp bundle.js dist", True),
+        ("cp src/bundle.js ./dist/", True),
+        ("mv a.js bundle.js dist", True),
+        ("cp -t dist bundle.js", True),
+        ("cd web; mv bundle.js dist", True),
+        ("cp bundle.js other", False),
+        ("cp dist/bundle.js dist.old", False),
     ],
 )
 def test_the_path_of_an_edit_is_compared_as_it_is_without_detours(call: Any, met: bool) -> None:
@@ -155,6 +174,15 @@ def test_the_path_of_an_edit_is_compared_as_it_is_without_detours(call: Any, met
     found = call_of(call)
     assert matches(guard, found) is met
     assert not met or found.keys & set(guard.keys)
+
+
+@pytest.mark.parametrize(
+    "command", ["cp bundle.js bundle.js.bak", "mv bundle.js old", "cp bundle.js other/"]
+)
+def test_a_copy_of_a_file_is_no_change_of_it_where_nobody_says_that_its_place_is_a_folder(
+    command: str,
+) -> None:
+    assert not matches(parse_guard("Edit or a shell redirect: bundle.js"), call_of(command))
 
 
 def test_a_guard_of_a_tool_compares_its_arguments() -> None:
