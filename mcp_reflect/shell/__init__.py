@@ -22,11 +22,12 @@ what is exported, `ssh` and `sudo` nothing; `read`, `let`, `((i++))`, `source` a
 **What it cannot know**: values from outside, the output of commands, files with scripts, aliases of git, keys sent to a
 terminal, what code of Python or Node starts. docs/shell.md has the list.
 
-**Bounds**: the parser is given up to 2 MB, and .25 s of the processor; a pipeline has up to 1,000 commands. Of that 64,000
-characters are read (here-documents that no shell reads do not count), 2,000 commands, 40 levels, 60,000 steps of the
-walk, and 256,000 characters of words after expansion. Over one of these, or where the parser erred, the script
-`is_partial`: it has no commands, and `why_partial` says why. Nobody may conclude anything from it; an enforced guard asks
-`Script.may_start`, which looks for the program among the words of the text.
+**Bounds**: the parser is given up to 2 MB, and .25 s of the processor; a pipeline has up to 1,000 commands, a command up
+to 200 redirections, and no NUL stands in it. Of that 64,000 characters are read (here-documents that no shell reads do
+not count), 2,000 commands, 40 levels, 60,000 steps of the walk, and 256,000 characters of loops within loops, and of
+words after expansion. Over one of these, or where the parser erred, the script `is_partial`: it has no commands, and
+`why_partial` says why. Nobody may conclude anything from it; an enforced guard asks `Script.may_start`, which looks for
+the program among the words of the text.
 """
 
 from functools import lru_cache

@@ -94,8 +94,11 @@ class _Walk:
 
     def begin(self, text: str, place: ScriptPlace) -> Visit:
         """Parse a script, and return the task of reading it."""
+        if "\0" in text:  # the parser takes quadratic time for many of them, deaf to its limit
+            raise TooMuchError("it has a NUL, which stands in no command")
         source = source_of(text)
-        tree = parse(source)
+        with self.reading.budget.parsing() as seconds:
+            tree = parse(source, seconds)
         if tree is None:
             raise TooMuchError("it takes the parser too long")
         if tree.root_node.has_error:
@@ -203,6 +206,7 @@ class _Walk:
 
     def _note_loop(self, node: Node, place: ScriptPlace) -> None:
         reading = self.reading
+        reading.budget.take_loop(node.end_byte - node.start_byte)
         note_loop(node, place.source, reading.variables, [*reading.functions])
         if node.type == "c_style_for_statement":
             header = text_of(node, place.source).partition("))")[0]

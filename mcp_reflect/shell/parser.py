@@ -16,7 +16,6 @@ MOST_BYTES: Final = 2_000_000
 """Bytes of a text that are given to the parser at all, here-documents included."""
 
 _CHUNK: Final = 65_536
-_MOST_SECONDS: Final = 0.25  # of the processor, so that a busy machine changes nothing
 _MOST_PIPED: Final = (
     1_000  # commands of one pipeline, which take the parser quadratic time, deaf to its limit
 )
@@ -48,14 +47,14 @@ def _grammar() -> Any:
     return tree_sitter_bash
 
 
-def parse(source: bytes) -> "Tree | None":
-    """Return the tree of a script; None where that takes too long."""
+def parse(source: bytes, seconds: float) -> "Tree | None":
+    """Return the tree of a script; None where that takes more than some seconds of the processor."""
     if len(source) > MOST_BYTES:
         return None
     if _longest_pipeline(source) > _MOST_PIPED:
         return None
     parser = _parser()
-    ends = time.thread_time() + _MOST_SECONDS
+    ends = time.thread_time() + seconds
 
     def chunk(offset: int, _point: object) -> bytes:
         return source[offset : offset + _CHUNK]

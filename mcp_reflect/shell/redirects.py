@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from mcp_reflect.shell.bounds import MOST_REDIRECTIONS, TooMuchError
 from mcp_reflect.shell.commands import Redirection
 from mcp_reflect.shell.parser import Node, descendants, name_of, text_of
 from mcp_reflect.shell.reading import ScriptPlace
@@ -26,6 +27,8 @@ def with_redirect(
     The parser puts words behind a redirection below it: in `git >log push` the first is the file, the others are words
     of the command.
     """
+    if len(place.redirections) >= MOST_REDIRECTIONS:
+        raise TooMuchError(f"a command has more than {MOST_REDIRECTIONS} redirections")
     if redirect.type == "file_redirect":
         targets = redirect.children_by_field_name("destination")
         taken = 0 if _closes(redirect) else 1

@@ -16,12 +16,12 @@ from mcp_reflect.shell.tables import words_of_table
 
 _WORD: Final = re.compile(r"[\w.+-]+")
 _DOCUMENT: Final = re.compile(r"(?<!<)<<-?(?!<)[ \t]*(?P<quote>['\"\\]?)(?P<name>\w+)")
-_JOINING: Final = {ord(sign): None for sign in "'\"\\"}
+_JOINING: Final = {ord(sign): None for sign in "'\"\\\0"}
 _CONTINUED: Final = "\\\n"
 _READERS_OF_SCRIPTS: Final = "|".join(sorted(map(re.escape, words_of_table("readers of scripts"))))
 _RUNS_SCRIPTS: Final = re.compile(rf"(?<![\w.-])(?:{_READERS_OF_SCRIPTS})(?![\w-])|^\s*[\"']?\$")
 _SHELL_BEHIND_PIPE: Final = re.compile(
-    rf"(?:\||>\()[^|\n]{{0,200}}?(?<![\w.-])(?:{_READERS_OF_SCRIPTS})(?![\w-])"
+    rf"(?:\||>\()(?:[^|\n>]|>(?!\()){{0,200}}?(?<![\w.-])(?:{_READERS_OF_SCRIPTS})(?![\w-])"
 )
 _SUBSTITUTION: Final = re.compile(r"(?:^|[^\\])(\$\(|`)")
 _CLOSING: Final = re.compile(r".*[)`]", re.DOTALL)

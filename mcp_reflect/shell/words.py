@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mcp_reflect.shell.bounds import MOST_DEPTH, TooMuchError
 from mcp_reflect.shell.braces import expand_braces
 from mcp_reflect.shell.parser import Node, text_of
 from mcp_reflect.shell.variables import ARGUMENTS, SPLIT, Variables, Word
@@ -119,19 +120,21 @@ def _has_quotes(node: Node) -> bool:
 def _pieces(
     root: Node, source: bytes, variables: Variables, *, is_quoted: bool = False
 ) -> list[_Piece]:
-    """Return the parts of a word in their order."""
+    """Return the parts of a word in their order; of one with too many levels each would hold all below it again."""
     pieces: list[_Piece] = []
-    waiting: list[tuple[Node | _Piece, bool]] = [(root, is_quoted)]
+    waiting: list[tuple[Node | _Piece, bool, int]] = [(root, is_quoted, 0)]
     while waiting:
-        node, quoted = waiting.pop()
+        node, quoted, depth = waiting.pop()
         if isinstance(node, _Piece):
             pieces.append(node)
             continue
+        if depth > 2 * MOST_DEPTH:  # an expansion in quotes has two
+            raise TooMuchError(f"it is deeper than {MOST_DEPTH} levels")
         parts = _parts(node, source, variables, quoted=quoted)
         if isinstance(parts, _Piece):
             pieces.append(parts)
         else:
-            waiting.extend(reversed(parts))
+            waiting.extend((part, is_in, depth + 1) for part, is_in in reversed(parts))
     return pieces
 
 
@@ -200,41 +203,45 @@ def _expansion(
     node: Node, source: bytes, variables: Variables, *, quoted: bool
 ) -> _Piece | list[tuple[Node | _Piece, bool]]:
     """Return the value of `$x`, `${x}`, `${x[@]}`, `$@`; the default of `${x:-y}`, which is no certain value."""
-    written = _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
     names = [one for one in node.named_children if one.type in _NAMES]
     operators = [one for one in node.children if one.type not in _NAMES | _SIGNS]
     if not names or names[0] != node.named_children[0] or len(names) > 1:
-        return written
+        return _written(node, source)
     name = text_of(names[0], source)
     key = ARGUMENTS if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
     value = variables.known(key)
     if operators:
         other: list[tuple[Node | _Piece, bool]] = [(one, quoted) for one in operators[1:]]
-        return _with_operator(operators[0].type, key, written, other, variables, quoted=quoted)
+        chosen = _with_operator(operators[0].type, key, other, variables, quoted=quoted)
+        return _written(node, source) if chosen is None else chosen
     if value is None:
-        return written
+        return _written(node, source)
     return _value_piece(value, key, variables, quoted=quoted)
+
+
+def _written(node: Node, source: bytes) -> _Piece:
+    """Return an expansion as it is written, for one whose value is not known."""
+    return _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
 
 
 def _with_operator(
     operator: str,
     key: str,
-    written: _Piece,
     other: list[tuple[Node | _Piece, bool]],
     variables: Variables,
     *,
     quoted: bool,
-) -> _Piece | list[tuple[Node | _Piece, bool]]:
-    """Return what `${x:-other}` and `${x:+other}` are, if it is known whether `x` is empty; else what they may be is noted."""
+) -> _Piece | list[tuple[Node | _Piece, bool]] | None:
+    """Return what `${x:-other}` and `${x:+other}` are, if it is known whether `x` is empty; else note what they may be."""
     value = variables.known(key)
     if operator not in _DEFAULTS | _REPLACEMENTS or not other:
-        return written
+        return None
     if value is None:
         if operator in _REPLACEMENTS:  # it is taken where the variable is set, to anything
             variables.may_be(key, [f"${key}"])
         else:
             variables.may_be(key, [""])
-        return written
+        return None
     if operator in _DEFAULTS and value:
         return _value_piece(value, key, variables, quoted=quoted)
     if operator in _REPLACEMENTS and not value:
