@@ -10,7 +10,9 @@ from mcp_reflect.guards.matching import may_be_met
 from mcp_reflect.shell import read_script
 
 _CHARS = 64_000
-_MOST_SECONDS = 1  # it takes at most half of it on a busy machine; without the bounds it took 3 to 40
+_MOST_SECONDS = (
+    1  # it takes at most half of it on a busy machine; without the bounds it took 3 to 40
+)
 _GUARD = parse_guard("Bash: `git push` with `-f`")
 
 _PAIRS = {
