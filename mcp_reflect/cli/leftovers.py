@@ -13,6 +13,7 @@ from mcp_reflect.cli.host_state import is_registered
 from mcp_reflect.cli.host_table import HOSTS
 from mcp_reflect.cli.hosts import person_file
 from mcp_reflect.cli.output import size_text
+from mcp_reflect.whole_files import open_regular
 
 _MOST_FILES: Final = 50_000  # whose sizes are added
 _MOST_BYTES: Final = 10_000_000  # of a file that says which plugins there are
@@ -109,7 +110,7 @@ def _found(name: str) -> list[Path]:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

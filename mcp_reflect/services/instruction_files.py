@@ -10,7 +10,7 @@ from typing import Final
 from mcp_reflect.errors import InputError
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.lesson_blocks import START
-from mcp_reflect.whole_files import replace_whole
+from mcp_reflect.whole_files import open_regular, replace_whole
 
 _PLACES: Final = {
     "CLAUDE.md": "CLAUDE.md",
@@ -101,14 +101,19 @@ def writable_path(root: Path, path: Path) -> Path:
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file with every byte of it; an empty one for no file."""
+    """Return the text of a file with every byte of it; an empty one for no file. InputError for a pipe or a device."""
     if not path.exists():
         return ""
-    if path.stat().st_size > _MOST_FILE:
+    try:
+        with open_regular(path) as file:
+            content = file.read(_MOST_FILE + 1)
+    except OSError as error:
+        fault = f"{path.name} cannot be read: {error.strerror}"
+        raise InputError("file", fault, "Put a file in its place.") from None
+    if len(content) > _MOST_FILE:
         raise InputError(
             "file", f"{path.name} has more than {_MOST_FILE} bytes", "Promote into another file."
         )
-    content = path.read_bytes()
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content:
         fix = "Save it as UTF-8, or promote into another file."
         raise InputError("file", f"{path} is not UTF-8 (it looks like UTF-16)", fix)

@@ -1,7 +1,7 @@
 """How much of a script is read. Each loop of a reading takes from one of these, so that a small script stays a small reading."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -65,7 +65,7 @@ class Budget:
             raise TooMuchError("its functions run too often")
 
     @contextmanager
-    def parsing(self) -> Iterator[float]:
+    def parsing(self) -> Generator[float]:
         """Give the seconds that are left to the parser, and take those that pass meanwhile."""
         began = time.thread_time()
         yield self.parser_seconds

@@ -399,3 +399,18 @@ def test_an_agents_change_of_a_promoted_lesson_leaves_the_file_and_a_persons_cha
     assert "Feed it gravel" in file.read_text()
     command.by_person("lessons", "forget", lesson_id)
     assert "wombat" not in file.read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
+def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(
+    command: Command, project: Path
+) -> None:
+    command.by_person("promote", "CLAUDE.md", "--yes")
+    (project / "CLAUDE.md").unlink()
+    os.mkfifo(project / "CLAUDE.md")
+    command.by_person("lessons", "forget", ids(command)[RULE])
+    assert RULE not in ids(command)
+    assert "CLAUDE.md is not a file" in command("promote", "CLAUDE.md", "--yes", code=2)
+    (project / "AGENTS.md").write_text(OWN)
+    command.by_person("promote", "AGENTS.md", "--yes")
+    assert OTHER in (project / "AGENTS.md").read_text()
