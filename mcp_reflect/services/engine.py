@@ -21,7 +21,7 @@ from mcp_reflect.models.effect import effects_of
 from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.gate import clean_arguments
-from mcp_reflect.security.redact import clean_text
+from mcp_reflect.security.redact import clean_text, normalize
 from mcp_reflect.services.context import Context, open_bank
 from mcp_reflect.speaker import Speaker, speaker_of_process
 from mcp_reflect.storage.bank import Bank
@@ -190,7 +190,20 @@ class Engine:
         from mcp_reflect.schemas.value_checks import CheckedArguments, check_values
 
         check_values(arguments, self.settings)
+        self._refuse_long_task(arguments)
         return CheckedArguments(clean_arguments(arguments))
+
+    def _refuse_long_task(self, arguments: Mapping[str, Any]) -> None:
+        """InputError for a task of more than twice its limit, before redaction, which takes a second for 100 kB.
+
+        Of a shorter one redaction may leave less than the limit.
+        """
+        task = arguments.get("task")
+        if not isinstance(task, str) or len(task) <= 2 * self.settings.max_task_chars:
+            return
+        chars = len(normalize(task))
+        if chars > 2 * self.settings.max_task_chars:
+            self.settings.refuse_more("max_task_chars", "task", chars)
 
     # Reflections.
 

@@ -1,5 +1,6 @@
 """Every limit has a safe default: a call over it is refused with the name of the argument before any work is done."""
 
+import time
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,14 @@ async def test_prompts_and_lists_have_their_limits(settings: Settings) -> None:
 
 def test_the_bounds_that_are_listed_are_the_defaults() -> None:
     assert (DEFAULT.max_recalled, DEFAULT.max_recalled_chars) == (50, 100_000)
+
+
+async def test_a_task_far_over_its_limit_is_refused_before_its_secrets_are_looked_for(
+    tmp_path: Path,
+) -> None:
+    async with Engine(Settings(bank=tmp_path / "bank.db", project="app")) as engine:
+        await engine.recall_lessons(task="warm up")
+        began = time.process_time()
+        with pytest.raises(InputError, match="it has 100000 characters"):
+            await engine.recall_lessons(task=("token: " * 20_000)[:100_000])
+        assert time.process_time() - began < 0.4
