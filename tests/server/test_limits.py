@@ -198,8 +198,8 @@ async def test_a_task_far_over_its_limit_is_refused_before_its_secrets_are_looke
     tmp_path: Path,
 ) -> None:
     async with Engine(Settings(bank=tmp_path / "bank.db", project="app")) as engine:
-        await engine.recall_lessons(task="warm up")
+        await engine.call("recall_lessons", {"task": "warm up"})
         began = time.process_time()
         with pytest.raises(InputError, match="it has 100000 characters"):
-            await engine.recall_lessons(task=("token: " * 20_000)[:100_000])
+            await engine.call("recall_lessons", {"task": ("token: " * 20_000)[:100_000]})
         assert time.process_time() - began < 0.4
