@@ -463,9 +463,9 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.storage.postgres import moving
-from mcp_reflect.storage.postgres.database import Database
+from mcp_reflect.storage.postgres.database import PostgresDatabase
 
-class Dying(Database):
+class Dying(PostgresDatabase):
     async def write(self, tenant, work):
         await super().write(tenant, lambda tx: (work(tx), os.kill(os.getpid(), signal.SIGKILL)))
 
