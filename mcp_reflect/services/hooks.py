@@ -24,7 +24,7 @@ _READ_BY_GEMINI: Final = ("GEMINI.md",)
 _READ_BY_OTHERS: Final = ("CLAUDE.md",)
 
 
-class _Said(NamedTuple):
+class _HookWords(NamedTuple):
     """What is told at a moment, None for nothing, and whether the call at hand is to be refused this once."""
 
     text: str | None = None
@@ -38,7 +38,7 @@ async def answer(
 
     `transcript` is the session so far, where the agent stops. The text quotes what was seen, so it passes the gate.
     """
-    said = _Said()
+    said = _HookWords()
     if hook.moment is Moment.STOP:
         said = await _at_stop(context, hook, transcript)
     elif hook.moment in _AT_MOMENT:
@@ -48,34 +48,34 @@ async def answer(
     return clean_text(said.text), said.refuses
 
 
-async def _at_start(context: Context, hook: HookInput) -> _Said:
+async def _at_start(context: Context, hook: HookInput) -> _HookWords:
     """Tell the lessons of the project that no file of rules tells; nothing where the host cannot pass words on."""
     if not hook.answer_key:
-        return _Said()
+        return _HookWords()
     told = await _told_by_files(context, hook)
     await _name_transcript(context, hook)
-    return _Said(await services.reminders.at_start(context, hook, told))
+    return _HookWords(await services.reminders.at_start(context, hook, told))
 
 
-async def _at_prompt(context: Context, hook: HookInput) -> _Said:
+async def _at_prompt(context: Context, hook: HookInput) -> _HookWords:
     """Tell what waited for this prompt, the lessons that fit it, and the question for a lesson that was not answered."""
     if not hook.answer_key:
-        return _Said()
+        return _HookWords()
     session = hook.session
     due = await services.last_message.take_due(context, session)
     told = await _told_by_files(context, hook)
     lessons = await services.reminders.at_prompt(context, session, hook.prompt or "", told)
     asked = await _ask_once_more(context, hook)
-    return _Said(within((due, lessons, asked), MOST_TOLD))
+    return _HookWords(within((due, lessons, asked), MOST_TOLD))
 
 
-async def _before_call(context: Context, hook: HookInput) -> _Said:
+async def _before_call(context: Context, hook: HookInput) -> _HookWords:
     """Warn of a call that is known to fail, or refuse it; a subagent that it starts gets its lessons.
 
     Nothing is looked up for a host that can neither pass words on nor refuse a call.
     """
     if not hook.tool or not (hook.answer_key or hook.holds):
-        return _Said()
+        return _HookWords()
     warning = await services.warnings.before_call(
         context,
         hook.tool,
@@ -86,18 +86,18 @@ async def _before_call(context: Context, hook: HookInput) -> _Said:
         only_advice=True,
     )
     if warning is not None and warning.hold:
-        return _Said(warning.text, refuses=True)
+        return _HookWords(warning.text, refuses=True)
     if hook.child_prompt is not None:
-        return _Said(await services.reminders.for_child(context, hook))
+        return _HookWords(await services.reminders.for_child(context, hook))
     if warning is None:
-        return _Said()
-    return _Said(warning.text)
+        return _HookWords()
+    return _HookWords(warning.text)
 
 
-async def _after_call(context: Context, hook: HookInput) -> _Said:
+async def _after_call(context: Context, hook: HookInput) -> _HookWords:
     """Note how a call ended, and tell what is known of such a failure, or ask for a lesson."""
     if not hook.tool:
-        return _Said()
+        return _HookWords()
     after = await services.warnings.after_call(
         context,
         hook.tool,
@@ -109,10 +109,10 @@ async def _after_call(context: Context, hook: HookInput) -> _Said:
         call_id=hook.call_id,
         witnessed=hook.witnessed,
     )
-    return _Said(after.text)
+    return _HookWords(after.text)
 
 
-async def _at_stop(context: Context, hook: HookInput, transcript: str) -> _Said:
+async def _at_stop(context: Context, hook: HookInput, transcript: str) -> _HookWords:
     """Hold the last message for what the session does not show, else, where a person watches, to ask for a lesson."""
     held = await services.last_message.check(context, hook, transcript)
     if held is None and hook.watched and not (hook.again or hook.of_agent):
@@ -120,18 +120,18 @@ async def _at_stop(context: Context, hook: HookInput, transcript: str) -> _Said:
     if held is None and hook.of_agent and hook.parent:
         # A child has no next prompt: what it left unkept waits in the queue of its parent's project.
         await context.bank.findings.end_session(context.scopes.own, clean_text(hook.session))
-    return _Said(held)
+    return _HookWords(held)
 
 
-async def _at_end(context: Context, hook: HookInput) -> _Said:
+async def _at_end(context: Context, hook: HookInput) -> _HookWords:
     """Close the notes of a session: nobody reads an answer any more."""
     session = clean_text(hook.session)
     await context.bank.warnings.end_session(context.scopes.own, session)
     await context.bank.findings.end_session(context.scopes.own, session)
-    return _Said()
+    return _HookWords()
 
 
-_AT_MOMENT: Final[Mapping[Moment, Callable[[Context, HookInput], Awaitable[_Said]]]] = {
+_AT_MOMENT: Final[Mapping[Moment, Callable[[Context, HookInput], Awaitable[_HookWords]]]] = {
     Moment.START: _at_start,
     Moment.PROMPT: _at_prompt,
     Moment.BEFORE: _before_call,
