@@ -92,7 +92,9 @@ def test_the_work_of_no_pattern_grows_faster_than_the_text() -> None:
     source = "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
     found = patterns()
     assert len(found) > 300
-    assert super_linear(found, source) == {}
+    slow = super_linear(found, source)
+    # A busy machine makes one slow by chance, and hardly the same one twice.
+    assert super_linear({name: found[name] for name in slow}, source) == {}
 
 
 def test_a_pattern_whose_work_grows_faster_would_be_found() -> None:
