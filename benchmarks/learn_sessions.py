@@ -41,7 +41,9 @@ def make_home(data: Path, home: Path, size: int) -> int:
     texts = [source.read_text(encoding="utf-8") for source in sources]
     written = number = 0
     while written < size:
-        text = texts[number % len(texts)].replace('"sessionId":"', f'"sessionId":"{number:06}-')
+        text = texts[number % len(texts)]
+        for name in ("sessionId", "uuid", "parentUuid"):  # or it is a fork, whose records are another's
+            text = text.replace(f'"{name}":"', f'"{name}":"{number:06}-')
         text = text.replace("/Users/dain/workspace/", f"/Users/dain/w{number % 12}/")
         folder = home / ".claude" / "projects" / f"-Users-dain-w{number % 12}"
         folder.mkdir(parents=True, exist_ok=True)
