@@ -42,7 +42,8 @@ def make_home(data: Path, home: Path, size: int) -> int:
     written = number = 0
     while written < size:
         text = texts[number % len(texts)]
-        for name in ("sessionId", "uuid", "parentUuid"):  # or it is a fork, whose records are another's
+        # With the ids of another's records it would be a fork, of which only what is new is read.
+        for name in ("sessionId", "uuid", "parentUuid"):
             text = text.replace(f'"{name}":"', f'"{name}":"{number:06}-')
         text = text.replace("/Users/dain/workspace/", f"/Users/dain/w{number % 12}/")
         folder = home / ".claude" / "projects" / f"-Users-dain-w{number % 12}"
