@@ -6,12 +6,11 @@ of this repository; its first session makes its environment, and in the next one
 
 import subprocess
 import sys
-import time
 
 from tools.hosts.copilot import model, shell
 from tools.hosts.hooked import HookedHost, converse, run
 from tools.hosts.scripted_chat import ChatModel, serve_chat
-from tools.hosts.trying import ROOT, Home, binary, clean_home, held, step
+from tools.hosts.trying import ROOT, Home, binary, clean_home, step, wait_for_environment
 
 MOST_SECONDS = 300.0
 
@@ -43,11 +42,7 @@ def make_environment(host: HookedHost, home: Home) -> None:
         run(host, home, f"http://127.0.0.1:{server.server_port}")
     finally:
         server.shutdown()
-    data = home.folder / ".copilot" / "plugin-data"
-    began = time.monotonic()
-    while not [*data.glob("**/environment-*/ready")]:
-        held(time.monotonic() - began < MOST_SECONDS, f"it was made in {MOST_SECONDS:.0f} s")
-        time.sleep(0.5)
+    wait_for_environment(home.folder / ".copilot" / "plugin-data", MOST_SECONDS)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ there. Qwen Code does not know the names of its hooks, which `mcp-reflect instal
 import json
 import subprocess
 import sys
-import time
 
 from mcp_reflect.server.service import tools
 from tools.hosts.hooked import HookedHost, run
 from tools.hosts.qwen import model, shell
 from tools.hosts.scripted_chat import ChatModel, serve_chat
-from tools.hosts.trying import ROOT, Home, binary, clean_home, held, step
+from tools.hosts.trying import ROOT, Home, binary, clean_home, held, step, wait_for_environment
 
 TOOLS = [tool["name"] for tool in tools()]
 MOST_SECONDS = 200.0
@@ -33,7 +32,7 @@ def main() -> int:
             home.run(program, "extensions", "install", str(clone / "plugin"), "--consent")
         with step("its environment is there"):
             session(host, home)
-            wait_for_environment(home)
+            wait_for_environment(home.folder / ".cache" / "mcp-reflect", MOST_SECONDS)
         with step("its tools are offered"):
             offered = session(host, home)
         held(offered == TOOLS, f"all tools are offered: {offered}")
@@ -55,14 +54,6 @@ def session(host: HookedHost, home: Home) -> list[str]:
     held(scripted.requests, f"the host asked the model: {said}")
     told = json.dumps(scripted.requests)
     return [name for name in TOOLS if name in told]
-
-
-def wait_for_environment(home: Home) -> None:
-    data = home.folder / ".cache" / "mcp-reflect"
-    began = time.monotonic()
-    while not [*data.glob("**/environment-*/ready")]:
-        held(time.monotonic() - began < MOST_SECONDS, f"it was made in {MOST_SECONDS:.0f} s")
-        time.sleep(0.5)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,14 @@ def held(truth: object, what: str) -> None:
         stop(f"this is not so: {what}")
 
 
+def wait_for_environment(data: Path, most_seconds: float) -> None:
+    """Wait until a plugin has made its environment below a folder of its data."""
+    began = time.monotonic()
+    while not [*data.glob("**/environment-*/ready")]:
+        held(time.monotonic() - began < most_seconds, f"it was made in {most_seconds:.0f} s")
+        time.sleep(0.5)
+
+
 def stop(fault: str) -> NoReturn:
     """End the try with its fault."""
     sys.exit(f"FAILED: {fault}")
