@@ -6,9 +6,8 @@ That is the only proof of a lesson that code can see. Whatever is unsure is no p
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mcp_reflect.errors import InputError
 from mcp_reflect.guards.call import Call
-from mcp_reflect.guards.guard import SHELL, Guard, parse_guard
+from mcp_reflect.guards.guard import SHELL, Guard, stored_guard
 from mcp_reflect.guards.matching import matches
 from mcp_reflect.guards.program import Program
 from mcp_reflect.models.common import json_of
@@ -20,7 +19,7 @@ _SETTING: Final = frozenset(("", "export"))
 
 def names_calls(lesson: LessonDraft) -> bool:
     """Return whether a lesson names a call, so that a call can prove it at all."""
-    guard = _guard_of(lesson)
+    guard = stored_guard(lesson.guard)
     return bool(lesson.right_call) or (guard is not None and bool(guard.lacks))
 
 
@@ -37,7 +36,7 @@ class LessonCalls:
         """Return the calls of a lesson; a guard that cannot be read, of another release, is none."""
         wrong = call_of(lesson.wrong_call) if lesson.wrong_call else None
         right = call_of(lesson.right_call) if lesson.right_call else None
-        return cls(_guard_of(lesson), wrong, right)
+        return cls(stored_guard(lesson.guard), wrong, right)
 
     def is_followed_by(self, call: Call) -> bool:
         """Return whether a call does as the lesson says, and does not go against it."""
@@ -113,13 +112,3 @@ def _has_cure(guard: Guard, call: Call) -> bool:
 
 def _own_name(call: Call) -> str:
     return call.tool.rsplit("__", 1)[-1].lower()
-
-
-def _guard_of(lesson: LessonDraft) -> Guard | None:
-    """Return a lesson's guard; None for one that cannot be read, of another release."""
-    try:
-        if not lesson.guard:
-            return None
-        return parse_guard(lesson.guard)
-    except InputError:
-        return None

@@ -102,6 +102,16 @@ def _path_shown(path: str) -> str:
     return path
 
 
+def stored_guard(text: str | None) -> Guard | None:
+    """Return the guard of a record; None where it has none, or one of another release that cannot be read."""
+    if not text:
+        return None
+    try:
+        return parse_guard(text)
+    except InputError:
+        return None
+
+
 def parse_guard(text: str) -> Guard:
     """Return the guard of its readable form; InputError says what is wrong with it, and gives an example."""
     if not text.strip() or len(text) > MOST_CHARS:

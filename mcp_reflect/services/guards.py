@@ -69,9 +69,9 @@ async def guarded(
     elif wrong is not None and right is not None:
         guard = derive(wrong, right, is_chosen=is_chosen)
     if guard is None:
-        told = None if wrong is None else _NONE if right is not None else _ONE_CALL
-        return replace(draft, guard=None, unarmed=None), told
-    noted = await context.bank.lessons.noted_calls(scope) if noted is None else noted
+        return replace(draft, guard=None, unarmed=None), _why_none(wrong, right)
+    if noted is None:
+        noted = await context.bank.lessons.noted_calls(scope)
     tried = _Tried(guard, [call for call in noted if not _same(call, wrong)])
     unarmed = tried.too_many if _verb(draft) == "tells" else None
     told = f"{_verb(draft)} at {guard.told}; {tried.told}"
@@ -83,6 +83,15 @@ async def guarded(
     if unarmed:
         told = f"would tell at {guard.told}, but {tried.told}: it is off until a person turns it on ({_TURN_ON})"
     return replace(draft, guard=str(guard), unarmed=unarmed), told
+
+
+def _why_none(wrong: Call | None, right: Call | None) -> str | None:
+    """Return why calls give no guard; None where no wrong call was sent, so that nobody asked for one."""
+    if wrong is None:
+        return None
+    if right is None:
+        return _ONE_CALL
+    return _NONE
 
 
 def _verb(draft: LessonDraft) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mcp_reflect.guards.call import Call
-from mcp_reflect.guards.guard import Guard
+from mcp_reflect.guards.guard import Guard, stored_guard
 from mcp_reflect.guards.matching import key_may_be_met, matches, may_be_met
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson
@@ -46,7 +46,7 @@ def _met_by(
 ) -> tuple[Lesson, ...]:
     rows = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_MET)
     lessons = {lesson.id: lesson for lesson in rows}
-    found = ((lesson, lesson_records.guard_of(lesson)) for lesson in lessons.values())
+    found = ((lesson, stored_guard(lesson.guard)) for lesson in lessons.values())
     return tuple(lesson for lesson, guard in found if guard is not None and meets(guard, call))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.errors import InputError, NotAllowedError
-from mcp_reflect.guards.guard import Guard, parse_guard
+from mcp_reflect.errors import NotAllowedError
+from mcp_reflect.guards.guard import stored_guard
 from mcp_reflect.models.common import Link, Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, State, Trust
 from mcp_reflect.speaker import Speaker
@@ -202,19 +202,9 @@ def archive_excess(
 
 def guard_rows(scope: Scope, lesson: Lesson) -> list[dict[str, Any]]:
     """Return the rows under which a lesson's guard is looked up; none for one that is off."""
-    guard = guard_of(lesson)
+    guard = stored_guard(lesson.guard)
     used = lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
     if guard is None or not used or lesson.unarmed or lesson.guard_mode is GuardMode.OFF:
         return []
     own = {"tenant": scope.tenant, "project": lesson.project, "lesson_id": lesson.id}
     return [{**own, "key": key} for key in guard.keys]
-
-
-def guard_of(lesson: Lesson) -> Guard | None:
-    """Return a lesson's guard; None for one that cannot be read, of another release."""
-    try:
-        if not lesson.guard:
-            return None
-        return parse_guard(lesson.guard)
-    except InputError:
-        return None
