@@ -39,11 +39,10 @@ def kept_file(url: str | None, folder: str | None) -> Path | None:
     if url is None:
         project = project or os.environ.get(SESSION_FOLDER) or folder or ""
     name = sha256("\n".join((url or bank, project)).encode("utf-8", "replace")).hexdigest()[:24]
-    return (
-        Path(own).with_name(f"guards-{name}.json")
-        if own
-        else Path(data_folder(), f"guards-{name}.json")
-    )
+    file = f"guards-{name}.json"
+    if own:
+        return Path(own).with_name(file)
+    return Path(data_folder(), file)
 
 
 def keep_guards(file: Path, guards: Iterable[EnforcedGuard]) -> None:

@@ -16,10 +16,8 @@ MOST_CHARS: Final = 64_000
 async def enforced_guards(context: Context) -> tuple[EnforcedGuard, ...]:
     """Return the enforced guards of the project, the newest first, as many as a machine keeps."""
     scope = context.scopes.own
-    if (
-        mode_in(context.settings.guards, await context.bank.lessons.guard_mode(scope))
-        is GuardMode.OFF
-    ):
+    of_project = await context.bank.lessons.guard_mode(scope)
+    if mode_in(context.settings.guards, of_project) is GuardMode.OFF:
         return ()
     found: list[EnforcedGuard] = []
     left = MOST_CHARS
