@@ -9,7 +9,8 @@ from typing import Final
 from mcp_reflect.errors import InputError
 from mcp_reflect.places import BANK
 
-_OF_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_WINDOWS_PATH: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+"""Begins an absolute path of Windows: `C:\\`, `C:/`, or two backslashes before the name of a server."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -23,11 +24,12 @@ class ServerUrl:
         from urllib.parse import urlsplit  # noqa: PLC0415 - most banks are files
 
         parts = urlsplit(self.whole)
-        # A sign in the password that should be escaped.
+        # An unescaped `/`, `?` or `#` in the password ends the host too early: the `@` then stands behind it.
         if "@" in parts.path + parts.query + parts.fragment:
             return f"{parts.scheme}://..."
-        user, at, host = parts.netloc.rpartition("@")
-        return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
+        credentials, at_sign, host = parts.netloc.rpartition("@")
+        user = credentials.partition(":")[0]
+        return f"{parts.scheme}://{user}{at_sign}{host}{parts.path}"
 
     __repr__ = __str__
 
@@ -39,7 +41,7 @@ def bank_place(text: str) -> Path | ServerUrl:
     if "://" in text:
         fix = "Set a file, or postgresql://USER:PASSWORD@HOST/DATABASE."
         raise InputError(BANK, "it is neither a file nor the address of a PostgreSQL server", fix)
-    if _OF_WINDOWS.match(text) and os.name != "nt":
+    if _WINDOWS_PATH.match(text) and os.name != "nt":
         raise InputError(
             BANK, "it is a path of Windows, and this is another system", "Set its path here."
         )

@@ -24,7 +24,7 @@ ISOLATED: Final = ("-E", "-P")
 Child: TypeAlias = subprocess.Popen[bytes]
 
 OUR_FOLDER: Final = Path(__file__).resolve().parent
-_LOOKING_SECONDS: Final = 20.0
+_LOOKING_SECONDS: Final = 20.0  # that Python may take to start and look for two packages
 _START: Final = OUR_FOLDER / "isolated.py"
 
 
@@ -39,16 +39,24 @@ def our_environment(**more: str) -> dict[str, str]:
     return {**kept, **more}
 
 
+_PRINT_WHERE_INSTALLED: Final = """
+import sys
+from importlib.util import find_spec
+if find_spec("mcp"):
+    sys.stdout.write(find_spec("mcp_reflect").origin)
+"""
+"""Prints the file of the package that Python imports as `mcp_reflect`, if the library `mcp` is there too."""
+
+
 @cache
 def is_found_isolated() -> bool:
-    """Return whether an isolated Python finds this very package, and what it needs, without being told where it is."""
-    script = (
-        "import sys; from importlib.util import find_spec as find; "
-        "sys.stdout.write(find('mcp_reflect').origin * bool(find('mcp')))"
-    )
+    """Return whether `python -E -P` imports this very package and its libraries by itself.
+
+    If not, PYTHONPATH or the working folder brought the package, and another process has to be told where it is.
+    """
     try:
-        found = subprocess.run(
-            [sys.executable, *ISOLATED, "-c", script],
+        run = subprocess.run(
+            [sys.executable, *ISOLATED, "-c", _PRINT_WHERE_INSTALLED],
             capture_output=True,
             cwd=OUR_FOLDER,
             env=our_environment(),
@@ -57,12 +65,15 @@ def is_found_isolated() -> bool:
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return found.returncode == 0 and Path(os.fsdecode(found.stdout)).parent == OUR_FOLDER
+    return run.returncode == 0 and Path(os.fsdecode(run.stdout)).parent == OUR_FOLDER
 
 
 def start_in_background(words: Sequence[str], errors: Path) -> Child:
-    """Start a command of ours that outlives this process; its errors go to a file, which is no link."""
-    flags = os.O_WRONLY | os.O_TRUNC | os.O_CREAT | (getattr(os, "O_NOFOLLOW", 0))
+    """Start a command of ours that outlives this process; what it writes on stderr replaces the file `errors`.
+
+    OSError if `errors` is a link: somebody else may have planted it to have another file overwritten.
+    """
+    flags = os.O_WRONLY | os.O_TRUNC | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(errors, flags, 0o600), "wb") as log:
         return subprocess.Popen(
             our_command(*words),
@@ -76,7 +87,7 @@ def start_in_background(words: Sequence[str], errors: Path) -> Child:
 
 
 async def start_worker(module: str, most_line: int) -> Process:
-    """Start a module of ours that answers lines; a line of its answer has at most `most_line` bytes."""
+    """Start a module of ours that answers each line on stdin with one on stdout, of at most `most_line` bytes."""
     return await asyncio.create_subprocess_exec(
         *our_command(module=module),
         stdin=PIPE,
@@ -110,9 +121,8 @@ async def end_program(process: Process) -> None:
     else:
         system = os.environ.get("SYSTEMROOT", r"C:\Windows")
         command = (rf"{system}\System32\taskkill.exe", "/T", "/F", "/PID", str(process.pid))
-        await (
-            await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)
-        ).wait()
+        killer = await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)
+        await killer.wait()
     await process.wait()
 
 
@@ -146,7 +156,9 @@ def output_of(name: str, *words: str) -> str | None:
         run = subprocess.run([path, *words], capture_output=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return run.stdout.decode("utf-8", "replace") if run.returncode == 0 else None
+    if run.returncode != 0:
+        return None
+    return run.stdout.decode("utf-8", "replace")
 
 
 def edit_file(command: str, file: Path) -> None:

@@ -9,7 +9,7 @@ DAY: Final = 86_400.0
 """Seconds."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
-_PARTS = 1024  # of a millisecond: two digits more, so that ids made one after another sort so
+_PARTS = 1024  # of a millisecond, the unit of time in an id: ids made one after another sort so
 
 
 def iso(seconds: float, *, exact: bool = False) -> str:
@@ -18,7 +18,7 @@ def iso(seconds: float, *, exact: bool = False) -> str:
 
 
 def dated(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a stored record with its times as ISO 8601 text in UTC."""
+    """Return a stored record with `created_at` and `updated_at` as ISO 8601 text in UTC."""
     times = {
         name: iso(record[name])
         for name in ("created_at", "updated_at")
@@ -30,7 +30,7 @@ def dated(record: dict[str, Any]) -> dict[str, Any]:
 class Clock:
     """The real clock. A test passes its own with the same three methods."""
 
-    _moment = 0  # of the last id
+    _last_id_time = 0  # of the last id, in parts of a millisecond since 1970
 
     def now(self) -> float:
         """Seconds since 1970 (UTC)."""
@@ -41,12 +41,18 @@ class Clock:
         return os.urandom(size)
 
     def new_id(self, prefix: str) -> str:
-        """Return an opaque id that sorts by time within its prefix: `les_` + 12 digits of microseconds + 10 random."""
-        # A machine's clock may be set back, and ids made one after another must sort so.
-        self._moment = moment = max(int(self.now() * 1000 * _PARTS), self._moment + 1)
+        """Return an opaque id that sorts by time within its prefix: `les_`, 12 digits of time, 10 random ones."""
+        time_now = int(self.now() * 1000 * _PARTS)
+        # Two ids may be made within one part, and a machine's clock may be set back.
+        self._last_id_time = max(time_now, self._last_id_time + 1)
         chance = int.from_bytes(self.random(8))
-        return f"{prefix}_{_digits(moment, 12)}{_digits(chance, 10)}"
+        return f"{prefix}_{_base32(self._last_id_time, 12)}{_base32(chance, 10)}"
 
 
-def _digits(number: int, width: int) -> str:
-    return "".join(_ALPHABET[(number >> (5 * place)) & 31] for place in range(width - 1, -1, -1))
+def _base32(number: int, width: int) -> str:
+    """Return the last `width` digits of a number in base 32, each of five bits, the highest first."""
+    digits = ""
+    for _ in range(width):
+        digits = _ALPHABET[number & 31] + digits
+        number >>= 5
+    return digits

@@ -15,9 +15,8 @@ from mcp_reflect.places import data_folder
 from mcp_reflect.setting_values import filled_in_setting, setting, value_of
 
 PREFIX: Final = "MCP_REFLECT_"
-
-
 _FOR_PROVIDERS: Final = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
+"""Begin the settings that name a provider of language models or embeddings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,35 +181,33 @@ class Settings(Limits):
         """Read `MCP_REFLECT_*`; raise `InputError` that names the variable where a value cannot be read."""
         if env is None:
             env = os.environ
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for item in readable():
             name = PREFIX + item.name.upper()
             text = env.get(name, "").strip()
             if text:
-                given[item.name] = value_of(name, filled_in_setting(name, text), item)
+                values[item.name] = value_of(name, filled_in_setting(name, text), item)
         prefixes = _provider_prefixes(env)
         provider_env = {name: text for name, text in env.items() if name.startswith(prefixes)}
         names = {PREFIX + item.name.upper() for item in readable()}
         unknown = tuple(
             sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names)
         )
-        return cls(**given, unknown=unknown, provider_env=provider_env)
+        return cls(**values, unknown=unknown, provider_env=provider_env)
 
     def misspelled(self) -> list[str]:
         """Return a sentence for each variable that looks like a setting and is not, with the nearest setting."""
         names = [item.name.upper() for item in documented()]
         sentences: list[str] = []
         for name in self.unknown:
-            # Without the prefix: it would make any two names alike.
+            # Names are compared without the prefix, which would make any two alike; the hint gets it back.
             hint = did_you_mean(name[len(PREFIX) :].upper(), names, "docs/settings.md lists them.")
-            sentences.append(
-                f"{quoted_value(name)} is not a setting. "
-                + hint.replace("mean '", f"mean '{PREFIX}")
-            )
+            hint = hint.replace("mean '", f"mean '{PREFIX}")
+            sentences.append(f"{quoted_value(name)} is not a setting. {hint}")
         return sentences
 
     def fading(self) -> list[str]:
-        """Return a sentence for each setting in force that goes with the next version."""
+        """Return a sentence for each setting that a person changed and that the next version drops."""
         return [
             f"{PREFIX}{item.name.upper()} works in this version for the last time; the next one uses {item.default}."
             for item in readable()
@@ -219,12 +216,13 @@ class Settings(Limits):
 
     @property
     def llm_settings(self) -> dict[str, str]:
-        """The settings of the providers and their limits, by the names of the environment."""
-        own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in readable()}
-        return {
-            **self.provider_env,
-            **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)},
-        }
+        """What providers of models read: their keys and addresses, and our settings about them, by variable."""
+        variables = dict(self.provider_env)
+        for item in readable():
+            name = PREFIX + item.name.upper()
+            if name.startswith(_FOR_PROVIDERS):
+                variables[name] = str(getattr(self, item.name))
+        return variables
 
     @property
     def has_embeddings(self) -> bool:
@@ -245,24 +243,22 @@ class Settings(Limits):
 
 def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the prefixes of the variables that belong to providers: `ACME_` for the setting `acme:model`."""
-    named = (
-        text.strip().partition(":")[0]
-        for name, text in env.items()
-        if name.startswith(_FOR_PROVIDERS)
-    )
-    own = {
-        f"{re.sub('[^A-Z0-9]', '_', name.upper())}_"
-        for name in named
-        if re.fullmatch(r"[A-Za-z][\w.-]+", name)
-    }
-    return ("ANTHROPIC_", "OPENAI_", *sorted(own - {"OFF_", "LOCAL_"}))
+    prefixes: set[str] = set()
+    for variable, text in env.items():
+        if not variable.startswith(_FOR_PROVIDERS):
+            continue
+        provider = text.strip().partition(":")[0]
+        if re.fullmatch(r"[A-Za-z][\w.-]+", provider):
+            prefixes.add(f"{re.sub('[^A-Z0-9]', '_', provider.upper())}_")
+    # "off" and "local" are values of these settings and name no provider.
+    return ("ANTHROPIC_", "OPENAI_", *sorted(prefixes - {"OFF_", "LOCAL_"}))
 
 
 def readable() -> tuple[Field[Any], ...]:
-    """Return the fields that the environment can set, those that fade included."""
+    """Return the fields that the environment can set, those that the next version drops included."""
     return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
 
 
 def documented() -> tuple[Field[Any], ...]:
-    """Return the fields that a person can set, in the order of the documentation."""
+    """Return the fields that the documentation lists, in its order: all but those that the next version drops."""
     return tuple(item for item in readable() if not item.metadata["fades"])

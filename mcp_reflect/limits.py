@@ -5,6 +5,10 @@ from typing import Any, Final, cast
 
 from mcp_reflect.errors import InputError
 
+_MOST_PATH: Final = (
+    120  # characters of an argument's path in an error: keys are the caller's and may be long
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -58,18 +62,24 @@ class Limits:
     max_hook_bytes: int = 10_000_000  # The most that `hook` reads of a host, in bytes
 
     def refuse_more(self, name: str, place: str, count: int, what: str = "characters") -> None:
-        """InputError for more than the limit `name` allows; `place` is the argument that has `count` of `what`."""
+        """Raise InputError if `count` is more than the limit of the field `name`.
+
+        The error says that the argument `place` has `count` of `what`.
+        """
         most = getattr(self, name)
         if count > most:
             raise InputError(place, f"it has {count} {what}", f"Send at most {most}.")
 
     def refuse_long_texts(self, name: str, place: str, value: object) -> None:
-        """InputError if a text in `value` has more characters than the limit `name` allows; names its place."""
+        """Raise InputError if any text in a JSON value is longer than the limit of the field `name`.
+
+        `place` is the path of `value` in the arguments, such as `events[2]`; the error names the path of the long text.
+        """
         if isinstance(value, str):
             self.refuse_more(name, place, len(value))
         elif isinstance(value, dict):
             for key, part in cast("dict[str, object]", value).items():
-                self.refuse_long_texts(name, f"{place}.{key}"[:120], part)
+                self.refuse_long_texts(name, f"{place}.{key}"[:_MOST_PATH], part)
         elif isinstance(value, list | tuple):
             for number, part in enumerate(cast("list[object]", value)):
                 self.refuse_long_texts(name, f"{place}[{number}]", part)
@@ -83,9 +93,8 @@ def characters(value: Any) -> int:
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
-        return sum(
-            characters(part) for item in cast("dict[str, Any]", value).items() for part in item
-        )
+        pairs = cast("dict[str, Any]", value).items()
+        return sum(characters(key) + characters(part) for key, part in pairs)
     if isinstance(value, list | tuple):
         return sum(map(characters, cast("list[Any]", value)))
     return 0

@@ -14,16 +14,17 @@ from mcp_reflect.config import Settings
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _CALL: Final = ContextVar[Mapping[str, Any]]("call", default=MappingProxyType({}))
+"""The keys that every event of the current call of a tool has (`logged_with`)."""
 
 
 @contextmanager
 def logged_with(**keys: Any) -> Generator[None]:
-    """Bind keys to all events of a call, whoever logs them: its request, tool, session and project."""
-    before = _CALL.set({**_CALL.get(), **keys})
+    """Add keys to all events that are logged inside of the `with`: a call's request, tool, session and project."""
+    token = _CALL.set({**_CALL.get(), **keys})
     try:
         yield
     finally:
-        _CALL.reset(before)
+        _CALL.reset(token)
 
 
 class Log:
@@ -51,11 +52,14 @@ class Log:
         self._write("error", event, keys)
 
     def _write(self, level: str, event: str, keys: Mapping[str, Any]) -> None:
+        """Write an event of at least the logger's level, without secrets, with its own keys and the call's."""
         if _LEVELS[level] < self._least:
             return
         from mcp_reflect.security.redact import clean  # noqa: PLC0415 - only an event needs it
 
-        getattr(self._logger().bind(**clean(dict(_CALL.get()))), level)(event, **clean(dict(keys)))
+        logger = self._logger().bind(**clean(dict(_CALL.get())))
+        write = getattr(logger, level)
+        write(event, **clean(dict(keys)))
 
     def _logger(self) -> Any:
         """Return a logger on what stderr is now: it may be another one later."""

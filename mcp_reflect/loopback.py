@@ -9,6 +9,8 @@ from typing import Final
 from mcp_reflect.errors import InputError
 
 HOST: Final = "127.0.0.1"
+"""Where servers listen unless a person names another host: only this machine can reach it."""
+
 MOST_PORT: Final = 65_535
 
 

@@ -11,9 +11,10 @@ from typing import Any, Final, cast
 
 
 def lazy_compile(pattern: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
-    """Return the pattern, to be used as a compiled one; a fault in it is raised at its first use.
+    """Return an object that is used like `re.compile(pattern, flags)`; a fault in the pattern is raised at its first use.
 
-    A function makes the pattern at that time, of the rows of a file.
+    `pattern` may be a function that returns the text of the pattern; it is called at the first use, since it may read
+    the words of a file.
     """
     return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 

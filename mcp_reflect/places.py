@@ -14,8 +14,10 @@ NESTED: Final = "MCP_REFLECTING"
 """Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 
 
-_MARKS: Final = frozenset("`{<!(")  # each such place has one of them
-_IN_QUOTES: Final = 2  # characters, with nothing between them
+_OPENING_SIGNS: Final = frozenset(
+    "`{<!("
+)  # a place that was to be filled in begins with one of them
+_EMPTY_QUOTES: Final = 2  # characters: a pair of quotation marks with nothing between them
 
 
 def filled_in_name(text: str) -> str | None:
@@ -24,9 +26,9 @@ def filled_in_name(text: str) -> str | None:
     None where a part of the name is not known: a variable is not set (`filled_in`), or a shell or a person was to put
     something in: `$(pwd)`, `{{project}}`, `<path>`. With that part as it stands, another bank would be opened.
     """
-    if len(text) > _IN_QUOTES and text[0] == text[-1] and text[0] in "'\"":
+    if len(text) > _EMPTY_QUOTES and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
-    if not _MARKS.isdisjoint(text):
+    if not _OPENING_SIGNS.isdisjoint(text):
         import re  # noqa: PLC0415 - hooks need it only then
 
         if re.search(r"\$\(|`|\{\{[^{}]*\}\}|<[\w -]+>|![A-Za-z_]\w*!", text):
@@ -72,8 +74,14 @@ def data_folder() -> str:
 
 
 def bank_file(named: str | None) -> str | None:
-    """Return the bank's file, absolute; None for a bank on a server, or a name that cannot be read."""
+    """Return the absolute path of the bank that the setting names, or of the default one.
+
+    None for a bank on a server, or a name with a variable that is not set.
+    """
     bank = named or os.path.join(data_folder(), "bank.db")  # noqa: PTH118 - same
-    if "://" in bank or (bank := filled_in_name(bank) or "") == "":
+    if "://" in bank:
         return None
-    return os.path.abspath(os.path.expanduser(bank))  # noqa: PTH100, PTH111 - same
+    path = filled_in_name(bank)
+    if not path:
+        return None
+    return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111 - same

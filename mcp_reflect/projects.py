@@ -1,4 +1,8 @@
-"""Projects: the name of a folder's project, which is its repository, and the projects that a call may use."""
+"""Projects: how a folder's project is named, and which projects a call may use.
+
+A project is named by its repository: the address of its remote (`github.com/ada/shop`), else its first commit
+(`commit:0123456789abcdef`), else the path of its folder.
+"""
 
 import re
 import tempfile
@@ -27,13 +31,15 @@ class Folder:
     """What the files of a folder say about its project; they are read without git and without a bank.
 
     `path` is the main working tree of its repository (worktrees share it), else the folder itself. `remote` is
-    host/owner/name of the repository's `origin`. `git` is the folder of the repository's data.
+    host/owner/name of the repository's `origin`. `git` is the folder of the repository's data. `part` is `#services/web`
+    for a subfolder of a repository that the settings make a project of its own, else empty; `path` and `remote` end
+    with it.
     """
 
     path: str
     remote: str | None = None
     git: Path | None = None
-    part: str = ""  # the subfolder of a repository that is a project of its own, with its `#`
+    part: str = ""
 
     @property
     def name(self) -> str:
@@ -59,18 +65,28 @@ class Folder:
             path = git.parent if git.name == ".git" else git
             if _is_shared(path):
                 break
-            part, remote = _part(here.relative_to(tree), parts), _origin(repository.remotes)
-            return cls(f"{path}{part}", remote and remote + part, git, part)
+            part = _part(here.relative_to(tree), parts)
+            remote = _origin(repository.remotes)
+            if remote:
+                remote += part
+            return cls(f"{path}{part}", remote, git, part)
         return cls._alone(here)
 
     @classmethod
     def _alone(cls, folder: Path, part: str = "") -> "Folder":
-        return cls(GLOBAL if _is_shared(folder) else f"{folder}{part}", part=part)
+        """Return a folder without a repository that can be read: its path names it, a shared one is global."""
+        if _is_shared(folder):
+            return cls(GLOBAL, part=part)
+        return cls(f"{folder}{part}", part=part)
 
     def first_commit(self) -> str | None:
-        """Return the name by the repository's first commit; None if it has none. Starts a process of git."""
-        commit = first_commit(self.git) if self.git else None
-        return f"{COMMIT}{commit}{self.part}" if commit else None
+        """Return the project's name by its first commit, `commit:ID`; None if it has none. Starts a process of git."""
+        if self.git is None:
+            return None
+        commit = first_commit(self.git)
+        if commit is None:
+            return None
+        return f"{COMMIT}{commit}{self.part}"
 
 
 def project_of(directory: Path, parts: Sequence[str] = ()) -> str:
@@ -79,6 +95,7 @@ def project_of(directory: Path, parts: Sequence[str] = ()) -> str:
 
 
 def _is_shared(folder: Path) -> bool:
+    """Return whether a folder holds the work of many projects: the root, the home or the folder for temporary files."""
     return folder in (
         Path(folder.anchor),
         Path.home().resolve(),
@@ -87,19 +104,25 @@ def _is_shared(folder: Path) -> bool:
 
 
 def _part(inside: Path, patterns: Sequence[str]) -> str:
-    """Return the subfolder that a pattern such as `services/*` names, with `#`."""
+    """Return the subproject that a folder lies in: `#services/web` for the pattern `services/*`, else an empty text.
+
+    `inside` is the folder's path relative to its repository.
+    """
     for pattern in patterns:
         names = [name for name in pattern.split("/") if name]
-        own = inside.parts[: len(names)]
-        if names and len(own) == len(names) and all(map(fnmatch, own, names)):
-            return f"#{'/'.join(own)}"
+        first_folders = inside.parts[: len(names)]
+        is_as_deep = len(first_folders) == len(names) > 0
+        if is_as_deep and all(map(fnmatch, first_folders, names)):
+            return f"#{'/'.join(first_folders)}"
     return ""
 
 
 def _origin(remotes: Mapping[str, str]) -> str | None:
-    """Return the normalized address of `origin`, or of the only remote."""
-    only = next(iter(remotes.values())) if len(remotes) == 1 else ""
-    return remote_name((remotes.get("origin") or only)[:_MOST_ADDRESS])
+    """Return the normalized address of `origin`, or of the only remote; None without either."""
+    address = remotes.get("origin", "")
+    if not address and len(remotes) == 1:
+        [address] = remotes.values()
+    return remote_name(address[:_MOST_ADDRESS])
 
 
 # scheme://user:password@host:port/path, or user@host:path
@@ -107,12 +130,9 @@ _ADDRESS: Final = re.compile(
     r"(?:[a-z][\w+.-]*://(?:[^/]*@)?(\[[^\]]+\]|[^/:@]+)(?::\d*)?/|(?:[^/@]*@)?(\[[^\]]+\]|[^/:@\\]{2,}):(?!//)/*)(.+)",
     re.IGNORECASE,
 )
-_NOT_OF_A_NAME: Final = (
-    "_git",
-    "scm",
-    "v3",
-    "~",
-)  # that Azure DevOps and Bitbucket put into some of their addresses
+_NOT_OF_A_NAME: Final = ("_git", "scm", "v3", "~")
+"""Parts of a path that Azure DevOps and Bitbucket put into some of their addresses of one repository."""
+_OWNER_AND_NAME: Final = 2  # parts of a path: with no more, each belongs to the name
 
 
 def remote_name(url: str) -> str | None:
@@ -121,53 +141,61 @@ def remote_name(url: str) -> str | None:
     Equal repositories have equal names, whether they are reached by ssh or https: user names, passwords, ports and
     `.git` are left out. Without a remote, the first commit names the repository.
     """
-    found = None if url.casefold().startswith("file:") else _ADDRESS.fullmatch(url.strip())
-    if found is None:
+    if url.casefold().startswith("file:"):
         return None
-    host = re.sub(r"^(?:alt)?ssh\.(?=.+\.)", "", (found[1] or found[2]).casefold())
-    path = unquote(found[3]).casefold().rstrip("/").removesuffix(".git")
+    address = _ADDRESS.fullmatch(url.strip())
+    if address is None:
+        return None
+    host = (address[1] or address[2]).casefold()
+    host = re.sub(r"^(?:alt)?ssh\.(?=.+\.)", "", host)  # ssh.github.com is github.com
+    path = unquote(address[3]).casefold().rstrip("/").removesuffix(".git")
     parts = [part for part in path.split("/") if part]
-    if len(parts) > 2:
+    if len(parts) > _OWNER_AND_NAME:
         parts = [part for part in parts if part not in _NOT_OF_A_NAME]
     return "/".join((host, *parts))
 
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The scope of calls that name no project, and the other projects that an argument may name (ANY_PROJECT: any).
-
-    Only where `shares` is true may a call change what is for all projects. `folder` is there where the scope is that
-    of a folder. `claimed` is a project of the bank that only the folder's origin names: nobody was told so yet, and its
-    lessons are not shown. `names` are other names of projects, such as former ones: the bank tells them when it is opened.
-    """
+    """The projects that the calls of a client may use."""
 
     own: Scope
+    """The project of calls that name none."""
     others: tuple[str, ...] = ()
+    """Names of other projects that an argument may name; ANY_PROJECT among them allows every one."""
     shares: bool = True
+    """Whether a call may change what is for all projects."""
     folder: Folder | None = None
+    """The folder that `own` was named after; None where a setting or a token names the project."""
     claimed: str = ""
+    """A project of the bank that this folder's origin names, if nothing else shows that the folder belongs to it.
+
+    Anybody can write such an origin, so that its lessons are not shown before a person was told (`accept_claim`).
+    """
     names: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, compare=False)
+    """Other names of projects, such as former ones, each with the name in use; the bank fills them in."""
 
     @classmethod
     def of(cls, settings: Settings, tenant_id: str = "local") -> "Scopes":
         """Return the scope of the settings, else of the repository or folder that is worked in."""
         folder = None
+        project = settings.project or GLOBAL
         if settings.project is None:
             folder = Folder.of(settings.folder or Path.cwd(), settings.subprojects)
-        project = folder.name if folder else settings.project or GLOBAL
+            project = folder.name
         own = Scope(stored_name(tenant_id), stored_name(project))
         return cls(own, tuple(map(stored_name, settings.projects)), folder=folder)
 
     def named(self, project: str | None) -> Scope:
-        """Return the scope of an argument; InputError if the settings do not allow it."""
+        """Return the scope of the argument `project`; InputError if a call may not use it."""
         if project is None:
             return self.own
-        sent = stored_name(project)
-        name = self.names.get(sent, sent)
-        if ANY_PROJECT not in self.others and not {sent, name} & {self.own.project, *self.others}:
-            allowed = ", ".join(
-                dict.fromkeys(name or "(global)" for name in (self.own.project, *self.others))
-            )
+        sent_name = stored_name(project)
+        name = self.names.get(sent_name, sent_name)
+        usable = [self.own.project, *self.others]
+        if ANY_PROJECT not in self.others and sent_name not in usable and name not in usable:
+            shown_names = [usable_name or "(global)" for usable_name in usable]
+            allowed = ", ".join(dict.fromkeys(shown_names))
             raise InputError(
                 "project",
                 f"'{quoted(project)}' is not one that this server may use",
@@ -177,7 +205,7 @@ class Scopes:
         return Scope(self.own.tenant, name)
 
     def refuse_shared(self, field: str) -> None:
-        """InputError, which names `field`, where a call may not change what is for all projects."""
+        """Raise InputError, which names the argument `field`, if a call may not change what is for all projects."""
         if not self.shares:
             fix = "Ask somebody whose token is for all projects (*)."
             raise InputError(field, "it is for all projects, and your token is only for some", fix)

@@ -17,15 +17,17 @@ from typing import Final
 from mcp_reflect import children
 
 _MOST_POINTER: Final = 4_096  # bytes of a file that names a folder, a branch or a commit
-_MOST_CONFIG: Final = 1_000_000
-_MOST_PACKED_REFS: Final = 20_000_000
+_MOST_CONFIG: Final = 1_000_000  # bytes
+_MOST_PACKED_REFS: Final = 20_000_000  # bytes: some 300,000 branches
 _MOST_OBJECTS: Final = 100_000  # files of objects in a folder
-_MOST_SYMREFS: Final = 5
-_GIT_SECONDS: Final = 5.0
-_ID: Final = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_MOST_SYMREFS: Final = 5  # from HEAD to a branch to another one, as git follows them
+_GIT_SECONDS: Final = 5.0  # that git may walk through all commits
+_ID: Final = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # of SHA-1, or of SHA-256
+_SHA1_DIGITS: Final = 40
 _BRANCH: Final = re.compile(rb"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
 _OBJECT_FOLDER: Final = re.compile("pack|[0-9a-f]{2}")
-_SHORT_ID: Final = 16
+_MORE_THAN_AN_ID: Final = 200  # bytes
+_SHORT_ID: Final = 16  # digits of an id in a project's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,16 @@ def repository_in(tree: Path) -> GitRepository | None:
     """
     git = tree / ".git"
     try:
-        kind = git.lstat().st_mode
+        mode = git.lstat().st_mode
     except OSError:
         return None
-    if stat.S_ISLNK(kind):
+    if stat.S_ISLNK(mode):
         data = git
         if not _is_inside(git.resolve(), tree):
             raise NotReadableError
-    elif stat.S_ISREG(kind):
+    elif stat.S_ISREG(mode):
         data = _pointed_to(git)
-    elif stat.S_ISDIR(kind):
+    elif stat.S_ISDIR(mode):
         data = git
     else:
         raise NotReadableError
@@ -66,6 +68,7 @@ def repository_in(tree: Path) -> GitRepository | None:
 
 
 def _is_inside(data: Path, tree: Path) -> bool:
+    """Return whether `data` is a folder inside of the working tree `tree`."""
     return data.is_dir() and data.is_relative_to(tree.resolve())
 
 
@@ -75,20 +78,14 @@ def _pointed_to(file: Path) -> Path:
     Such a file can name any folder. So that folder has to lie beside it, or to name this one in return, as git writes
     it: the data of a worktree in `gitdir`, that of a submodule in its `core.worktree`. Else NotReadableError.
     """
-    pointer = _read(file, _MOST_POINTER).decode("utf-8", "replace").strip()
+    pointer = _read_pointer(file)
     if not pointer.startswith("gitdir:"):
         raise NotReadableError
     data = (file.parent / pointer.removeprefix("gitdir:").strip()).resolve()
     if _is_inside(data, file.parent) and not (data / "commondir").exists():
         return data
-    back = _read(data / "gitdir", _MOST_POINTER, missing=b"").decode("utf-8", "replace").strip()
-    if back:
-        common = data.parent.parent
-        shared = _read(data / "commondir", _MOST_POINTER).decode("utf-8", "replace").strip()
-        is_of_it = data.parent.name == "worktrees" and (data / shared).resolve() == common
-        if is_of_it and _is_same(data / back, file):
-            return common
-        raise NotReadableError
+    if _read_pointer(data / "gitdir", missing=b""):
+        return _data_of_worktree(data, file)
     config = _read(data / "config", _MOST_CONFIG).decode("utf-8", "replace")
     tree = _WORKTREE.search(config)
     if tree and _is_same(data / _unquoted(tree[1]), file.parent):
@@ -96,8 +93,29 @@ def _pointed_to(file: Path) -> Path:
     raise NotReadableError
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
+def _data_of_worktree(worktree_data: Path, git_file: Path) -> Path:
+    """Return the data of the repository that a worktree belongs to; NotReadableError if the two do not name each other.
+
+    git keeps what a worktree has of its own in `REPOSITORY/worktrees/NAME`: `gitdir` there names the worktree's file
+    `.git`, and `commondir` names REPOSITORY.
+    """
+    repository = worktree_data.parent.parent
+    common = worktree_data / _read_pointer(worktree_data / "commondir")
+    is_in_repository = worktree_data.parent.name == "worktrees" and common.resolve() == repository
+    named_file = worktree_data / _read_pointer(worktree_data / "gitdir", missing=b"")
+    if is_in_repository and _is_same(named_file, git_file):
+        return repository
+    raise NotReadableError
+
+
+def _read_pointer(file: Path, *, missing: bytes | None = None) -> str:
+    """Return the line of a file that names a folder or another file; `missing` as for `_read`."""
+    return _read(file, _MOST_POINTER, missing=missing).decode("utf-8", "replace").strip()
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    """Return whether two paths lead to one file or folder, links followed."""
+    return first.resolve() == second.resolve()
 
 
 def _read(path: Path, most: int, *, missing: bytes | None = None) -> bytes:
@@ -116,8 +134,8 @@ def _read(path: Path, most: int, *, missing: bytes | None = None) -> bytes:
     except OSError:
         raise NotReadableError from None
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             raise NotReadableError
         return file.read(most)
 
@@ -130,19 +148,22 @@ _WORKTREE: Final = re.compile(
 
 
 def _unquoted(value: str) -> str:
+    """Return a value of a configuration without spaces and quotation marks around it."""
     return value.strip().strip('"')
 
 
 def _remotes(config: bytes) -> dict[str, str]:
     """Return the first address of each remote of a configuration; included files are not read."""
     urls: dict[str, str] = {}
-    section: str | None = None
+    remote: str | None = None  # that the section is about; None in any other section
     for line in config.decode("utf-8", "replace").splitlines():
         if line.lstrip().startswith("["):
-            found = _SECTION.match(line)
-            section = found[1] if found else None
-        elif section is not None and (found := _URL.match(line)):
-            urls.setdefault(section, found[1] or found[2] or "")
+            section = _SECTION.match(line)
+            remote = section[1] if section else None
+            continue
+        url = _URL.match(line)
+        if remote is not None and url:
+            urls.setdefault(remote, url[1] or url[2] or "")
     return urls
 
 
@@ -160,37 +181,49 @@ def first_commit(data: Path) -> str | None:
     try:
         head = _head(data)
         with tempfile.TemporaryDirectory(prefix="mcp-reflect-", ignore_cleanup_errors=True) as ours:
-            objects = _empty_repository(Path(ours), data / "objects", is_long=len(head) > 40)
+            is_sha256 = len(head) > _SHA1_DIGITS
+            objects = _empty_repository(Path(ours), data / "objects", is_sha256=is_sha256)
             roots = Path(ours, "roots")
-            command = [git, *_SAFE, f"--git-dir={ours}", "rev-list", "--max-parents=0", head]
-            done = children.write_output(
+            command = [
+                git,
+                *_SAFE_OPTIONS,
+                f"--git-dir={ours}",
+                "rev-list",
+                "--max-parents=0",
+                head,
+            ]
+            has_run = children.write_output(
                 command,
                 roots,
                 folder=Path(ours),
                 env=_environment(ours, objects),
                 seconds=_GIT_SECONDS,
             )
-            return _last_id(roots) if done else None
+            return _last_id(roots) if has_run else None
     except (NotReadableError, OSError, NotImplementedError):
         return None
 
 
-_SAFE: Final = (
+_SAFE_OPTIONS: Final = (
     *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
     *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
     *("-c", "protocol.allow=never", "--no-pager", "--no-replace-objects", "--no-optional-locks"),
 )
+"""Options of git that keep it from every file and program but the objects: hooks, other graphs, other servers."""
 
 
 def _environment(ours: str, objects: Path) -> dict[str, str]:
-    """Return the environment of git: nothing of this one but where programs and the system are."""
-    kept = {
+    """Return the variables that git runs with: of ours only those that say where programs and the system are.
+
+    `ours` is the empty repository that git works in, and its home as well, so that it reads no configuration.
+    """
+    system_variables = {
         name: os.environ[name]
         for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP")
         if name in os.environ
     }
     return {
-        **kept,
+        **system_variables,
         "HOME": ours,
         "XDG_CONFIG_HOME": ours,
         "LC_ALL": "C",
@@ -205,22 +238,27 @@ def _environment(ours: str, objects: Path) -> dict[str, str]:
 
 
 def _head(data: Path) -> str:
-    """Return the id of the commit that HEAD stands for. NotReadableError if there is none."""
+    """Return the id of the commit that HEAD stands for. NotReadableError if there is none.
+
+    HEAD holds an id, or `ref: refs/heads/main`, the name of a branch, which holds an id or a name in turn.
+    """
     text = _read(data / "HEAD", _MOST_POINTER).strip()
     for _ in range(_MOST_SYMREFS):
         if _ID.fullmatch(text):
             return text.decode()
         branch = text.removeprefix(b"ref:").strip()
-        if not text.startswith(b"ref:") or not _BRANCH.fullmatch(branch) or b".." in branch:
+        leaves_folder = b".." in branch
+        if not text.startswith(b"ref:") or not _BRANCH.fullmatch(branch) or leaves_folder:
             break
         text = _branch(data, branch)
     raise NotReadableError
 
 
 def _branch(data: Path, branch: bytes) -> bytes:
-    """Return what a branch stands for: its own file goes before the packed ones."""
-    if own := _read(data / os.fsdecode(branch), _MOST_POINTER, missing=b"").strip():
-        return own
+    """Return what a branch holds: it is in a file of its own, else in the list of packed ones."""
+    content = _read(data / os.fsdecode(branch), _MOST_POINTER, missing=b"").strip()
+    if content:
+        return content
     for line in _read(data / "packed-refs", _MOST_PACKED_REFS).splitlines():
         commit, _, name = line.partition(b" ")
         if name.strip() == branch:
@@ -228,26 +266,23 @@ def _branch(data: Path, branch: bytes) -> bytes:
     raise NotReadableError
 
 
-def _empty_repository(ours: Path, objects: Path, *, is_long: bool) -> Path:
+def _empty_repository(ours: Path, objects: Path, *, is_sha256: bool) -> Path:
     """Make an empty repository in `ours`; return the folder of objects that git is to read.
 
     It links to the regular files of `objects` alone. What tells git of other folders, of a server that has more, or of
-    parents that differ (alternates, promisors, graphs of commits) has no place in it.
+    parents that differ (alternates, promisors, graphs of commits) has no place in it. Ids are of SHA-1, or of SHA-256.
     """
     (ours / "refs").mkdir()
     (ours / "objects" / "pack").mkdir(parents=True)
     (ours / "HEAD").write_text("ref: refs/heads/none\n")
-    form = "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
-    (ours / "config").write_text(f"[core]\n\tbare = true\n{form if is_long else ''}")
-    folders = {folder: _regular_files(folder) for folder in _folders(objects)}
+    config = "[core]\n\tbare = true\n"
+    if is_sha256:
+        config += "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+    (ours / "config").write_text(config)
+    files_by_folder = {folder: _regular_files(folder) for folder in _object_folders(objects)}
     try:
-        for folder, files in folders.items():
-            if folder.name == "pack":
-                for file in files:
-                    if file.suffix in (".pack", ".idx"):
-                        (ours / "objects" / "pack" / file.name).symlink_to(file)
-            else:
-                (ours / "objects" / folder.name).symlink_to(folder, target_is_directory=True)
+        for folder, files in files_by_folder.items():
+            _link_objects(folder, files, ours / "objects")
     except OSError:  # Windows lets few people make links
         if os.path.lexists(objects / "info" / "alternates"):
             raise
@@ -255,32 +290,45 @@ def _empty_repository(ours: Path, objects: Path, *, is_long: bool) -> Path:
     return ours / "objects"
 
 
-def _folders(objects: Path) -> list[Path]:
+def _link_objects(folder: Path, files: list[Path], our_objects: Path) -> None:
+    """Link the packs of the folder `pack` one by one, for other files there steer git; of loose objects, the folder."""
+    if folder.name != "pack":
+        (our_objects / folder.name).symlink_to(folder, target_is_directory=True)
+        return
+    for file in files:
+        if file.suffix in (".pack", ".idx"):
+            (our_objects / "pack" / file.name).symlink_to(file)
+
+
+def _object_folders(objects: Path) -> list[Path]:
     """Return the folders of packed and of loose objects. NotReadableError for a link."""
     if objects.is_symlink():
         raise NotReadableError
     with os.scandir(objects) as entries:
-        named = [entry for entry in entries if _OBJECT_FOLDER.fullmatch(entry.name)]
-        if not all(entry.is_dir(follow_symlinks=False) for entry in named):
+        object_entries = [entry for entry in entries if _OBJECT_FOLDER.fullmatch(entry.name)]
+        if not all(entry.is_dir(follow_symlinks=False) for entry in object_entries):
             raise NotReadableError
-    return [Path(entry.path) for entry in named]
+    return [Path(entry.path) for entry in object_entries]
 
 
 def _regular_files(folder: Path) -> list[Path]:
     """Return the files of a folder. NotReadableError for anything else in it, or for too many."""
-    found: list[Path] = []
+    files: list[Path] = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if len(found) >= _MOST_OBJECTS or not entry.is_file(follow_symlinks=False):
+            if len(files) >= _MOST_OBJECTS or not entry.is_file(follow_symlinks=False):
                 raise NotReadableError
-            found.append(Path(entry.path))
-    return found
+            files.append(Path(entry.path))
+    return files
 
 
 def _last_id(roots: Path) -> str | None:
-    """Return the start of the last id of a list, one a line: the oldest of several first commits."""
+    """Return the start of the last id in a file of ids, one a line; None if it is empty.
+
+    git lists the newest first, so that the last of several first commits is the oldest.
+    """
     with roots.open("rb") as file:
-        with suppress(OSError):
-            file.seek(-200, os.SEEK_END)
+        with suppress(OSError):  # the file is shorter
+            file.seek(-_MORE_THAN_AN_ID, os.SEEK_END)
         ids = file.read().split()
     return ids[-1][:_SHORT_ID].decode() if ids else None

@@ -21,17 +21,17 @@ def setting(
 ) -> Any:
     """Return a field of the settings with its meaning, and the smallest and largest number that it takes.
 
-    One that `fades` is a constant for all who do not set it: its variable works for this version, is in no list, and
-    says that it goes. Callers in Python keep the field.
+    `fades`: the next version drops the variable, whose value is then a constant. In this version it works, stands in
+    no list, and whoever sets it is told so. Callers in Python keep the field.
     """
     metadata = {"meaning": meaning, "least": least, "most": most, "fades": fades}
     return field(default=default, metadata=metadata)
 
 
 def filled_in_setting(name: str, text: str) -> str:
-    """Return a setting with the variables in it filled in; InputError if one is not set.
+    """Return the text of the setting `name` with variables such as `$HOME` filled in; InputError if one is not set.
 
-    An address may have a password with such signs, which stays as it is.
+    An address stays as it is: its password may have a `$` or `%`.
     """
     if "://" in text:
         return text

@@ -51,7 +51,10 @@ class Speaker(StrEnum):
 
 
 Confirm = Callable[[str], Awaitable[Speaker | None]]
-"""Shows a question in the host: PERSON if its person says yes, AGENT for no, None if nobody could be asked."""
+"""Shows a question to the person at the host and returns whose word counts for the call that waits.
+
+PERSON after a yes, AGENT after a no, None if the host cannot ask.
+"""
 
 
 def is_in_host(env: Mapping[str, str]) -> bool:
@@ -62,26 +65,41 @@ def is_in_host(env: Mapping[str, str]) -> bool:
 def speaker_of_process() -> Speaker:
     """Return who runs this process: a person where stdin and stdout are a terminal, and no host's agent started it."""
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    return Speaker.PERSON if has_terminal and not is_in_host(os.environ) else Speaker.AGENT
+    if has_terminal and not is_in_host(os.environ):
+        return Speaker.PERSON
+    return Speaker.AGENT
 
 
 def speaker_to_service() -> Speaker:
-    """Return what our command line tells a service: an agent in a host, else the token says who it is."""
-    return Speaker.AGENT if is_in_host(os.environ) else Speaker.PERSON
+    """Return what our command line sends a service as HEADER.
 
-
-def speaker_of_request(principal: Principal, told: str | None = None) -> Speaker:
-    """Return who makes a request to the board or a service.
-
-    `told` is the value of HEADER: a client may say that it is an agent, and never that it is a person.
+    AGENT where a host's agent started this process. PERSON claims nothing: the service then goes by the token.
     """
-    is_person = principal.is_known and principal.may(AccessRole.ADMIN) and told != Speaker.AGENT
-    return Speaker.PERSON if is_person else Speaker.AGENT
+    if is_in_host(os.environ):
+        return Speaker.AGENT
+    return Speaker.PERSON
+
+
+def speaker_of_request(principal: Principal, header: str | None = None) -> Speaker:
+    """Return who makes a request to the board or a service: a person, if it brings the token of an admin.
+
+    `header` is the value of HEADER, None without one: it can make a person an agent, never an agent a person.
+    """
+    if header == Speaker.AGENT:
+        return Speaker.AGENT
+    if principal.is_known and principal.may(AccessRole.ADMIN):
+        return Speaker.PERSON
+    return Speaker.AGENT
 
 
 def speaker_of_answer(*, accepted: bool) -> Speaker:
-    """Return who decided, after a host showed a question: its person, if the answer was yes."""
-    return Speaker.PERSON if accepted else Speaker.AGENT
+    """Return whose word a call is after its host showed a question: its person's, if the answer was yes.
+
+    After a no, the call goes on as the agent's own.
+    """
+    if accepted:
+        return Speaker.PERSON
+    return Speaker.AGENT
 
 
 def refuse_agent(speaker: Speaker, field: str, act: str) -> None:
@@ -95,6 +113,9 @@ def refuse_agent(speaker: Speaker, field: str, act: str) -> None:
 
 
 def refuse_in_host(field: str, act: str) -> None:
-    """Raise NotAllowedError in a command of a host's agent. Scripts of a person may do it, such as nightly ones."""
+    """Raise NotAllowedError if an agent of a host runs this command.
+
+    Unlike `refuse_agent` it lets scripts through, such as those that a person runs each night; `act` as there.
+    """
     if is_in_host(os.environ):
         refuse_agent(Speaker.AGENT, field, act)

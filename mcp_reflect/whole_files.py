@@ -1,11 +1,15 @@
-"""Replace a file as a whole, and open none that is no file: nobody can bend the writing, or make the reading wait."""
+"""Write and open files safely where others can write into the folder.
+
+A file is replaced as a whole, so that no link that somebody planted redirects the writing; only regular files are
+opened, since reading a pipe or a device may never end.
+"""
 
 import errno
 import os
 import stat
 from typing import BinaryIO, Final
 
-_EXCLUSIVE: Final = (
+_NEW_FILE_ONLY: Final = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
 
@@ -13,12 +17,13 @@ _EXCLUSIVE: Final = (
 def replace_whole(path: str, content: bytes, mode: int = 0o600) -> None:
     """Replace the file at `path`, whole or not at all; `mode` are its permissions.
 
-    The draft lies in the same folder under a name that nobody can guess, and is made anew: a link that somebody
-    planted under it would be an error. A link at `path` itself is replaced. OSError: `path` is as it was.
+    The content is written to a draft in the same folder, which then takes the place of `path`. The draft's name cannot
+    be guessed, and a file or link that already has it is an error. A link at `path` is replaced, not followed. After
+    an OSError, `path` is as it was.
     """
     folder, name = os.path.split(path)
     draft = os.path.join(folder, f".{name}.{os.urandom(12).hex()}")  # noqa: PTH118 - hooks import no pathlib
-    descriptor = os.open(draft, _EXCLUSIVE, 0o600)
+    descriptor = os.open(draft, _NEW_FILE_ONLY, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
