@@ -32,8 +32,9 @@ from mcp_reflect.models.lesson import (
     State,
     Stored,
 )
-from mcp_reflect.services.curation import LessonDetails, Listed, Waiting
+from mcp_reflect.services.curation import LessonDetails, Listed
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
 
 _STATES: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -23,9 +23,10 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.lesson import GuardMode, Lesson
-from mcp_reflect.services.curation import LessonDetails, Proposed, Waiting
+from mcp_reflect.services.curation import LessonDetails
 from mcp_reflect.services.ground import STILL_TRUE
 from mcp_reflect.services.proposals import wish_text
+from mcp_reflect.services.reviews import Proposed, Waiting
 from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, speaker_of_process, speaker_to_service
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
-from mcp_reflect.services.curation import Proposed, proposed
 from mcp_reflect.services.proposals import wish_text
+from mcp_reflect.services.reviews import Proposed, proposed_changes
 from mcp_reflect.services.roots import doubted
 from mcp_reflect.sessions.found import facts_of
 
@@ -64,7 +64,7 @@ async def _what_waits(engine: "Engine", *, whole: bool) -> dict[str, Any]:
         "doubted": [
             {"id": one.lesson.id, "told": one.told} for one in await doubted(engine.context)
         ],
-        "proposals": [_proposal(one) for one in await proposed(engine)],
+        "proposals": [_proposal(one) for one in await proposed_changes(engine)],
     }
 
 

@@ -1,4 +1,7 @@
-"""The guards that a person enforces, for a machine whose bank is elsewhere and may not answer one day."""
+"""The guards that a person enforces, for a machine whose bank is elsewhere and may not answer one day.
+
+An enforced guard refuses a call each time. A machine keeps a copy of them, so that they also hold without the bank.
+"""
 
 from typing import Final
 
@@ -9,6 +12,7 @@ from mcp_reflect.moments.texts import guard_text
 from mcp_reflect.services.context import Context
 
 MOST_GUARDS: Final = 100
+"""That a machine keeps: a person enforces a few."""
 MOST_CHARS: Final = 64_000
 """Characters of all of them: a machine reads them before a call that its bank does not answer."""
 
@@ -16,17 +20,17 @@ MOST_CHARS: Final = 64_000
 async def enforced_guards(context: Context) -> tuple[EnforcedGuard, ...]:
     """Return the enforced guards of the project, the newest first, as many as a machine keeps."""
     scope = context.scopes.own
-    of_project = await context.bank.lessons.guard_mode(scope)
-    if mode_in(context.settings.guards, of_project) is GuardMode.OFF:
+    mode_of_project = await context.bank.lessons.guard_mode(scope)
+    if mode_in(context.settings.guards, mode_of_project) is GuardMode.OFF:
         return ()
-    found: list[EnforcedGuard] = []
-    left = MOST_CHARS
+    guards: list[EnforcedGuard] = []
+    chars_left = MOST_CHARS
     for lesson in await context.bank.lessons.enforced(scope, MOST_GUARDS):
         if not may_hold(lesson) or not lesson.guard:
             continue
         text = guard_text(lesson, hold=True, always=True)
-        left -= len(lesson.guard) + len(text)
-        if left < 0:
+        chars_left -= len(lesson.guard) + len(text)
+        if chars_left < 0:
             break
-        found.append(EnforcedGuard(lesson_id=lesson.id, guard=lesson.guard, text=text))
-    return tuple(found)
+        guards.append(EnforcedGuard(lesson_id=lesson.id, guard=lesson.guard, text=text))
+    return tuple(guards)

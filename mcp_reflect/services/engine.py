@@ -5,7 +5,7 @@ cannot be used and BankError if the bank cannot do what was asked; nothing is st
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from types import TracebackType
@@ -17,12 +17,12 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, to_json
-from mcp_reflect.models.effect import effects_of
 from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
 from mcp_reflect.projects import Scopes
-from mcp_reflect.security.gate import clean_arguments
-from mcp_reflect.security.redact import clean_text, normalize
+from mcp_reflect.security.redact import clean_text
+from mcp_reflect.services.checked_arguments import checked_arguments
 from mcp_reflect.services.context import Context, open_bank
+from mcp_reflect.services.tool_functions import ASKING_A_MODEL, CONFIRMED_TOOLS, function_of
 from mcp_reflect.speaker import Speaker, speaker_of_process
 from mcp_reflect.storage.bank import Bank
 
@@ -41,26 +41,8 @@ if TYPE_CHECKING:
     from mcp_reflect.services.triggers import Advice
     from mcp_reflect.sessions.reflector import Scorer
 
-TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
-    "reflect": lambda: services.reflect.reflect,
-    "critique": lambda: services.critique.critique,
-    "replan_search": lambda: services.replan.replan,
-    "should_reflect": lambda: services.triggers.should_reflect,
-    "recall_lessons": lambda: services.lessons.recall,
-    "store_lesson": lambda: services.lessons.store,
-    "record_outcome": lambda: services.outcomes.record_outcome,
-    "forget_lesson": lambda: services.lessons.forget,
-}
-"""The function of each tool. Naming a service imports it, so each is in a lambda."""
-
-
-_ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")
-
-
-_MAY_CONFIRM: Final = ("store_lesson", "forget_lesson")
-"""The tools that may want to change what a person keeps: the person is asked where the host can."""
-
 _CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase"})
+"""Names of the statements after which a stored lesson differs from what a promoted file says."""
 
 
 def as_sent(arguments: Any) -> dict[str, Any]:
@@ -95,37 +77,49 @@ class Engine:
         self.clock = clock or Clock()
         self.scopes: Scopes = scopes or Scopes.of(self.settings, tenant_id)
         self.log = Log.of(self.settings)
-        own = store if isinstance(store, Bank) else None
-        self.bank = own or open_bank(
-            self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder
-        )
-        if store is not None and not isinstance(store, Bank):
-            self.bank.use(store)
+        if isinstance(store, Bank):
+            self.bank = store
+        else:
+            self.bank = open_bank(
+                self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder
+            )
+            if store is not None:
+                self.bank.use(store)
         session = self.clock.new_id("ses")
         self.context = Context(
             self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session
         )
-        self._changes: set[str] = set()
+        self._have_lessons_changed = False
         self._began = self.clock.now()
-        if scopes is None and own is None:  # a person's own bank: the files are on this machine
-            self.bank.db.on_commit(_CHANGES_LESSONS, lambda: self._changes.add("lessons"))
-        self._naming = asyncio.Lock()
-        self._is_named = scopes is not None or own is not store
+        if scopes is None and not isinstance(store, Bank):
+            # A person's own bank: the files into which lessons were promoted are on this machine.
+            self.bank.db.on_commit(_CHANGES_LESSONS, self._note_changed_lessons)
+        self._opening = asyncio.Lock()
+        # Only a bank of ours knows names of projects, and whoever passes scopes knows the name already.
+        has_own_repositories = store is not None and not isinstance(store, Bank)
+        self._is_project_resolved = scopes is not None or has_own_repositories
+
+    def _note_changed_lessons(self) -> None:
+        """Note that promoted files have to be brought into step; called after each change of a lesson."""
+        self._have_lessons_changed = True
 
     async def __aenter__(self) -> Self:
-        return await self.open() if self.scopes.folder else self
+        if self.scopes.folder:
+            await self.open()
+        return self
 
     async def open(self) -> Self:
         """Find the name that the bank has for the project, once: it may have been renamed, or be in another folder.
 
         Records that are under an older name are given to the project; what is interrupted goes on at the next start.
         """
-        async with self._naming:
-            if not self._is_named:
-                self.use(
-                    await self.bank.projects.resolve(self.scopes, stores=self.settings.stores_names)
+        async with self._opening:
+            if not self._is_project_resolved:
+                scopes = await self.bank.projects.resolve(
+                    self.scopes, stores=self.settings.stores_names
                 )
-                self._is_named = True
+                self.use(scopes)
+                self._is_project_resolved = True
         return self
 
     def use(self, scopes: Scopes) -> None:
@@ -152,8 +146,8 @@ class Engine:
 
     async def _keep_files_in_step(self) -> None:
         """Bring the files into which lessons were promoted into step with the lessons that changed."""
-        if self._changes:
-            self._changes.clear()
+        if self._have_lessons_changed:
+            self._have_lessons_changed = False
             with suppress(BankError):
                 await services.promote.refresh(self.context, speaker_of_process(), self._began)
 
@@ -167,43 +161,18 @@ class Engine:
             raise
         except BankError:  # a tool that needs the bank says so itself
             pass
-        function = await asyncio.to_thread(
-            TOOLS[tool]
-        )  # the first import takes .3 s, and other calls go on meanwhile
+        # The first import of a service takes .3 s, and other calls go on meanwhile.
+        function = await asyncio.to_thread(function_of, tool)
         context = self.context
-        if client is not None and client.confirm is not None and tool in _MAY_CONFIRM:
+        if client is not None and client.confirm is not None and tool in CONFIRMED_TOOLS:
             context = replace(context, confirm=client.confirm)
-        arguments = await asyncio.to_thread(self._checked, arguments)
-        result = await function(
-            context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ())
-        )
+        checked = await asyncio.to_thread(checked_arguments, arguments, self.settings)
+        if client is not None and tool in ASKING_A_MODEL:
+            result = await function(context, checked, client)
+        else:
+            result = await function(context, checked)
         await self._keep_files_in_step()
         return result
-
-    def _checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call clean. InputError names the place of a value that no JSON carries.
-
-        The check comes before redaction, which takes out signs that nobody sees and goes down each level: the fault
-        would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
-        would not be recognized.
-        """
-        from mcp_reflect.schemas.value_checks import CheckedArguments, check_values
-
-        check_values(arguments, self.settings)
-        self._refuse_long_task(arguments)
-        return CheckedArguments(clean_arguments(arguments))
-
-    def _refuse_long_task(self, arguments: Mapping[str, Any]) -> None:
-        """InputError for a task of more than twice its limit, before redaction, which takes a second for 100 kB.
-
-        Of a shorter one redaction may leave less than the limit.
-        """
-        task = arguments.get("task")
-        if not isinstance(task, str) or len(task) <= 2 * self.settings.max_task_chars:
-            return
-        chars = len(normalize(task))
-        if chars > 2 * self.settings.max_task_chars:
-            self.settings.refuse_more("max_task_chars", "task", chars)
 
     # Reflections.
 
@@ -213,7 +182,9 @@ class Engine:
 
     async def reset_step_counts(self, run_id: str | None = None) -> None:
         """Reset the counts of reflections per step for a run, or (None) for every run of the project."""
-        await self.bank.steps.reset(self.scopes.own, run_id and clean_text(run_id))
+        if run_id is not None:
+            run_id = clean_text(run_id)
+        await self.bank.steps.reset(self.scopes.own, run_id)
 
     async def reflect(self, /, **arguments: Any) -> "Reflection":
         """Analyze a run and store what it teaches. Times, ids and members of enums may be Python's own."""
@@ -319,7 +290,10 @@ class Engine:
         self, task: str | None = None, /, **arguments: Any
     ) -> tuple[Hit, ...]:
         """Return the lessons of a recall without its other fields; a `task_type` may stand for the task."""
-        return (await self.recall(**({} if task is None else {"task": task}), **arguments)).lessons
+        if task is not None:
+            arguments["task"] = task
+        recall = await self.recall(**arguments)
+        return recall.lessons
 
     async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Store a lesson."""
@@ -409,23 +383,9 @@ class Engine:
         """End a session. Warned calls that were never made count as heeded."""
         await self.bank.warnings.end_session(self.scopes.own, clean_text(session))
 
-    # The bank as a whole.
-
     async def get_stats(self) -> Mapping[str, Json]:
         """Return counts of the bank's records, and the settings that limit or measure them."""
-        proof = await self.bank.warnings.effect(self.scopes.own)
-        compared = (await self.bank.effects.of(self.scopes.own)).values()
-        return {
-            **await self.bank.views.stats(self.scopes.own),
-            "helped": await self.bank.findings.helped(self.scopes.own),
-            "lessons_by_effect": dict[str, Json](effects_of([one.comparison for one in compared])),
-            "proof": proof,
-            "last_messages": proof["last_messages"],
-            "embeddings": await self.bank.recalls.embedding_state(self.scopes.own),
-            "bank_capacity": self.settings.bank_size,
-            "quality_threshold": self.settings.quality_threshold,
-            "holdout": self.settings.holdout,
-        }
+        return await services.statistics.statistics_of(self.context)
 
     async def dream(
         self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None

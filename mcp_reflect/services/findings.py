@@ -1,4 +1,8 @@
-"""What is noticed in sessions: noted after each call, asked about beside it, and named again at the next prompt."""
+"""Findings: what a session worked out the hard way, such as a call that failed and the one that then worked.
+
+They are noted after each call. Hooks ask the agent for a lesson beside the call that completes one, and once more at
+the next prompt or at the end; what nobody keeps waits in a person's review.
+"""
 
 import json
 import re
@@ -27,51 +31,63 @@ _WORD: Final = re.compile(r"\w{2,}")
 async def after_call(
     context: Context, scope: Scope, state: SessionState, call: "CallWithAnswer", *, answers: bool
 ) -> str | None:
-    """Note a call of a session; return the ask for a lesson if something was hard-won, and the hook `answers`."""
+    """Note a call of a session; return the text that asks the agent for a lesson, None if nothing is asked.
+
+    `answers`: what this hook returns reaches the agent. A session that is held out, to compare, is never asked.
+    """
     # Not needed before a call:
     from mcp_reflect.sessions.noticing import due_ask, found_after  # noqa: PLC0415
     from mcp_reflect.sessions.session_calls import session_call  # noqa: PLC0415
 
-    def look(before: Sequence[SessionCall]) -> tuple[SessionCall, Finding | None]:
-        seen = session_call(before[-1].number + 1 if before else 1, call)
-        found = found_after(before, seen)
-        if found is not None and gives_orders(found):
-            found = None
-        return seen, found
+    def number_and_look(before: Sequence[SessionCall]) -> tuple[SessionCall, Finding | None]:
+        """Return the call with its number after the calls `before` it, and the finding that it completes."""
+        number = before[-1].number + 1 if before else 1
+        numbered = session_call(number, call)
+        finding = found_after(before, numbered)
+        if finding is not None and gives_orders(finding):
+            finding = None
+        return numbered, finding
 
     asks = answers and context.settings.ask == "call" and not state.held_out
-    chosen = await context.bank.findings.note_call(scope, state.id, look, due_ask if asks else None)
-    return None if chosen is None else ask_at_call(chosen)
+    asked_finding = await context.bank.findings.note_call(
+        scope, state.id, number_and_look, due_ask if asks else None
+    )
+    if asked_finding is None:
+        return None
+    return ask_at_call(asked_finding)
 
 
-def gives_orders(found: Finding) -> bool:
-    """True where an ask would repeat words of an output that give orders to their reader.
+def gives_orders(finding: Finding) -> bool:
+    """Return whether a finding's line, which an ask would repeat, is an output that gives orders to its reader.
 
     The calls are the agent's own: what it typed itself is no order to it.
     """
-    return bool(suspicion((found.line,)))
+    return bool(suspicion((finding.line,)))
 
 
 async def after_own_call(
     context: Context, scope: Scope, session: str, tool: str, arguments: Json, answer: str
 ) -> None:
-    """Note as kept what the agent stored a lesson of: the findings of its session that the lesson is about."""
-    told = told_in(tool, arguments)
-    if not told:
+    """After a call of our own tools that stored a lesson, note the findings that the lesson is about as kept.
+
+    `answer` is what the tool answered, with the lesson's id in it.
+    """
+    lesson_words = told_in(tool, arguments)
+    if not lesson_words:
         return
-    stored = LESSON_ID.search(answer)
-    lesson_id = stored[0] if stored else None
-    for found in await context.bank.findings.open_in(scope, session):
-        if is_about(told, found.finding):
-            await _settle_as_kept(context, scope, found, lesson_id)
+    id_in_answer = LESSON_ID.search(answer)
+    lesson_id = id_in_answer[0] if id_in_answer else None
+    for stored in await context.bank.findings.open_in(scope, session):
+        if is_about(lesson_words, stored.finding):
+            await _settle_as_kept(context, scope, stored, lesson_id)
 
 
 async def _settle_as_kept(
-    context: Context, scope: Scope, found: StoredFinding, lesson_id: str | None
+    context: Context, scope: Scope, stored: StoredFinding, lesson_id: str | None
 ) -> None:
     """Note that a lesson was made of a finding; the lesson keeps both of its calls, for a guard and for its roots."""
-    await context.bank.findings.settle(scope, found.id, FindingState.KEPT, lesson_id)
-    failed, worked = found.finding.failed, found.finding.worked
+    await context.bank.findings.settle(scope, stored.id, FindingState.KEPT, lesson_id)
+    failed, worked = stored.finding.failed, stored.finding.worked
     if lesson_id is None or failed is None or worked is None:
         return
     calls = (_kept_call(failed), _kept_call(worked))
@@ -84,20 +100,23 @@ def _kept_call(call: FoundCall) -> str:
     return json.dumps({"tool": call.tool, "arguments": call.arguments}, ensure_ascii=False)
 
 
-def is_about(told: str, found: Finding) -> bool:
-    """True where a lesson's words name the act of a finding, or share telling words with its calls and line."""
-    acted = _words_of(found.act)
-    calls = (found.failed, *found.between, found.worked)
-    facts = " ".join((found.line, *map(_text_of, calls)))
-    return (bool(acted) and acted <= _words_of(told)) or shares_words(facts, told)
+def is_about(lesson_words: str, finding: Finding) -> bool:
+    """Return whether a lesson is about a finding.
+
+    It names the finding's act (`git push`), or shares enough uncommon words with its calls and line (`shares_words`).
+    """
+    act_words = _words_of(finding.act)
+    if act_words and act_words <= _words_of(lesson_words):
+        return True
+    calls = (finding.failed, *finding.between, finding.worked)
+    call_lines = [call_line(call.tool, call.arguments) for call in calls if call is not None]
+    facts = " ".join((finding.line, *call_lines))
+    return shares_words(facts, lesson_words)
 
 
 def _words_of(text: str) -> set[str]:
+    """Return the words of a text in lower case, those of one letter left out."""
     return set(_WORD.findall(text.casefold()))
-
-
-def _text_of(call: FoundCall | None) -> str:
-    return call_line(call.tool, call.arguments) if call else ""
 
 
 async def ask_once_more(
@@ -105,44 +124,43 @@ async def ask_once_more(
 ) -> str | None:
     """Return the line about findings of a session that nobody kept, None if there is none.
 
-    At a prompt those are named again that were named at a call; where the setting is `stop`, they are named at the end
-    alone.
+    Where the setting `ask` is `call`, findings that were asked about at a call are named again at the next prompt.
+    Where it is `stop`, they are named at the end alone.
     """
-    if context.settings.ask != ("stop" if at_stop else "call") or state.held_out:
+    wanted_setting = "stop" if at_stop else "call"
+    if context.settings.ask != wanted_setting or state.held_out:
         return None
-    wanted = 0 if at_stop else 1
-    left = [
-        found
-        for found in await context.bank.findings.open_in(scope, state.id)
-        if found.asked == wanted
-    ]
-    if not left:
+    times_asked = 0 if at_stop else 1
+    open_findings = await context.bank.findings.open_in(scope, state.id)
+    due = [stored for stored in open_findings if stored.asked == times_asked]
+    if not due:
         return None
     try:
-        names = [found.id for found in left]
-        await context.bank.findings.note_asked(scope, names, times=wanted + 1)
+        ids = [stored.id for stored in due]
+        await context.bank.findings.note_asked(scope, ids, times=times_asked + 1)
     except BankError:  # unwritable: not asked, or it would be asked again and again
         return None
-    return ask_again([found.finding for found in left])
+    return ask_again([stored.finding for stored in due])
 
 
 async def keep(
-    context: Context, found: StoredFinding, changed: Mapping[str, Any], *, by_person: bool
+    context: Context, stored_finding: StoredFinding, changed: Mapping[str, Any], *, by_person: bool
 ) -> Stored:
     """Make a lesson of a finding, trusted if a person keeps it.
 
-    `changed` are the words of whoever keeps it; a model's are taken where they have none. The line of the failure
-    becomes a symptom, by which the same error finds the lesson.
+    `changed` are fields of the lesson by whoever keeps it; where they have none, a model's wording is taken. The line
+    of the failure becomes a symptom, by which the same error finds the lesson.
     """
-    finding = found.finding
-    is_pair = finding.failed is not None and finding.worked is not None
-    symptoms = [finding.line] if is_pair and finding.line else []
-    told: dict[str, Any] = {"symptoms": symptoms}
-    if finding.wording is not None:
-        wording = finding.wording
-        told |= {"mistake": wording.mistake, "correction": wording.correction}
-        told |= {"wrong_call": wording.wrong_call, "right_call": wording.right_call}
-    fields = {name: value for name, value in {**told, **changed}.items() if value}
+    finding, wording = stored_finding.finding, stored_finding.finding.wording
+    proposed: dict[str, Any] = {}
+    if finding.line and finding.failed is not None and finding.worked is not None:
+        proposed["symptoms"] = [finding.line]
+    if wording is not None:
+        proposed["mistake"] = wording.mistake
+        proposed["correction"] = wording.correction
+        proposed["wrong_call"] = wording.wrong_call
+        proposed["right_call"] = wording.right_call
+    fields = {name: value for name, value in {**proposed, **changed}.items() if value}
     if "correction" not in fields:
         raise InputError(
             "correction",
@@ -152,7 +170,7 @@ async def keep(
     store = services.lessons.add if by_person else services.lessons.store
     stored = await store(context, fields)
     await context.bank.findings.settle(
-        context.scopes.own, found.id, FindingState.KEPT, stored.lesson_id
+        context.scopes.own, stored_finding.id, FindingState.KEPT, stored.lesson_id
     )
     return stored
 

@@ -1,4 +1,8 @@
-"""Whether what lessons are true of still stands, where one is shown."""
+"""Whether a lesson that is shown is still to be trusted: is what it is about still there, and did it help?
+
+A lesson's roots are the files, names and versions that it is about, as they were when it was stored
+(`models/root.py`); its ground is what became of them.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,19 +18,21 @@ from mcp_reflect.roots.tree import tree_of
 from mcp_reflect.services.context import Context
 
 STILL_TRUE: Final = "still true?"
-_BEHIND: Final = 0.02  # by which a hit's score is lower where what it was true of changed
+_LOWER_SCORE: Final = (
+    0.02  # that a hit loses where its ground changed: it stands behind an equal one
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What became of a shown lesson's roots; `hides` where a prompt does not show it."""
+    """What to say beside a lesson whose ground changed. `hides`: a reminder at a prompt leaves the lesson out."""
 
     ground: Ground
     hides: bool
 
     @property
     def told(self) -> str:
-        """What is said beside the lesson."""
+        """The words beside the lesson, such as "src/app.py is gone"."""
         return self.ground.told
 
 
@@ -38,33 +44,39 @@ def working_tree(context: Context) -> Path | None:
 
 
 async def marks_of(context: Context, scope: Scope, ids: Iterable[str]) -> Mapping[str, Mark]:
-    """Return what to say of those of some lessons whose ground no longer stands, or that hurt by what is proven."""
-    wanted = list(dict.fromkeys(ids))
-    if not wanted:
+    """Return a mark, by lesson id, for each lesson whose ground changed or that hurt; others have none.
+
+    What a person keeps is marked and never hidden.
+    """
+    wanted_ids = list(dict.fromkeys(ids))
+    if not wanted_ids:
         return {}
-    planted = await context.bank.roots.of(scope, wanted)
-    tree, now = None, context.clock.now()
-    if planted:
-        tree = working_tree(context)
+    planted_roots = await context.bank.roots.of(scope, wanted_ids)
+    tree = working_tree(context) if planted_roots else None
+    now = context.clock.now()
     marks: dict[str, Mark] = {}
-    for lesson_id, one in planted.items():
-        ground = measured(tree, one.roots, now)
+    for lesson_id, planted in planted_roots.items():
+        ground = measured(tree, planted.roots, now)
         if ground.standing is not Standing.STANDS:
-            hides = ground.standing is Standing.DOUBTED and not one.is_kept_by_person
+            hides = ground.standing is Standing.DOUBTED and not planted.is_kept_by_person
             marks[lesson_id] = Mark(ground, hides)
-    return {**marks, **await harm_of(context, scope, wanted)}
+    return {**marks, **await harm_of(context, scope, wanted_ids)}
 
 
 async def harm_of(
     context: Context, scope: Scope, ids: Iterable[str] | None = None
 ) -> dict[str, Mark]:
-    """Return the lessons after which sessions ended worse than without them, by the whole interval."""
-    known = await context.bank.effects.of(scope, ids)
-    return {
-        name: Mark(Ground(Standing.DOUBTED, one.comparison.told), hides=not one.is_kept_by_person)
-        for name, one in known.items()
-        if one.comparison.effect is Effect.HURT
-    }
+    """Return a mark, by lesson id, for each lesson after which sessions ended worse than without it.
+
+    A lesson hurt only if the whole interval of that comparison lies below zero. Without `ids`, all are looked at.
+    """
+    effects = await context.bank.effects.of(scope, ids)
+    marks: dict[str, Mark] = {}
+    for lesson_id, effect in effects.items():
+        if effect.comparison.effect is Effect.HURT:
+            ground = Ground(Standing.DOUBTED, effect.comparison.told)
+            marks[lesson_id] = Mark(ground, hides=not effect.is_kept_by_person)
+    return marks
 
 
 async def marked(context: Context, scope: Scope, recall: Recall) -> Recall:
@@ -78,8 +90,9 @@ async def marked(context: Context, scope: Scope, recall: Recall) -> Recall:
 
 
 def _marked(hit: Hit, mark: Mark) -> Hit:
-    told = mark.told
+    """Return a hit whose text says what changed, with a score that is a little lower."""
+    remark = mark.told
     if mark.ground.standing is Standing.DOUBTED:
-        told = f"{told}: {STILL_TRUE}"
-    score = round(max(hit.score - _BEHIND, 0.0), 4)
-    return replace(hit, text=f"{hit.text} ({told})", score=score)
+        remark = f"{remark}: {STILL_TRUE}"
+    score = round(max(hit.score - _LOWER_SCORE, 0.0), 4)
+    return replace(hit, text=f"{hit.text} ({remark})", score=score)

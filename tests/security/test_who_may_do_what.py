@@ -18,7 +18,8 @@ from mcp_reflect.models.access import AccessRole, Principal
 from mcp_reflect.models.lesson import GuardMode, Lesson, State, Trust
 from mcp_reflect.server.tenants import _WRITING  # pyright: ignore[reportPrivateUsage] - the list is the contract
 from mcp_reflect.services.curation import USES
-from mcp_reflect.services.engine import TOOLS, Engine
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.tool_functions import TOOL_FUNCTIONS
 from mcp_reflect.speaker import (
     MARKS_OF_HOSTS,
     Speaker,
@@ -177,7 +178,7 @@ def test_every_tool_that_writes_and_every_use_has_a_row() -> None:
     rows = {" ".join(name.split(",")[0].split()[:2]) for name in TRIES}
     assert {f"tool {name}" for name in _WRITING} <= rows
     assert {f"use {name}" for name in USES if name not in _READS} <= rows
-    assert set(_WRITING) <= set(TOOLS)
+    assert set(_WRITING) <= set(TOOL_FUNCTIONS)
 
 
 @pytest.mark.parametrize("approved", [True, False])

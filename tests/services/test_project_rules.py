@@ -4,9 +4,10 @@ from typing import Any
 
 from mcp_reflect import services
 from mcp_reflect.models.lesson import GuardMode
-from mcp_reflect.services.curation import USES, Waiting
+from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.guards import PROJECT_RULE, UNARMED_RULE
+from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker
 
 RULE: dict[str, Any] = {

@@ -13,7 +13,8 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import UnreachableError
 from mcp_reflect.server.service import tools
-from mcp_reflect.services.engine import TOOLS, Engine
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.tool_functions import TOOL_FUNCTIONS
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN, LESSON
 
@@ -230,5 +231,5 @@ def test_the_engine_has_these_methods_with_these_parameters() -> None:
 
 
 def test_each_listed_tool_has_its_function() -> None:
-    assert {tool["name"] for tool in tools()} == TOOLS.keys()
-    assert all(inspect.iscoroutinefunction(function()) for function in TOOLS.values())
+    assert {tool["name"] for tool in tools()} == TOOL_FUNCTIONS.keys()
+    assert all(inspect.iscoroutinefunction(function()) for function in TOOL_FUNCTIONS.values())

@@ -11,8 +11,9 @@ from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import short_id
-from mcp_reflect.services.curation import USES, Waiting
+from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker
 from tests.held_clock import HeldClock
 from tests.roots.trees import tree_with, write

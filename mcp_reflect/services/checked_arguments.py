@@ -1,0 +1,36 @@
+"""The arguments of a call as its service reads them: checked, then redacted. The Engine sends every call through here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_reflect.config import Settings
+from mcp_reflect.security.gate import clean_arguments
+from mcp_reflect.security.redact import normalize
+
+
+def checked_arguments(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """Return the arguments of a call without secrets. InputError names the place of a value that no JSON carries.
+
+    The check comes before redaction, which takes out signs that nobody sees and goes down each level: the fault
+    would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
+    would not be recognized.
+    """
+    from mcp_reflect.schemas.value_checks import CheckedArguments, check_values  # noqa: PLC0415 - the engine starts sooner
+
+    check_values(arguments, settings)
+    _refuse_long_task(arguments, settings)
+    return CheckedArguments(clean_arguments(arguments))
+
+
+def _refuse_long_task(arguments: Mapping[str, Any], settings: Settings) -> None:
+    """Raise InputError for a task of more than twice its limit, before redaction, which takes a second for 100 kB.
+
+    A shorter one is measured after it, for redaction may leave less than the limit.
+    """
+    task = arguments.get("task")
+    most = 2 * settings.max_task_chars
+    if not isinstance(task, str) or len(task) <= most:
+        return
+    chars = len(normalize(task))
+    if chars > most:
+        settings.refuse_more("max_task_chars", "task", chars)

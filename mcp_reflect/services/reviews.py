@@ -1,0 +1,168 @@
+"""What waits for a person's decision, and the decisions: the uses behind `mcp-reflect lessons review` and the board.
+
+`curation.USES` lists them with all other uses, which explains their arguments.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from mcp_reflect import services
+from mcp_reflect.errors import NotFoundError
+from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.models.finding import FindingState, StoredFinding
+from mcp_reflect.models.lesson import Lesson, Source, State, Trust
+from mcp_reflect.models.proposal import PREFIX, Proposal
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.lesson_of_request import Sent, lesson_to_change
+from mcp_reflect.services.roots import Doubted
+from mcp_reflect.speaker import Speaker, refuse_agent
+
+_MOST_WAITING: Final = 1_000  # lessons of each sort that one review lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """A proposal, and the lesson that it is about."""
+
+    proposal: Proposal
+    lesson: Lesson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What waits for a person: quarantined lessons, lessons whose guard is off until a person decides, and findings.
+
+    `proposals` are what agents want changed of lessons that a person keeps, each with the lesson as it is. `doubted` are
+    lessons whose ground is gone: are they still true? `shared` says what the repository's file has that the bank does not.
+    `withheld` counts the quarantined lessons that are not shown, since an agent asks.
+    """
+
+    scope: str
+    lessons: tuple[Lesson, ...]
+    guards: tuple[Lesson, ...]
+    findings: tuple[StoredFinding, ...]
+    proposals: tuple[Proposed, ...] = ()
+    doubted: tuple[Doubted, ...] = ()
+    shared: str = ""
+    withheld: int = 0
+
+
+async def list_waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
+    """Return what waits for a person; nothing in quarantine is shown to an agent.
+
+    Where the setting `review` is `ask`, lessons that agents stored wait as well.
+    """
+    own, bank = engine.scopes.own, engine.bank
+    lessons = await bank.lessons.latest(own, kind=None, limit=_MOST_WAITING, held=True)
+    withheld = 0
+    if speaker is not Speaker.PERSON:
+        withheld = len(lessons)
+        lessons = []
+    if engine.settings.review == "ask":
+        newest = await bank.lessons.latest(own, limit=_MOST_WAITING)
+        lessons += filter(_is_by_agent, newest)
+    return Waiting(
+        scope=str(own),
+        lessons=tuple(lessons),
+        guards=tuple(await bank.lessons.unarmed(own, _MOST_WAITING)),
+        findings=tuple(await bank.findings.waiting(own)),
+        proposals=tuple(await proposed_changes(engine)),
+        doubted=await services.roots.doubted(engine.context),
+        shared=(await services.shared.shared_here(engine.context)).note,
+        withheld=withheld,
+    )
+
+
+async def proposed_changes(engine: Engine) -> list[Proposed]:
+    """Return what agents want changed of lessons that a person keeps, each with its lesson."""
+    own = engine.scopes.own
+    changes: list[Proposed] = []
+    for proposal in await engine.bank.proposals.waiting(own):
+        lesson = await engine.bank.lessons.get(own, proposal.lesson_id)
+        changes.append(Proposed(proposal=proposal, lesson=lesson))
+    return changes
+
+
+def _is_by_agent(lesson: Lesson) -> bool:
+    """Return whether an agent or a program made a lesson, and no person decided about it yet."""
+    by_program = lesson.source in (Source.AGENT, Source.MODEL, Source.RULES)
+    return by_program and lesson.trust is Trust.OBSERVED
+
+
+async def decide(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
+    """Approve or refuse what has the `id`: trust a lesson or retire it, carry a proposal out or drop it."""
+    refuse_agent(speaker, "id", "decide about what waits")
+    is_approved = sent["approved"] is True
+    if str(sent["id"]).startswith(f"{PREFIX}_"):
+        return await _decide_proposal(engine, str(sent["id"]), is_approved=is_approved)
+    lesson = await lesson_to_change(engine, sent, speaker=speaker)
+    of_agents = engine.settings.review == "ask" and _is_by_agent(lesson)
+    own = engine.scopes.own
+    decided = await engine.bank.lessons.decide(
+        own, lesson.id, approved=is_approved, of_agents=of_agents
+    )
+    if is_approved:
+        await services.roots.plant_again(engine.context, own, lesson.id)
+    return decided
+
+
+async def _decide_proposal(engine: Engine, proposal_id: str, *, is_approved: bool) -> Lesson:
+    """Carry a proposal out or drop it; return its lesson. InputError if that is for all projects, as for a lesson."""
+    own, proposals = engine.scopes.own, engine.bank.proposals
+    if not engine.scopes.shares:
+        proposal = await proposals.get(own, proposal_id)
+        lesson = await engine.bank.lessons.get(own, proposal.lesson_id)
+        if lesson.project == GLOBAL:
+            engine.scopes.refuse_shared("id")
+    return await proposals.decide(own, proposal_id, approved=is_approved)
+
+
+async def answer_still_true(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
+    """Answer whether a lesson is still true though what it was about is gone from the repository.
+
+    A yes measures anew what it is about, a no retires it.
+    """
+    refuse_agent(speaker, "id", "say what is still true")
+    lesson = await lesson_to_change(engine, sent, speaker=speaker)
+    own = engine.scopes.own
+    if sent["true"] is True:
+        await services.roots.still_true(engine.context, own, lesson)
+        return lesson
+    return await engine.bank.lessons.set_state(
+        own, lesson.id, State.RETIRED, "no longer true", by=speaker
+    )
+
+
+async def settle_finding(engine: Engine, sent: Sent, *, speaker: Speaker) -> dict[str, Any]:
+    """Make a lesson of a finding, with the fields in `changes`, or drop it; an agent's lesson is not trusted."""
+    own, findings = engine.scopes.own, engine.bank.findings
+    by_id = {finding.id: finding for finding in await findings.waiting(own)}
+    finding = by_id.get(str(sent["id"]))
+    if finding is None:
+        raise NotFoundError("id", "no such finding waits", "List them: mcp-reflect lessons review.")
+    if sent["approved"] is not True:
+        # Nobody is asked about it again.
+        await findings.settle(own, finding.id, FindingState.DROPPED, None)
+        return {"state": "dropped"}
+    keep = partial(services.findings.keep, by_person=speaker is Speaker.PERSON)
+    stored = await keep(engine.context, finding, sent.get("changes") or {})
+    return {"lesson_id": stored.lesson_id, "state": "kept", "is_new": stored.status == "stored"}
+
+
+async def undo_decision(engine: Engine, sent: Sent, *, speaker: Speaker) -> None:
+    """Undo a decision of a review: about the `finding` of which a `lesson` was made, or about the lesson `id`.
+
+    Of a lesson, `state`, `trust` and `held` are what it had before the decision.
+    """
+    refuse_agent(speaker, "id", "undo a decision")
+    if "finding" in sent:
+        await services.findings.reopen(engine.context, str(sent["finding"]), sent.get("lesson"))
+        return
+    lesson = await lesson_to_change(engine, sent, speaker=speaker)
+    before = {
+        "state": State(sent["state"]),
+        "trust": Trust(sent["trust"]),
+        "held": sent.get("held"),
+    }
+    await engine.bank.lessons.edit(engine.scopes.own, lesson.id, before, by=speaker)

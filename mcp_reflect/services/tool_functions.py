@@ -1,0 +1,32 @@
+"""The service function behind each tool, and what it is given; the Engine calls it by the tool's name."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from mcp_reflect import services
+
+ToolFunction: TypeAlias = Callable[..., Awaitable[Any]]
+"""Takes a context, the checked arguments of a call and, for ASKING_A_MODEL, the client; returns the answer."""
+
+TOOL_FUNCTIONS: Final[Mapping[str, Callable[[], ToolFunction]]] = {
+    "reflect": lambda: services.reflect.reflect,
+    "critique": lambda: services.critique.critique,
+    "replan_search": lambda: services.replan.replan,
+    "should_reflect": lambda: services.triggers.should_reflect,
+    "recall_lessons": lambda: services.lessons.recall,
+    "store_lesson": lambda: services.lessons.store,
+    "record_outcome": lambda: services.outcomes.record_outcome,
+    "forget_lesson": lambda: services.lessons.forget,
+}
+"""The function of each tool. Naming a service imports it, so each is in a lambda."""
+
+ASKING_A_MODEL: Final = ("reflect", "critique", "replan_search")
+"""The tools whose functions take the client as well, since they may ask its language model."""
+
+CONFIRMED_TOOLS: Final = ("store_lesson", "forget_lesson")
+"""The tools that may want to change what a person keeps: the person is asked where the host can."""
+
+
+def function_of(tool: str) -> ToolFunction:
+    """Return the function of a tool, whose service is imported now; KeyError if there is no such tool."""
+    return TOOL_FUNCTIONS[tool]()
