@@ -70,7 +70,7 @@ from mcp_reflect.server.tenants import (
 from mcp_reflect.services.context import open_bank
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.bank import Bank
-from mcp_reflect.storage.sessions import PREFIX
+from mcp_reflect.storage.tokens import PREFIX
 
 PATH: Final = "/mcp"
 _SWITCH_SECONDS: Final = 0.0005

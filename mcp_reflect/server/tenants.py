@@ -32,7 +32,7 @@ from mcp_reflect.server.app import ReflectServer
 from mcp_reflect.server.service import Service, failure
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.bank import Bank
-from mcp_reflect.storage.sessions import PREFIX, TokenRepository
+from mcp_reflect.storage.tokens import PREFIX, TokenRepository
 
 if TYPE_CHECKING:
     import jwt

@@ -21,10 +21,10 @@ from mcp_reflect.storage.sessions import (
     CritiqueSessions,
     SearchRepository,
     StepBudget,
-    TokenRepository,
     UsageStore,
 )
 from mcp_reflect.storage.spool import forget_projects
+from mcp_reflect.storage.tokens import TokenRepository
 
 _CHANGES_WORDS: Final = frozenset(
     {"lesson_add", "lesson_change"}

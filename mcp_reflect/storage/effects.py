@@ -1,4 +1,7 @@
-"""In which sessions lessons were shown or held out, and how those sessions ended."""
+"""In which sessions lessons were shown or held out, and how those sessions ended.
+
+A lesson is held out of a session when it would have been shown, and is not: so its effect can be measured.
+"""
 
 import json
 from collections.abc import Iterable
@@ -15,12 +18,14 @@ from mcp_reflect.storage.rows import keeps
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.values import scoped
 
-_AFTER: Final = 60.0  # seconds after the last call of a session in which a lesson is of it
+_SECONDS_AFTER_SESSION: Final = (
+    60.0  # a lesson that is kept so soon after the last call is of the session
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The comparison of a lesson's sessions, and whether a person keeps the lesson."""
+    """The sessions of a lesson with and without it, compared, and whether a person keeps the lesson."""
 
     comparison: Comparison
     is_kept_by_person: bool
@@ -44,21 +49,26 @@ class EffectRepository(Repository):
         tx.run("shown_in_end", values)
 
     async def of(self, scope: Scope, ids: Iterable[str] | None = None) -> dict[str, Measured]:
-        """Return what is known of lessons, by id: of those of `ids`, or of all of the project."""
+        """Return what is known of lessons, by id: of those of `ids`, or of all of the project (None).
+
+        The query has one row for the sessions that were shown a lesson, and one for those from which it was held out.
+        """
         values = scoped(scope, ids=list(ids or ()), all_lessons=int(ids is None))
-        found: dict[str, Measured] = {}
+        by_lesson: dict[str, Measured] = {}
         for row in await self.db.rows("shown_in_counts", values):
-            kept = Measured(Comparison(), is_kept_by_person=keeps(row))
-            before = found.get(row["lesson_id"], kept).comparison
-            arm = Arm(row["sessions"], int(row["good"]))
-            after = replace(before, shown=arm)
+            lesson_id = row["lesson_id"]
+            nothing_yet = Measured(Comparison(), is_kept_by_person=keeps(row))
+            measured = by_lesson.get(lesson_id, nothing_yet)
+            sessions = Arm(row["sessions"], int(row["good"]))
             if row["held_out"]:
-                after = replace(before, held_out=arm)
-            found[row["lesson_id"]] = replace(kept, comparison=after)
-        return found
+                comparison = replace(measured.comparison, held_out=sessions)
+            else:
+                comparison = replace(measured.comparison, shown=sessions)
+            by_lesson[lesson_id] = replace(nothing_yet, comparison=comparison)
+        return by_lesson
 
     async def card(self, scope: Scope, session: str | None = None) -> SessionCard | None:
-        """Return what became of a session, by its name or the beginning of it; None: of the latest. None if there is none."""
+        """Return what became of a session, by its name or the beginning of it, or of the latest; None if there is none."""
 
         def read(reading: Reading) -> SessionCard | None:
             row = reading.row("card_session", scoped(scope, part=session or ""))
@@ -66,15 +76,18 @@ class EffectRepository(Repository):
                 return None
             own = {"session": row["id"]}
             notes = from_json(SessionNotes, json.loads(row["notes"]))
-            times = {"since": row["started_at"], "until": row["updated_at"] + _AFTER}
+            times = {
+                "since": row["started_at"],
+                "until": row["updated_at"] + _SECONDS_AFTER_SESSION,
+            }
             followed = reading.lessons("card_followed", scope, **own)
             kept = reading.lessons("card_kept", scope, **own, **times)
             return SessionCard(
                 session=row["id"],
                 started_at=row["started_at"],
-                followed=tuple(_words_of(one) for one in followed),
-                heeded=_heeded_in(reading, scope, row["id"]),
-                kept=tuple(_words_of(one) for one in kept),
+                followed=tuple(_words_of(lesson) for lesson in followed),
+                heeded=_count_of_heeded(reading, scope, row["id"]),
+                kept=tuple(_words_of(lesson) for lesson in kept),
                 held=notes.last_word.held,
                 corrected=notes.last_word.corrected + notes.last_word.ran,
                 refused=len(notes.held),
@@ -83,7 +96,8 @@ class EffectRepository(Repository):
         return await self.db.look(scope.tenant, read)
 
 
-def _heeded_in(reading: Reading, scope: Scope, session: str) -> int:
+def _count_of_heeded(reading: Reading, scope: Scope, session: str) -> int:
+    """Return how many warnings of a session its agent heeded."""
     row = reading.row("card_heeded", scoped(scope, session=session))
     if row is None:
         return 0

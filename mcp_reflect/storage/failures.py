@@ -15,7 +15,10 @@ from mcp_reflect.storage.values import scoped
 
 
 def _worked_from(text: str | None) -> Json:
-    """Return the arguments that worked instead, None where none are known."""
+    """Return the arguments that worked instead, None where none are known.
+
+    They are stored in a list of one, so that any value, also a JSON null, can be told from nothing.
+    """
     if not text:
         return None
     return json.loads(text)[0]
@@ -53,22 +56,25 @@ def note_failure(
     again: bool = True,
     judged: bool = False,
 ) -> None:
-    """Note a failing call; with `again` false it was counted before, with `judged` its error is kept already."""
-    # An error that gives orders to its reader is not kept, because a warning would repeat it.
+    """Note a call that failed, with its error and the arguments that worked instead, if any.
+
+    `again` is False if the same failure was counted before, `judged` True if its error was screened and is kept already.
+    An error that gives orders to its reader is not kept, because a warning would repeat it.
+    """
     reason_to_leave_out = None
     if not judged:
-        told = (failure.error, json.dumps(failure.worked, ensure_ascii=False))
-        reason_to_leave_out = suspicion(told)
+        texts_of_warning = (failure.error, json.dumps(failure.worked, ensure_ascii=False))
+        reason_to_leave_out = suspicion(texts_of_warning)
     # In a list any value is written as JSON, and read as what it was.
-    kept: dict[str, Any] = {"arguments": [failure.arguments], "worked": None}
+    call: dict[str, Any] = {"arguments": [failure.arguments], "worked": None}
     if reason_to_leave_out is not None:
-        kept["error"] = f"(left out: {reason_to_leave_out})"
+        call["error"] = f"(left out: {reason_to_leave_out})"
     elif failure.worked is not None:
-        kept["worked"] = [failure.worked]
-    noted = scoped(
+        call["worked"] = [failure.worked]
+    occurrence = scoped(
         scope, reflection_id=reflection_id, session=session, step=step, again=again, now=now
     )
-    tx.run("failure_add", {**asdict(failure), **kept, **noted})
+    tx.run("failure_add", {**asdict(failure), **call, **occurrence})
 
 
 def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: float) -> None:

@@ -1,4 +1,7 @@
-"""What rules found hard-won in sessions, the calls in which they look for it, and lessons in instruction files."""
+"""Findings: what rules noticed in sessions that was learned with effort, and may become a lesson.
+
+The calls in which rules look for them are kept here, too, and which lessons were written into instruction files.
+"""
 
 import json
 from collections import defaultdict
@@ -20,9 +23,10 @@ from mcp_reflect.storage.repository import Repository, Writing, brief_transactio
 from mcp_reflect.storage.rows import Row, readable, record_from
 from mcp_reflect.storage.values import Derived, scoped
 
-MOST_CALLS: Final = 40  # of a session that are kept
-_MOST_WAITING: Final = 500
-_MOST_EVIDENCE: Final = 10  # sessions of which the lines are kept
+MOST_CALLS: Final = 40  # the last calls that are kept of each session
+_MOST_WAITING: Final = 500  # findings in the list that a person reviews
+_MOST_EVIDENCE: Final = 10  # the latest sessions of a finding whose lines are kept as evidence
+_EVERY_NUMBER: Final = 2**31 - 1  # no call of a session has a higher one
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "state": FindingState,
     "finding": lambda text: from_json(Finding, json.loads(text)),
@@ -42,25 +46,25 @@ class FindingRepository(Repository):
         look: Callable[[Sequence[SessionCall]], tuple[SessionCall, Finding | None]],
         choose: Callable[[Sequence[StoredFinding]], StoredFinding | None] | None,
     ) -> Finding | None:
-        """Keep a call of a session and what it completes; return the finding that the session is to be asked about now.
+        """Keep a call of a session, and the finding that it completes; return the one to ask the agent about now.
 
-        `look` is given the last calls of the session, and returns the next one and what it completes. `choose` picks
-        of all findings of the session the one to ask about; None: it is not asked. What somebody kept or dropped is not
-        found again.
+        `look` is given the last calls of the session, and returns the call to keep and what it completes. `choose` picks
+        of all findings of the session the one to ask about; without it the agent is not asked. What a person kept or
+        dropped is not found again.
         """
-        call, found = look(
-            [_call(row) for row in tx.rows("session_calls", scoped(scope, session=session))]
-        )
+        rows = tx.rows("session_calls", scoped(scope, session=session))
+        call, finding = look([_call_from(row) for row in rows])
         own = scoped(scope, session=session, number=call.number)
         tx.run("session_call_add", {**own, "call": compact({**asdict(call), "number": None})})
         tx.run("session_call_trim", {**own, "last": call.number - MOST_CALLS})
-        if found is not None and _is_new(tx, scope, session, found):
-            values = {"id": self.clock.new_id("fnd"), "thing": found.thing, "body": asdict(found)}
+        if finding is not None and _is_new(tx, scope, session, finding):
+            new_id = self.clock.new_id("fnd")
+            values = {"id": new_id, "thing": finding.thing, "body": asdict(finding)}
             tx.run("finding_add", scoped(scope, session=session, now=self.clock.now(), **values))
         if choose is None:
             return None
-        of_session = tx.rows("findings_of_session", scoped(scope, session=session))
-        chosen = choose(readable(of_session, _stored, self.context.log))
+        rows = tx.rows("findings_of_session", scoped(scope, session=session))
+        chosen = choose(readable(rows, _finding_from, self.context.log))
         if chosen is None:
             return None
         tx.run("finding_asked", scoped(scope, id=chosen.id, asked=1, now=self.clock.now()))
@@ -69,24 +73,21 @@ class FindingRepository(Repository):
     async def open_in(self, scope: Scope, session: str) -> list[StoredFinding]:
         """Return the open findings of a session, in order."""
         rows = await self.db.rows("findings_of_session", scoped(scope, session=session))
-        return [
-            found
-            for found in readable(rows, _stored, self.context.log)
-            if found.state is FindingState.OPEN
-        ]
+        findings = readable(rows, _finding_from, self.context.log)
+        return [finding for finding in findings if finding.state is FindingState.OPEN]
 
     async def waiting(self, scope: Scope, *, every_project: bool = False) -> list[StoredFinding]:
         """Return the open findings of a project, or of every one, those that cost most first."""
         rows = await self.db.rows(
             "findings_waiting", scoped(scope, limit=_MOST_WAITING, every=int(every_project))
         )
-        return readable(rows, _stored, self.context.log)
+        return readable(rows, _finding_from, self.context.log)
 
     @transaction
     def note_asked(self, tx: Writing, scope: Scope, ids: Sequence[str], times: int) -> None:
         """Note how often a session was asked about these findings."""
-        for name in ids:
-            tx.run("finding_asked", scoped(scope, id=name, asked=times, now=self.clock.now()))
+        for finding_id in ids:
+            tx.run("finding_asked", scoped(scope, id=finding_id, asked=times, now=self.clock.now()))
 
     @transaction
     def reword(self, tx: Writing, scope: Scope, finding_id: str, finding: Finding) -> None:
@@ -113,28 +114,40 @@ class FindingRepository(Repository):
         return {row["file"]: (row["size"], row["changed"]) for row in rows}
 
     async def helped(self, scope: Scope) -> dict[str, Json]:
-        """Return how often lessons were shown and followed, and failures met again.
+        """Return how often lessons were shown and followed, and how often failures came back.
 
-        `before` and `since` count past sessions around the time at which a lesson was made of each of `failures`.
+        `shown` counts the lessons of all `sessions`; of `judged` uses, so many `followed` the lesson. `failures` counts
+        findings of which a lesson was made, `before` and `since` the sessions that met one before and after that.
         """
         where = scoped(scope)
-        shown = [json.loads(row["shown"]) for row in await self.db.rows("sessions_shown", where)]
-        measured = await self.db.row("outcomes_measured", where)
-        kept = [
-            (json.loads(row["seen"]), row["created_at"])
-            for row in await self.db.rows("findings_kept", where)
+        lessons_shown = [
+            json.loads(row["shown"]) for row in await self.db.rows("sessions_shown", where)
         ]
-        times: list[tuple[float, float]] = []
-        for sessions, made in kept:
-            times += [(seen["at"], made) for seen in sessions if seen["at"] is not None]
+        judged = followed = 0
+        measured = await self.db.row("outcomes_measured", where)
+        if measured is not None:
+            judged = int(measured["told"])
+            followed = round(measured["followed"])
+        kept_findings = await self.db.rows("findings_kept", where)
+        before = since = 0
+        for finding in kept_findings:
+            lesson_made_at = finding["created_at"]
+            for session in json.loads(finding["seen"]):
+                seen_at = session["at"]
+                if seen_at is None:
+                    continue
+                if seen_at < lesson_made_at:
+                    before += 1
+                else:
+                    since += 1
         return {
-            "shown": sum(map(len, shown)),
-            "sessions": len(shown),
-            "judged": int(measured["told"]) if measured else 0,
-            "followed": round(measured["followed"]) if measured else 0,
-            "failures": len(kept),
-            "before": sum(at < made for at, made in times),
-            "since": sum(at >= made for at, made in times),
+            "shown": sum(map(len, lessons_shown)),
+            "sessions": len(lessons_shown),
+            "judged": judged,
+            "followed": followed,
+            "failures": len(kept_findings),
+            "before": before,
+            "since": since,
         }
 
     @transaction
@@ -152,29 +165,41 @@ class FindingRepository(Repository):
         numbers of sessions, occurrences and seconds.
         """
         by_thing = defaultdict[str, list[tuple[Finding, Seen]]](list)
-        for pair in found:
-            by_thing[pair[0].thing].append(pair)
-        for thing, pairs in by_thing.items():
-            known = self._known(tx, scope, thing, pairs[0][0])
-            for finding, one in pairs:
+        for finding, seen in found:
+            by_thing[finding.thing].append((finding, seen))
+        for thing, sightings in by_thing.items():
+            first_finding, _ = sightings[0]
+            known = self._known(tx, scope, thing, first_finding)
+            for finding, seen in sightings:
                 known.finding = _better(known.finding, finding)
-                known.seen[one.session] = clean(asdict(one))
-            every = known.in_order()
-            times = sum(one["times"] for one in every)
-            seconds = sum(one["seconds"] for one in every)
-            values = {
-                "id": known.id,
-                "thing": thing,
-                "body": asdict(known.finding),
-                "session": every[-1]["session"],
-                "seen": Derived(json.dumps(every)),
-                "now": self.clock.now(),
-                "sessions": max(len(every), known.sessions),
-                "weight": weigh(known.finding, len(every), times, seconds),
-            }
-            tx.run("finding_learn", scoped(scope, **values))
+                known.seen_by_session[seen.session] = clean(asdict(seen))
+            self._keep_known(tx, scope, thing, known, weigh)
         for key, size, changed in files:
             tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
+
+    def _keep_known(
+        self,
+        tx: Writing,
+        scope: Scope,
+        thing: str,
+        known: "_Known",
+        weigh: Callable[[Finding, int, int, float], float],
+    ) -> None:
+        """Write a finding with all sessions in which its thing was seen, and with what these cost (`weigh`)."""
+        seen = known.seen_in_order()
+        times = sum(session["times"] for session in seen)
+        seconds = sum(session["seconds"] for session in seen)
+        values = {
+            "id": known.id,
+            "thing": thing,
+            "body": asdict(known.finding),
+            "session": seen[-1]["session"],
+            "seen": Derived(json.dumps(seen)),
+            "now": self.clock.now(),
+            "sessions": max(len(seen), known.sessions),
+            "weight": weigh(known.finding, len(seen), times, seconds),
+        }
+        tx.run("finding_learn", scoped(scope, **values))
 
     def _known(self, tx: Writing, scope: Scope, thing: str, first: Finding) -> "_Known":
         """Return what is kept of a thing; of a new one what was found `first`."""
@@ -184,14 +209,14 @@ class FindingRepository(Repository):
         return _Known(
             id=row["id"],
             finding=from_json(Finding, json.loads(row["finding"])),
-            seen={one["session"]: one for one in json.loads(row["seen"])},
+            seen_by_session={seen["session"]: seen for seen in json.loads(row["seen"])},
             sessions=row["sessions"],
         )
 
     @transaction
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
         """Drop the calls of a session that has ended; its findings stay."""
-        tx.run("session_call_trim", scoped(scope, session=session, last=2**31 - 1))
+        tx.run("session_call_trim", scoped(scope, session=session, last=_EVERY_NUMBER))
 
     async def promotions(self, scope: Scope) -> list[Promotion]:
         """Return the promotions of a project, by file."""
@@ -212,40 +237,48 @@ class FindingRepository(Repository):
 
 @dataclass(slots=True)
 class _Known:
-    """A finding that is kept or about to be: in which sessions it was seen, by their names, and in how many ever."""
+    """A finding that is kept or about to be, the sessions in which it was seen, and in how many it ever was.
+
+    `seen_by_session` has `Seen` as JSON, by the name of its session.
+    """
 
     id: str
     finding: Finding
-    seen: dict[str, Any] = field(default_factory=dict[str, Any])
+    seen_by_session: dict[str, Any] = field(default_factory=dict[str, Any])
     sessions: int = 1
 
-    def in_order(self) -> list[Any]:
+    def seen_in_order(self) -> list[Any]:
         """Return where it was seen, the latest last; only the latest ones keep their lines."""
-        every = sorted(self.seen.values(), key=lambda one: one["at"] or 0.0)
-        for one in every[:-_MOST_EVIDENCE]:
-            one["lines"] = []
-        return every
+        seen = sorted(self.seen_by_session.values(), key=lambda session: session["at"] or 0.0)
+        for older in seen[:-_MOST_EVIDENCE]:
+            older["lines"] = []
+        return seen
 
 
-def _is_new(tx: Writing, scope: Scope, session: str, found: Finding) -> bool:
-    """Return whether a session finds what nobody has decided about, and it did not find before."""
-    before = tx.row("finding_by_thing", scoped(scope, thing=found.thing))
+def _is_new(tx: Writing, scope: Scope, session: str, finding: Finding) -> bool:
+    """Return whether nobody has decided about what a session finds, and that session did not find it before."""
+    before = tx.row("finding_by_thing", scoped(scope, thing=finding.thing))
     if before is None:
         return True
     return before["state"] == FindingState.OPEN and before["session"] != session
 
 
-def _call(row: Row) -> SessionCall:
+def _call_from(row: Row) -> SessionCall:
+    """Return a row of `session_calls` as the call; its number is a column of its own."""
     return from_json(SessionCall, {**json.loads(row["call"]), "number": row["number"]})
 
 
-def _better(one: Finding, other: Finding) -> Finding:
-    """Return the finding that shows more: in a model's words, with the call that worked; the later one of equals."""
-    return max(
-        (other, one),
-        key=lambda finding: (finding.wording is not None, finding.worked is not None),
-    )
+def _better(earlier: Finding, later: Finding) -> Finding:
+    """Return the finding that shows more: one in a model's words, then one with the call that worked, else the later."""
+
+    def how_much_it_shows(finding: Finding) -> tuple[bool, bool]:
+        return finding.wording is not None, finding.worked is not None
+
+    if how_much_it_shows(earlier) > how_much_it_shows(later):
+        return earlier
+    return later
 
 
-def _stored(row: Row) -> StoredFinding:
+def _finding_from(row: Row) -> StoredFinding:
+    """Return a row of `findings` as the record; BankError if the row is damaged."""
     return record_from(row, StoredFinding, _READERS)

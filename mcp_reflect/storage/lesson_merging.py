@@ -1,4 +1,4 @@
-"""A lesson that says the same as one that is there strengthens it."""
+"""Merging: a lesson that says the same as a stored one is not stored again, but strengthens that one."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,15 +12,22 @@ from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.rows import LISTS
 from mcp_reflect.storage.values import scoped
 
-_MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
+_MAX_WORDS: Final = 50  # symptoms, keywords or tags that a merged lesson collects
+_CONFIDENCE_GAIN: Final = (
+    0.2  # the part of what is missing to full confidence that a lesson gains when learned again
+)
 
-_APART: Final = ("context", "task_type", "external_id", *lesson_records.GUARD_FIELDS)
-"""What tells records apart: it is not filled in from another one."""
-_MERGED: Final = frozenset(screening.TEXT_FIELDS).difference(_APART)
+_NOT_FILLED: Final = ("context", "task_type", "external_id", *lesson_records.GUARD_FIELDS)
+"""Fields that tell records apart: an empty one is not filled in from another record."""
+
+_FILLED: Final = frozenset(screening.TEXT_FIELDS).difference(_NOT_FILLED)
 
 
 class Added(NamedTuple):
-    """A lesson's id, whether it was `stored`, `merged` or `quarantined`, and those that share most of its words."""
+    """What became of a lesson: its `status` is `stored`, `merged` (into the lesson `id`) or `quarantined`.
+
+    `near` are stored lessons that share most of its words, the nearest first.
+    """
 
     id: str
     status: str
@@ -35,12 +42,13 @@ def add_or_merge(
     *,
     by: Speaker = Speaker.AGENT,
 ) -> Added:
-    """Store a lesson, or strengthen the one that says the same; one of the same `session` is the same case.
+    """Store a lesson, or strengthen the stored one that says the same, and keep the other wording in its history.
 
-    A lesson in quarantine is never merged.
+    A lesson that a person keeps stays as it is. One that the same `session` taught is not strengthened: that is the
+    same case again. A lesson in quarantine is never merged.
     """
     if lesson.trust is Trust.QUARANTINED:
-        return _held(tx, scope, lesson, by=by)
+        return _add_to_quarantine(tx, scope, lesson, by=by)
     near = similarity.nearest(tx, scope, lesson)
     equal = first_equal(lesson, near)
     if equal is None:
@@ -48,9 +56,9 @@ def add_or_merge(
         return Added(lesson.id, "stored", near)
     is_of_person = lesson.trust is Trust.TRUSTED
     if equal.is_kept_by_person and not is_of_person:
-        return Added(equal.id, "merged")  # a person keeps it as it is
+        return Added(equal.id, "merged")
     if session is not None and session == _session_that_taught(tx, scope, equal):
-        return Added(equal.id, "merged")  # the same case
+        return Added(equal.id, "merged")
     if (equal.mistake, equal.correction) != (lesson.mistake, lesson.correction):
         lesson_records.keep_version(tx, equal.id, "other_wording", lesson)
     after = merged(equal, lesson)
@@ -60,8 +68,8 @@ def add_or_merge(
     return Added(equal.id, "merged")
 
 
-def _held(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker) -> Added:
-    """Store a lesson in quarantine, unless one waits there that says the same."""
+def _add_to_quarantine(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker) -> Added:
+    """Store a lesson in quarantine, unless one with the same text waits there already."""
     same = tx.row("lesson_held_same", scoped(scope, text=lesson.text, kind=lesson.kind))
     if same is not None:
         return Added(same["id"], "quarantined")
@@ -70,6 +78,7 @@ def _held(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker) -> Added:
 
 
 def _session_that_taught(tx: Writing, scope: Scope, lesson: Lesson) -> str | None:
+    """Return the session whose run was reflected on when a lesson was learned, None if none is known."""
     reflection = tx.row("reflection_by_id", scoped(scope, id=lesson.reflection_id))
     if reflection is None:
         return None
@@ -84,34 +93,43 @@ def in_words_of(stored: Lesson, told: Lesson) -> Lesson:
 
 
 def session_of(run_id: str | None) -> str | None:
-    """Return the session of a run: the run of a transcript is a part of its session."""
-    return run_id and run_id.partition("#")[0]
+    """Return the session of a run: the id of a run that is a part of a transcript is `SESSION#PART`."""
+    if run_id is None:
+        return None
+    session, _, _part = run_id.partition("#")
+    return session
 
 
 def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
-    """Return the first of `near` that says the same, None if none does."""
-    trusted = (other for other in near if other.trust is not Trust.QUARANTINED)
-    return next((other for other in trusted if similarity.same_record(lesson, other)), None)
+    """Return the first of `near` out of quarantine that says the same as a lesson, None if none does."""
+    for other in near:
+        if other.trust is not Trust.QUARANTINED and similarity.same_record(lesson, other):
+            return other
+    return None
 
 
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
-    """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
-    missing = {name: getattr(lesson, name) for name in _MERGED if getattr(stored, name) is None}
+    """Return the stored record as it is after `lesson` taught the same again.
+
+    It gets the fields and words that it has not got, the strength of both, and more confidence.
+    """
+    filled = {name: getattr(lesson, name) for name in _FILLED if getattr(stored, name) is None}
     if stored.guard is None:
-        missing |= {name: getattr(lesson, name) for name in lesson_records.GUARD_FIELDS}
+        filled |= {name: getattr(lesson, name) for name in lesson_records.GUARD_FIELDS}
+    lists = {name: _words_of_both(stored, lesson, name) for name in LISTS}
     after = replace(
         stored,
-        **missing,
-        **{name: _words_of_both(stored, lesson, name) for name in LISTS},
+        **filled,
+        **lists,
         outside=stored.outside or lesson.outside,
         told=stored.told or lesson.told,
         strength=stored.strength + lesson.strength,
         importance=max(stored.importance, lesson.importance),
-        confidence=stored.confidence + 0.2 * (1 - stored.confidence),
+        confidence=stored.confidence + _CONFIDENCE_GAIN * (1 - stored.confidence),
         updated_at=lesson.updated_at,
     )
     if after.outside and not stored.outside:
-        return screening.judged(after)
+        return screening.judged(after)  # words from outside are judged by stricter rules
     return after
 
 

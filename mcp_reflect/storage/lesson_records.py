@@ -19,7 +19,7 @@ REPLACES: Final = "replaces"  # the relation of a lesson to one that it replaced
 
 
 class LessonRows(NamedTuple):
-    """A record's values as they are bound, its index entry (None unless it is active), the keys of its guard."""
+    """What is stored of a record: its values, its entry of the text index (None unless active), its guard's keys."""
 
     row: Bound
     entry: Values | None
@@ -68,13 +68,14 @@ def supersede(
     )
 
 
-# The last line below the services: what a person keeps, only a person changes. Who does not say that a person speaks
-# writes as an agent. The counts of its use, and where it lies, are nobody's words.
+# The last line of defense below the services: what a person keeps, only a person changes. A caller that does not say
+# that a person speaks writes as an agent.
 
-_OF_USE: Final = frozenset(
+_MAY_CHANGE: Final = frozenset(
     "project reflection_id strength times_applied effectiveness wins losses proof guard_repeats suspicion rules_version "
     "updated_at".split()
 )
+"""Fields that an agent's use changes, also of a lesson that a person keeps: counts, times and the project."""
 
 
 def refuse_change(before: Lesson | None, after: Lesson | None, by: Speaker) -> None:
@@ -90,7 +91,8 @@ def refuse_change(before: Lesson | None, after: Lesson | None, by: Speaker) -> N
 
 
 def _kept_fields(lesson: Lesson) -> dict[str, Any]:
-    return {name: value for name, value in asdict(lesson).items() if name not in _OF_USE}
+    """Return the fields of a lesson that stay as a person keeps them."""
+    return {name: value for name, value in asdict(lesson).items() if name not in _MAY_CHANGE}
 
 
 def change(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker = Speaker.AGENT) -> None:
@@ -125,7 +127,7 @@ _VERSION_FIELDS: Final = tuple(
 
 
 def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> None:
-    """Keep a wording in a record's history."""
+    """Keep the wording of a lesson in the history of a record: its own earlier one, or that of another that it replaced."""
     body = {name: getattr(lesson, name) for name in _VERSION_FIELDS}
     tx.run(
         "version_add",
@@ -173,27 +175,29 @@ def set_state(
     return after
 
 
-# A project keeps a number of active records; the excess is archived in bands of importance. Important and trusted ones
-# stay. In a band, the least effective goes first, then the one that was not updated for longest.
 FIRST_BELOW: Final = 0.3
+"""The importance (0..1) below which records of a full project are archived first."""
+
 NEVER_FROM: Final = 0.8
+"""The importance from which a record is never archived to make room."""
 
 
 def archive_excess(
     tx: Writing, scope: Scope, size: int | None, now: float, spare: str | None = None
 ) -> tuple[str, ...]:
-    """Archive the active records of a kind above `size` (None: no limit) except `spare`; return their ids.
+    """Archive what a project has above `size` active records of a kind (None: no limit); return the ids.
 
-    This runs in the transaction that added some, so the limit holds exactly for any number of writing processes.
+    Important and trusted records stay, and the one with the id `spare`. Unimportant ones go first; of these the least
+    effective, then the one that was not updated for longest. This runs in the transaction that added some, so the limit
+    holds exactly for any number of writing processes.
     """
     if size is None:
         return ()
     archived: list[str] = []
+    limits = scoped(scope, size=size, spare=spare, first=FIRST_BELOW, never=NEVER_FROM)
     for kind in RecordKind:
-        values = scoped(
-            scope, kind=kind, size=size, spare=spare, first=FIRST_BELOW, never=NEVER_FROM
-        )
-        for lesson in map(lesson_from, tx.rows("lesson_over_size", values)):
+        for row in tx.rows("lesson_over_size", {**limits, "kind": kind}):
+            lesson = lesson_from(row)
             after = replace(lesson, state=State.ARCHIVED, updated_at=now)
             revise(tx, scope, lesson, after, "archived: the bank is full")
             archived.append(lesson.id)
@@ -201,10 +205,14 @@ def archive_excess(
 
 
 def guard_rows(scope: Scope, lesson: Lesson) -> list[dict[str, Any]]:
-    """Return the rows under which a lesson's guard is looked up; none for one that is off."""
+    """Return the rows by which a call finds the guard of a lesson: one for each program, file or tool of the guard.
+
+    There is none for a guard that is off, and for a lesson that is not in use.
+    """
     guard = stored_guard(lesson.guard)
-    used = lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
-    if guard is None or not used or lesson.unarmed or lesson.guard_mode is GuardMode.OFF:
+    is_in_use = lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
+    is_off = bool(lesson.unarmed) or lesson.guard_mode is GuardMode.OFF
+    if guard is None or not is_in_use or is_off:
         return []
     own = {"tenant": scope.tenant, "project": lesson.project, "lesson_id": lesson.id}
     return [{**own, "key": key} for key in guard.keys]

@@ -19,17 +19,16 @@ from mcp_reflect.storage.repository import Reading, Repository, Writing, transac
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.values import scoped
 
-_MIN_ID_CHARS: Final = 4  # that stand for an id
-_MAX_NAMED_IDS: Final = 5
-_MOST_RUNS: Final = 20  # with whose calls a guard is tried
-_MOST_CALLS: Final = 2_000
-_RUNS_COMPARED: Final = 5  # the latest, with whose outputs a lesson that no run taught is compared
-_LINES_COMPARED: Final = 200  # of the latest calls that hooks saw
-_CHARS_COMPARED: Final = 400_000  # of these outputs
+_MIN_ID_CHARS: Final = 4  # of a part of an id that a person types in place of the whole
+_MAX_NAMED_IDS: Final = 5  # ids that the error about an ambiguous part lists
+_MOST_RUNS: Final = 20  # the latest runs, on whose calls a new guard is tried
+_MOST_CALLS: Final = 2_000  # calls on which a new guard is tried
+_RUNS_COMPARED: Final = 5  # the latest runs, with whose tool outputs a new lesson is compared
+_LINES_COMPARED: Final = 200  # the latest calls that hooks saw, compared in the same way
+_CHARS_COMPARED: Final = 400_000  # of the outputs of both
 _KEPT_AS_IT_IS: Final = "a person keeps a lesson that says the same; it stays as it is"
 _FULL: Final = "archived at once: the bank is full of more important lessons"
-# `index_rewrite` last: none of the record's terms stays in the file.
-_ERASING: Final = (
+_ERASING_STATEMENTS: Final = (
     "version_erase",
     "link_erase",
     "failure_erase",
@@ -40,8 +39,9 @@ _ERASING: Final = (
     "guard_cut",
     "lesson_erase",
     "reflection_erase",
-    "index_rewrite",
+    "index_rewrite",  # last: then none of the record's terms stays in the file
 )
+"""The named SQL that removes all that is stored of one record, in this order."""
 
 
 class LessonRepository(Repository):
@@ -53,17 +53,22 @@ class LessonRepository(Repository):
     async def store(
         self, scope: Scope, draft: LessonDraft, *, by: Speaker = Speaker.AGENT
     ) -> models.Stored:
-        """Store a lesson, or strengthen the one that says the same.
+        """Store a lesson, or strengthen the stored one that says the same.
 
-        It is compared with words from outside, and judged, before the bank is locked: that takes longer than writing.
+        It is screened for orders that repeat words from outside before the bank is locked: that takes longer than
+        writing.
         """
-        beside = await self.db.look(scope.tenant, lambda reading: _beside(reading, scope))
+        outside_words = await self.db.look(
+            scope.tenant, lambda reading: _outside_words(reading, scope)
+        )
 
-        def prepare() -> Lesson:
+        def screen() -> Lesson:
             record = screening.record_of(draft, scope, self.clock)
-            return screening.screened(record, [beside.outputs()], beside.waiting)
+            return screening.screened(record, [outside_words.outputs()], outside_words.quarantined)
 
-        def store(tx: Writing) -> models.Stored:
+        lesson = await asyncio.to_thread(screen)
+
+        def store_screened(tx: Writing) -> models.Stored:
             added = lesson_merging.add_or_merge(tx, scope, lesson, by=by)
             archived = lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
             stored = _stored(tx, scope, lesson, added)
@@ -71,8 +76,7 @@ class LessonRepository(Repository):
                 return replace(stored, reason=_FULL)
             return stored
 
-        lesson = await asyncio.to_thread(prepare)
-        return await self.db.write(scope.tenant, store)
+        return await self.db.write(scope.tenant, store_screened)
 
     @transaction
     def supersede(
@@ -84,14 +88,14 @@ class LessonRepository(Repository):
         *,
         by: Speaker = Speaker.AGENT,
     ) -> None:
-        """Retire a lesson that another one replaces, which keeps its wording and how often it was learned."""
-        old, new, now = (
-            lesson_records.lesson_by_id(tx, scope, old_id),
-            lesson_records.lesson_by_id(tx, scope, new_id),
-            self.clock.now(),
-        )
+        """Retire the old lesson in favor of the new one, which takes over its wording and how often it was learned.
+
+        Nothing happens if both are one lesson, or if the old one is out of use already.
+        """
+        old = lesson_records.lesson_by_id(tx, scope, old_id)
+        new = lesson_records.lesson_by_id(tx, scope, new_id)
         if old.id != new.id and old.state is State.ACTIVE:
-            lesson_records.supersede(tx, scope, old, new, now, by=by)
+            lesson_records.supersede(tx, scope, old, new, self.clock.now(), by=by)
 
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
@@ -101,9 +105,10 @@ class LessonRepository(Repository):
         )
 
     async def resolve_id(self, scope: Scope, part: str, field: str = "id") -> str:
-        """Return the one id that is `part`, or begins or ends with it (4 characters or more), else `part`.
+        """Return the one id that begins or ends with `part` (4 characters or more), else `part` as it is.
 
-        `les_` may stand before the end of an id. InputError if there are several.
+        The end of an id may be given with the prefix of all ids (`les_4f2a` for `les_01…4f2a`). InputError, which names
+        `field`, if several ids fit and none is `part` itself.
         """
         if len(part) < _MIN_ID_CHARS:
             return part
@@ -112,14 +117,14 @@ class LessonRepository(Repository):
             end = part
         values = scoped(scope, part=part, end=end, limit=_MAX_NAMED_IDS)
         rows = await self.db.rows("lesson_ids_like", values)
-        ids = [str(row["id"]) for row in rows]
-        if len(ids) < 2 or part in ids:
-            if len(ids) == 1:
-                return ids[0]
+        fitting_ids = [str(row["id"]) for row in rows]
+        if len(fitting_ids) == 1:
+            return fitting_ids[0]
+        if not fitting_ids or part in fitting_ids:
             return part
         raise InputError(
             field,
-            f"'{quoted(part)}' is the start or end of {', '.join(ids)}",
+            f"'{quoted(part)}' is the start or end of {', '.join(fitting_ids)}",
             "Give more characters.",
         )
 
@@ -140,8 +145,10 @@ class LessonRepository(Repository):
         held: bool = False,
     ) -> list[Lesson]:
         """Return records, newest first; None means any kind or state. `held` selects those in quarantine."""
-        name = "lesson_list_held" if held else "lesson_list"
-        return await self.lessons(name, scope, kind=kind, state=state, limit=limit)
+        query = "lesson_list"
+        if held:
+            query = "lesson_list_held"
+        return await self.lessons(query, scope, kind=kind, state=state, limit=limit)
 
     async def pinned(self, scope: Scope) -> list[Lesson]:
         """Return the lessons with which every session begins, the first pinned first."""
@@ -149,18 +156,27 @@ class LessonRepository(Repository):
 
     @transaction
     def pin(self, tx: Writing, scope: Scope, lesson_id: str, *, pinned: bool) -> Lesson:
-        """Let every session begin with a lesson, or no longer, on a person's behalf. InputError where it may not."""
+        """Pin a lesson for a person, so that every session begins with it, or unpin it; return it as it is then.
+
+        InputError if it may not be shown to sessions, or if too many are pinned.
+        """
         before = lesson_records.lesson_by_id(tx, scope, lesson_id)
-        if (before.pinned_at is not None) is pinned:
+        is_pinned_already = before.pinned_at is not None
+        if is_pinned_already is pinned:
             return before
+        pinned_at: float | None = None
         if pinned:
             _check_pin(tx, scope, before)
-        after = replace(before, pinned_at=self.clock.now() if pinned else None)
+            pinned_at = self.clock.now()
+        after = replace(before, pinned_at=pinned_at)
         lesson_records.change(tx, scope, after, by=Speaker.PERSON)
         return after
 
     async def for_start(self, scope: Scope, limit: int = 50) -> list[Lesson]:
-        """Return the lessons that matter most, first what a person or an agent told."""
+        """Return the lessons that matter most to a session that begins.
+
+        Those that a person or an agent wrote come before those that rules made of runs.
+        """
         return await self.lessons("lessons_for_start", scope, limit=limit)
 
     async def task_types(self, scope: Scope) -> list[str]:
@@ -168,18 +184,20 @@ class LessonRepository(Repository):
         return [row["task_type"] for row in await self.db.rows("task_types", scoped(scope))]
 
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
-        """Return the earlier and other wordings of a record, oldest first."""
-        await self.get(scope, record_id)
-        rows = await self.db.rows("version_list", scoped(scope, record_id=record_id))
-        names = ("version", "reason", "created_at")
-        return [{name: row[name] for name in names} | json.loads(row["body"]) for row in rows]
+        """Return the earlier and other wordings of a record, oldest first, each with why it was replaced."""
+        await self.get(scope, record_id)  # NotFoundError for an unknown id
+        versions: list[dict[str, Any]] = []
+        for row in await self.db.rows("version_list", scoped(scope, record_id=record_id)):
+            about_version = {name: row[name] for name in ("version", "reason", "created_at")}
+            wording = json.loads(row["body"])
+            versions.append(about_version | wording)
+        return versions
 
     async def links(self, scope: Scope, record_id: str) -> list[dict[str, str]]:
-        """Return the links of a record."""
-        await self.get(scope, record_id)
-        return [
-            dict(row) for row in await self.db.rows("link_list", scoped(scope, from_id=record_id))
-        ]
+        """Return the links of a record: its reflection, events, tools, and the records that it was merged with."""
+        await self.get(scope, record_id)  # NotFoundError for an unknown id
+        rows = await self.db.rows("link_list", scoped(scope, from_id=record_id))
+        return [dict(row) for row in rows]
 
     @transaction
     def set_state(
@@ -195,7 +213,8 @@ class LessonRepository(Repository):
         """Retire, archive or restore a lesson; its former state stays in its history."""
         now = self.clock.now()
         lesson = lesson_records.set_state(tx, scope, lesson_id, state, reason, now, by=by)
-        if state is State.ACTIVE:  # another one gives way to what a person restored
+        if state is State.ACTIVE:
+            # If the project is full now, another lesson is archived: the restored one is spared.
             lesson_records.archive_excess(
                 tx, Scope(scope.tenant, lesson.project), self.context.size, now, spare=lesson_id
             )
@@ -205,24 +224,24 @@ class LessonRepository(Repository):
     def decide(
         self, tx: Writing, scope: Scope, lesson_id: str, *, approved: bool, of_agents: bool = False
     ) -> Lesson:
-        """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not.
+        """Record a person's decision: an approved lesson is trusted from now on, a rejected one is retired.
 
-        A person may vouch for any lesson. With `of_agents` they may reject one that an agent stored, too.
+        Lessons in quarantine wait for it. A person may also approve a lesson that an agent stored, and with `of_agents`
+        reject one. InputError for a lesson that is none of these.
         """
         before = lesson_records.lesson_by_id(tx, scope, lesson_id)
-        is_agents_own = before.trust in (Trust.OBSERVED, Trust.CONFIRMED) and (
-            of_agents or approved
-        )
-        waits = before.trust is Trust.QUARANTINED or is_agents_own
-        if not waits or before.state is not State.ACTIVE:
+        may_be_decided = before.trust is Trust.QUARANTINED
+        if approved or of_agents:
+            may_be_decided = before.trust is not Trust.TRUSTED
+        if not may_be_decided or before.state is not State.ACTIVE:
             fix = "`mcp-reflect lessons review` lists the lessons that are."
             raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
+        now = self.clock.now()
         if not approved:
-            now = self.clock.now()
             return lesson_records.set_state(
                 tx, scope, lesson_id, State.RETIRED, "rejected", now, by=Speaker.PERSON
             )
-        after = replace(before, trust=Trust.TRUSTED, held=None, updated_at=self.clock.now())
+        after = replace(before, trust=Trust.TRUSTED, held=None, updated_at=now)
         lesson_records.revise(tx, scope, before, after, "approved", by=Speaker.PERSON)
         return after
 
@@ -250,8 +269,8 @@ class LessonRepository(Repository):
             lesson_records.refuse_change(lesson, None, by)
             values = {"id": lesson.id, "tenant": scope.tenant}
             index.remove(tx, lesson_id)
-            for name in _ERASING:
-                tx.run(name, values)
+            for statement in _ERASING_STATEMENTS:
+                tx.run(statement, values)
 
         await self.db.write(scope.tenant, erase)
         await self.db.truncate_log()
@@ -271,34 +290,40 @@ class LessonRepository(Repository):
         *,
         by: Speaker = Speaker.AGENT,
     ) -> None:
-        """Choose what guards do in a project, which only a person may; None forgets it."""
+        """Choose what guards do in a project, which only a person may; None forgets the choice.
+
+        The choice is kept as a row of `guards` with an empty key: it has the mode in the place of a lesson's id.
+        """
         refuse_agent(by, "mode", "say what guards do in a project")
         tx.run("guards_mode_cut", scoped(scope))
         if mode is not None:
             tx.run("guard_add", scoped(scope, key="", lesson_id=mode.value))
 
     async def enforced(self, scope: Scope, most: int) -> list[Lesson]:
-        """Return the lessons of a project that a person enforces, the newest first."""
+        """Return at most `most` lessons whose guards a person enforces (a hook stops their calls), the newest first."""
         return await self.db.look(
             scope.tenant, lambda reading: reading.lessons("guards_enforced", scope, limit=most)
         )
 
     async def noted_calls(self, scope: Scope) -> list[Call]:
-        """Return the latest calls of a project that are in the bank: of reflected runs, and those that failed."""
+        """Return the latest calls of a project that are in the bank, on which a new guard is tried.
+
+        They are those of runs that were reflected on, then those that failed.
+        """
 
         def read(reading: Reading) -> list[Call]:
-            runs = reading.rows("latest_runs", scoped(scope, limit=_MOST_RUNS))
             calls: list[Call] = []
-            for run in runs:
-                calls += [Call(tool, made) for tool, made in _calls_of(json.loads(run["trace"]))]
-            failed = reading.rows("failing_calls", scoped(scope, limit=_MOST_CALLS))
-            calls += [Call(row["tool"], json.loads(row["arguments"])[0]) for row in failed]
+            for run in reading.rows("latest_runs", scoped(scope, limit=_MOST_RUNS)):
+                calls += _calls_of(json.loads(run["trace"]))
+            for row in reading.rows("failing_calls", scoped(scope, limit=_MOST_CALLS)):
+                (arguments,) = json.loads(row["arguments"])  # a list of one, so that any value fits
+                calls.append(Call(row["tool"], arguments))
             return calls[:_MOST_CALLS]
 
         return await self.db.look(scope.tenant, read, long=True)
 
     async def unarmed(self, scope: Scope, limit: int = 1000) -> list[Lesson]:
-        """Return the lessons whose guards wait for a person, newest first."""
+        """Return the lessons whose guards are off until a person arms them, newest first."""
         return await self.lessons("guards_unarmed", scope, limit=limit)
 
 
@@ -307,7 +332,7 @@ MOST_PINNED: Final = 3
 
 
 def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
-    """Refuse to pin a lesson that no session may be shown, or one too many."""
+    """Raise InputError if a lesson may not be pinned: no session may be shown it, or enough are pinned already."""
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         fix = (
             "Restore or approve it first: mcp-reflect lessons restore, mcp-reflect lessons approve."
@@ -318,21 +343,24 @@ def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
         raise InputError("id", f"hooks do not show that lesson: {reason}", fix)
     pinned = reading.lessons("lessons_pinned", scope, limit=MOST_PINNED)
     if len(pinned) >= MOST_PINNED:
-        names = ", ".join(models.short_id(one.id) for one in pinned)
-        fix = f"Unpin one of {names} first: mcp-reflect lessons unpin ID."
+        ids = ", ".join(models.short_id(pinned_lesson.id) for pinned_lesson in pinned)
+        fix = f"Unpin one of {ids} first: mcp-reflect lessons unpin ID."
         raise InputError("id", f"{MOST_PINNED} lessons are pinned already", fix)
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
-    """What a new lesson is compared with: the latest runs, the calls that hooks saw, and what is in quarantine."""
+class _OutsideWords:
+    """Words from outside, which a new lesson may repeat: runs and calls as JSON, and records in quarantine."""
 
     runs: Sequence[str]
     calls: Sequence[str]
-    waiting: Sequence[Lesson]
+    quarantined: Sequence[Lesson]
 
     def outputs(self) -> str:
-        """Return the words from outside. Of single calls only what reads as an order: a lesson may quote its subject."""
+        """Return what tools printed in the runs, and of the calls that hooks saw only lines that read as an order.
+
+        A lesson may quote the call that it is about, so that other lines of calls prove nothing.
+        """
         lines = [str(json.loads(call).get("line", "")) for call in self.calls]
         outputs = [line for line in lines if suspicion([line])]
         for run in self.runs:
@@ -340,23 +368,24 @@ class _Beside:
         return "\n".join(outputs)[:_CHARS_COMPARED]
 
 
-def _beside(reading: Reading, scope: Scope) -> _Beside:
-    query = "latest_runs_of_all"
+def _outside_words(reading: Reading, scope: Scope) -> _OutsideWords:
+    """Return the words from outside that a new lesson of a scope is compared with; a global one with any project's."""
+    runs_query = "latest_runs_of_all"
     if scope.project:
-        query = "latest_runs"
-    runs = reading.rows(query, scoped(scope, limit=_RUNS_COMPARED))
-    seen = reading.rows("lines_seen", scoped(scope, limit=_LINES_COMPARED))
-    return _Beside(
-        runs=[run["trace"] for run in runs],
-        calls=[row["call"] for row in seen],
-        waiting=screening.waiting_records(reading, scope),
+        runs_query = "latest_runs"
+    runs = reading.rows(runs_query, scoped(scope, limit=_RUNS_COMPARED))
+    calls = reading.rows("lines_seen", scoped(scope, limit=_LINES_COMPARED))
+    return _OutsideWords(
+        runs=[row["trace"] for row in runs],
+        calls=[row["call"] for row in calls],
+        quarantined=screening.waiting_records(reading, scope),
     )
 
 
 def _stored(
     tx: Writing, scope: Scope, lesson: Lesson, added: lesson_merging.Added
 ) -> models.Stored:
-    """Return what became of a lesson that was stored, merged into another one, or put into quarantine."""
+    """Return the answer about a lesson that was stored, merged into another one, or put into quarantine."""
     stored = models.Stored(lesson_id=added.id, status=added.status, scope=str(scope))
     if added.status == "quarantined":
         return replace(stored, reason=f"{lesson.held}; a person decides")
@@ -366,18 +395,21 @@ def _stored(
         if kept.is_kept_by_person and not lesson.is_kept_by_person:
             reason = _KEPT_AS_IT_IS
         return replace(stored, reason=reason, text=kept.text)
+    # The author is told of the lesson that may say the same in other words, and decides.
     near = similarity.near_meaning(lesson, added.near)
-    similar: tuple[str, str] | None = None
+    similar: tuple[str, str] | None = None  # its id and text
     if near is not None:
         similar = (near.id, near.text)
     return replace(stored, text=lesson.text, similar=similar)
 
 
-def _calls_of(run: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the calls of a run that was reflected on."""
-    events = run.get("events") if isinstance(run, dict) else None
+def _calls_of(run: Json) -> Iterator[Call]:
+    """Yield the tool calls of a run, as JSON has it; what does not have the form of a run has none."""
+    if not isinstance(run, dict):
+        return
+    events = run.get("events")
     if not isinstance(events, list):
         return
     for event in events:
         if isinstance(event, dict) and event.get("type") == "tool_call":
-            yield str(event.get("tool")), event.get("arguments")
+            yield Call(str(event.get("tool")), event.get("arguments"))

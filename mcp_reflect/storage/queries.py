@@ -11,8 +11,9 @@ from mcp_reflect.models.lesson import Lesson
 # The name of a query stands above it, then a comment about its purpose.
 _HEAD: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
-# Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
-_FIXED: Final = (
+# Every field of Lesson is a column, so that a new field needs a migration and no query: queries name their columns by
+# the placeholders /*columns*/, /*values*/ and /*changes*/.
+_FIXED: Final = (  # columns that a record keeps for life
     "id",
     "project",
     "kind",
@@ -22,20 +23,28 @@ _FIXED: Final = (
     "created_at",
     "tenant",
 )
-_COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
+_COUNTED: Final = (  # columns that are counted from outcomes, and no edit writes
+    "times_applied",
+    "effectiveness",
+    "wins",
+    "losses",
+    "proof",
+)
 LESSON_FIELDS: Final = tuple(field.name for field in fields(Lesson))
 _LESSON_COLUMNS: Final = (*LESSON_FIELDS, "tenant", "digest")
 
 
 def queries_in(folder: Path) -> dict[str, str]:
-    """Return the SQL of the queries in a folder by name."""
+    """Return the SQL of the queries in a folder by name, with the columns of a lesson in place of the placeholders."""
     text = "".join(file.read_text(encoding="utf-8") for file in folder.glob("*.sql"))
-    changed = (name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
+    changed = [name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED)]
     text = text.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
     text = text.replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
     text = text.replace("/*changes*/", ", ".join(f"{name} = :{name}" for name in changed))
-    parts = _HEAD.split(text)
-    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+    _before_first, *names_and_queries = _HEAD.split(text)  # a name, its query, a name, its query…
+    names = names_and_queries[0::2]
+    texts = [query.strip() for query in names_and_queries[1::2]]
+    return dict(zip(names, texts, strict=True))
 
 
 @cache

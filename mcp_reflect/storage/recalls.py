@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +22,7 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.models.shown_lesson import words_of
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.hits import LARGEST_WEAK, hit_of, ranked_hits
+from mcp_reflect.storage.hits import LARGEST_WEAK, RankedHits, hit_of, ranked_hits
 from mcp_reflect.storage.repository import BankContext, Reading, Repository, Writing
 from mcp_reflect.storage.retrieval.candidates import is_same_type
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
@@ -35,19 +35,20 @@ from mcp_reflect.storage.values import Derived, scoped
 from mcp_reflect.text.signature import drawn
 
 _MOST_TASK: Final = 2_000  # characters of a task that are kept
-_OF_TYPE: Final = "same task type, and nothing else in common"
+_WHY_OF_SAME_TYPE: Final = "same task type, and nothing else in common"
 _RENEWED: Final = 50  # index entries that are made anew in one transaction
 _RENEW_SECONDS: Final = 1.0  # that the first recall waits for an index that an older release made
 _MOST_QUEUED: Final = 1000  # recalls that wait while another process writes; the oldest go first
 
 
 def withheld(scope: Scope, task: str, share: float) -> bool:
-    """True if lessons are held out from a task, so that their use can be measured; `share` (0..1) of all tasks are.
+    """Return whether a task is held out: no lessons are shown, so that tasks with and without them can be compared.
 
-    The task itself decides, not chance. Case and spacing do not matter.
+    `share` (0..1) of all tasks are held out. A hash of the task decides, so that the same task is always treated alike;
+    case and spacing do not matter.
     """
-    named = "\0".join((scope.tenant, scope.project, *task.casefold().split()))
-    return drawn(named, share)
+    task_key = "\0".join((scope.tenant, scope.project, *task.casefold().split()))
+    return drawn(task_key, share)
 
 
 class RecallRepository(Repository):
@@ -77,11 +78,11 @@ class RecallRepository(Repository):
 
     async def _renew(self, tenant: str) -> None:
         """Update the index entries of an older release, some records at a time."""
+        first_outdated = {"version": ANALYZER, "limit": 1, "tenant": tenant}
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
-            while await self.db.row(
-                "index_outdated", {"version": ANALYZER, "limit": 1, "tenant": tenant}
-            ):
-                if not await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED)):
+            while await self.db.row("index_outdated", first_outdated):
+                renewed = await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED))
+                if not renewed:
                     break  # the rest is damaged
 
     async def settle(self) -> None:
@@ -96,13 +97,14 @@ class RecallRepository(Repository):
     async def flush(self, *, brief: bool = False) -> None:
         """Count the queued recalls; wait for other writers as any write does (`brief`: only a moment)."""
         async with self._flushing:
-            written = list(self._queue)  # more may be queued meanwhile
-            for tenant in dict.fromkeys(values["tenant"] for values in written):
-                of_tenant = [values for values in written if values["tenant"] == tenant]
+            to_count = list(self._queue)  # more may be queued meanwhile
+            tenants = dict.fromkeys(recall["tenant"] for recall in to_count)
+            for tenant in tenants:
+                of_tenant = [recall for recall in to_count if recall["tenant"] == tenant]
                 await self.db.write(tenant, partial(self._count, of_tenant), brief=brief)
-                for values in of_tenant:
+                for recall in of_tenant:
                     with suppress(ValueError):  # it may have gone as the oldest of too many
-                        self._queue.remove(values)
+                        self._queue.remove(recall)
 
     def _count(self, recalls: Sequence[dict[str, Any]], tx: Writing) -> None:
         """Log recalls, and count each lesson as shown once more; a recall that was counted before counts no more."""
@@ -112,7 +114,7 @@ class RecallRepository(Repository):
         tx.drop_old("recall", self.clock.now(), self.context.keep_days)
 
     async def embedding_state(self, scope: Scope) -> Json:
-        """Return how many active lessons of a scope have a vector, of which embedder, and its problem.
+        """Return the embedder's name, how many active lessons of a scope have a vector of it, and its problem, if any.
 
         "off" where no vectors are compared.
         """
@@ -139,7 +141,8 @@ class RecallRepository(Repository):
     ) -> Recall:
         """Return the few lessons of a scope that fit a task best, each with how well it fits, and log the recall.
 
-        They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
+        `applied` says whether they count as shown once more. `holdout` is the share (0..1) of tasks whose lessons are
+        not shown, see `withheld`.
         """
         await self._begin_to_renew(scope.tenant)
         vectors = await self._vectors_of(text_of(ask))
@@ -151,6 +154,9 @@ class RecallRepository(Repository):
             held_out = len(hits)
             hidden["held_out"] = held_out
             hits = ()
+        mode = "lexical"
+        if vectors:
+            mode = "hybrid"
         recall_id = await self._log(
             scope,
             clean_text(ask.task),
@@ -162,8 +168,8 @@ class RecallRepository(Repository):
         return Recall(
             recall_id=recall_id,
             lessons=hits,
-            hidden=dict(sorted((+hidden).items())),
-            mode="hybrid" if vectors else "lexical",
+            hidden={reason: count for reason, count in sorted(hidden.items()) if count > 0},
+            mode=mode,
             scope=str(scope),
         )
 
@@ -182,7 +188,7 @@ class RecallRepository(Repository):
 
     async def _ranked(
         self, scope: Scope, ask: RecallQuery, vectors: Sequence[QueryVector], *, long: bool = False
-    ) -> tuple[tuple[Hit, ...], Counter[str]]:
+    ) -> RankedHits:
         """Return the hits for a question, best first, and how many lessons were left out, by reason."""
         rank = partial(
             ranked_hits,
@@ -194,49 +200,42 @@ class RecallRepository(Repository):
         )
         return await self.db.look(scope.tenant, rank, long=long)
 
-    async def _of_same_type(
-        self, scope: Scope, ask: RecallQuery, task_type: str
-    ) -> tuple[tuple[Hit, ...], Counter[str]]:
+    async def _of_same_type(self, scope: Scope, ask: RecallQuery, task_type: str) -> RankedHits:
         """Return the lessons of the task's type, as weak hits, where no lesson shares anything else with the task."""
-        of_type = replace(ask, task=task_type, symptoms=())
-        hits, hidden = await self._ranked(scope, of_type, vectors=())
-        weak = [
-            replace(hit, fit=Fit.WEAK, score=min(hit.score, LARGEST_WEAK), why=_OF_TYPE)
-            for hit in hits
-            if is_same_type(hit.task_type, task_type)
-        ]
-        return tuple(weak), hidden
+        type_query = replace(ask, task=task_type, symptoms=())
+        ranked = await self._ranked(scope, type_query, vectors=())
+        weak: list[Hit] = []
+        for hit in ranked.hits:
+            if is_same_type(hit.task_type, task_type):
+                score = min(hit.score, LARGEST_WEAK)
+                weak.append(replace(hit, fit=Fit.WEAK, score=score, why=_WHY_OF_SAME_TYPE))
+        return RankedHits(tuple(weak), ranked.hidden)
 
     async def would_show(self, scope: Scope, ask: RecallQuery) -> tuple[Hit, ...]:
-        """Return the lessons that fit a task best, and log nothing: nobody is shown them."""
+        """Return the lessons that fit a task best, and log nothing: they are looked at, and not shown to an agent."""
         vectors = await self._vectors_of(text_of(ask))
-        hits, _ = await self._ranked(scope, ask, vectors, long=True)
-        return hits
+        ranked = await self._ranked(scope, ask, vectors, long=True)
+        return ranked.hits
 
     async def _vectors_of(self, text: str) -> list[QueryVector]:
-        """Return a question as vectors: of the model, if one is named and answers, then of the packaged table.
+        """Return the vectors of a query: one of the embedding model, if one is named and answers, one of word vectors.
 
-        Lessons that have no vector of the model yet are compared by the table.
+        Lessons that have no vector of the model yet are compared by the packaged table of word vectors. No vectors are
+        compared where the setting says so.
         """
         if self._words_only:
             return []
-        vectors: list[QueryVector | None] = []
+        model_vector: QueryVector | None = None
         if self._embeddings is not None:
-            vectors.append(await self._embeddings.ask(text))
-        vectors.append(words_query(clean_text(text)))
-        return [vector for vector in vectors if vector is not None]
+            model_vector = await self._embeddings.ask(text)
+        words_vector = words_query(clean_text(text))
+        return [vector for vector in (model_vector, words_vector) if vector is not None]
 
     async def recall_by_id(self, scope: Scope, lesson: Lesson) -> Recall:
-        """Return one lesson whole, and log the recall."""
+        """Return a lesson that was asked for by its id, with its whole text, and log the recall."""
         why = "asked for by its id"
-        hit = hit_of(
-            lesson,
-            self.clock.now(),
-            text=words_of(lesson).whole,
-            score=1.0,
-            fit=Fit.STRONG,
-            why=why,
-        )
+        text = words_of(lesson).whole
+        hit = hit_of(lesson, self.clock.now(), text=text, score=1.0, fit=Fit.STRONG, why=why)
         recall_id = await self._log(scope, why, (hit,), held_out=0, holdout=0.0, applied=True)
         return Recall(recall_id=recall_id, lessons=(hit,), mode="id", scope=str(scope))
 
@@ -250,19 +249,22 @@ class RecallRepository(Repository):
         holdout: float,
         applied: bool,
     ) -> str:
-        """Queue a recall to be counted; return its id. `task` is redacted: half a secret is not recognized."""
+        """Queue a recall to be counted; return its id.
+
+        `task` is redacted by the caller, before it is cut here: half a secret is not recognized.
+        """
         recall_id = self.clock.new_id("rec")
-        ids = Derived(json.dumps([hit.id for hit in hits]))
         values = scoped(
             scope,
             id=Derived(recall_id),
             task=Derived(task[:_MOST_TASK]),
-            lesson_ids=ids,
+            lesson_ids=Derived(json.dumps([hit.id for hit in hits])),
+            held_out=held_out,
+            holdout=holdout,
+            applied=applied and bool(hits),
             now=self.clock.now(),
         )
-        self._queue.append(
-            {**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)}
-        )
+        self._queue.append(values)
         await self.settle()
         return recall_id
 

@@ -20,13 +20,14 @@ from mcp_reflect.storage.values import Bound, Values, bound, scoped
 
 _Result = TypeVar("_Result")
 
-_MAX_DROPPED: Final = (
-    40  # rows of a kind that one write drops: far more than it adds, and quickly done
-)
+_MAX_DROPPED: Final = 40
+"""Old rows of a kind that one write drops: far more than it adds, and quickly done."""
+
+_RANDOM_VALUES: Final = 256  # of the byte that makes a pause random
 
 
 class Reading(ABC):
-    """Named queries in one transaction of an engine."""
+    """A transaction that reads: it runs queries by the names that they have in the .sql files."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -37,7 +38,10 @@ class Reading(ABC):
 
     @abstractmethod
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
-        """Return the condition of `index_search` that a row has at least one term of each group."""
+        """Return the condition that a row of the text index has at least one term of each group.
+
+        It is the parameter of the query `index_search`, in the syntax of the engine's text search.
+        """
 
     def row(self, name: str, values: Values) -> Row | None:
         """Return the first row of a named query, None if there is none."""
@@ -48,7 +52,7 @@ class Reading(ABC):
         return lessons_from(self.rows(name, scoped(scope, **values)), self.log)
 
     def existing(self, name: str, scope: Scope, field: str, record_id: str, fix: str) -> Row:
-        """Return the row of a query by id; NotFoundError names `field`, and says how to `fix` it."""
+        """Return the row with an id; NotFoundError names `field`, the argument that had the id, and has the `fix`."""
         row = self.row(name, scoped(scope, id=record_id))
         if row is None:
             raise NotFoundError(field, f"there is no '{quoted(record_id)}' in {scope}", fix)
@@ -56,7 +60,7 @@ class Reading(ABC):
 
 
 class Writing(Reading):
-    """A transaction: the same, and named statements that write. Every text is redacted when it is bound."""
+    """A transaction that also writes. Every text is redacted when it is bound; `ran` has the names of what was run."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(log)
@@ -146,22 +150,22 @@ class Database(ABC):
     async def write(
         self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False
     ) -> _Result:
-        """Return the result of `work`, a transaction that is kept then, and undone if it fails.
+        """Run `work` in a transaction that writes, and return its result; the transaction is undone if `work` fails.
 
-        Those of a tenant run one after the other, except `brief` ones: a power cut may lose one of them, no caller
-        waits for another process for long, and their statements rest on nothing that they read before. `work` runs
-        outside of the event loop, and again after a conflict. If the caller is cancelled, it is written whole or not.
+        The writes of a tenant run one after the other. A `brief` one does not wait: a power cut may lose it, it is given
+        up after a moment if another process writes, and it must not depend on what it read. `work` runs outside of the
+        event loop, and again after a conflict. If the caller is cancelled, all of it is written or nothing.
         """
 
-        def noted(tx: Writing) -> tuple[_Result, set[str]]:
+        def with_names(tx: Writing) -> tuple[_Result, set[str]]:
             return work(tx), tx.ran
 
         mode: Mode = "write"
         if brief:
             mode = "brief"
-        result, ran = await self._transact(mode, tenant, noted)
+        result, names_run = await self._transact(mode, tenant, with_names)
         for names, listener in self._listeners:
-            if names & ran:
+            if names & names_run:
                 listener()
         return result
 
@@ -180,12 +184,13 @@ class Database(ABC):
         self._listeners.append((names, listener))
 
     async def _pause(self, longest: float) -> None:
-        """Wait for a random time before another try, so that the same processes do not collide again."""
-        await asyncio.sleep(longest * (1 + Clock().random(1)[0]) / 256)
+        """Wait for a random time of at most `longest` seconds, so that the same processes do not collide again."""
+        (random_byte,) = Clock().random(1)
+        await asyncio.sleep(longest * (1 + random_byte) / _RANDOM_VALUES)
 
-    def _refuse_fork(self, place: object, process: int) -> None:
-        """Raise BankError unless `process`, which opened the bank, is this one."""
-        if process != os.getpid():
+    def _refuse_fork(self, place: object, opened_by: int) -> None:
+        """Raise BankError unless the process `opened_by`, which opened the bank, is this one: it may be its parent."""
+        if opened_by != os.getpid():
             raise BankError(
                 f"The bank {place} was open when this process was forked, and cannot be used in it. "
                 "Open it after the fork, or start a new process (spawn)."
@@ -230,7 +235,10 @@ def transaction(
     *,
     brief: bool = False,
 ) -> Callable[Concatenate[_Owner, Scope, _Arguments], Coroutine[Any, Any, _Result]]:
-    """Make a method that gets a transaction one that is awaited, and runs as `Database.write` says."""
+    """Decorate a method of a repository that takes a transaction: its callers await it without one.
+
+    It runs as `Database.write` says; a `brief` one that does not get its turn at once waits for it like any other.
+    """
 
     @wraps(method)
     async def run(
@@ -248,4 +256,4 @@ def transaction(
 
 
 brief_transaction = partial(transaction, brief=True)
-"""Make such a method whose caller does not wait for the disk: a power cut may lose what it writes."""
+"""Decorate such a method so that its caller does not wait for the disk: a power cut may lose what it writes."""

@@ -1,4 +1,7 @@
-"""What lessons are true of, as it is kept beside them."""
+"""The roots of lessons: what a lesson is true of (files with their content, versions, a date), kept beside it.
+
+When these change, the lesson may no longer hold. the package `roots` compares them with what is there now.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -42,30 +45,40 @@ class RootRepository(Repository):
 
 
 def _without_secrets(roots: Roots) -> dict[str, object]:
+    """Return roots as JSON has them, without files, words and versions whose name has a secret in it."""
     body = asdict(roots)
-    body["files"] = [one for one in body["files"] if clean_text(one["path"]) == one["path"]]
-    for one in body["files"]:
-        one["absent"] = [word for word in one["absent"] if clean_text(word) == word]
-    body["versions"] = [one for one in body["versions"] if clean_text(one["name"]) == one["name"]]
+    body["files"] = [file for file in body["files"] if _has_no_secret(file["path"])]
+    for file in body["files"]:
+        file["absent"] = [word for word in file["absent"] if _has_no_secret(word)]
+    body["versions"] = [version for version in body["versions"] if _has_no_secret(version["name"])]
     return body
 
 
+def _has_no_secret(text: str) -> bool:
+    """Return whether redaction leaves a text as it is."""
+    return clean_text(text) == text
+
+
 def _planted(row: Row) -> Planted:
+    """Return a row as the roots of its lesson, with whether a person keeps the lesson."""
     return Planted(_roots_from(json.loads(row["body"])), is_kept_by_person=keeps(row))
 
 
 def _roots_from(body: Mapping[str, Any]) -> Roots:
-    """Return roots as they were kept; read by hand, since a prompt waits for it."""
+    """Return roots from JSON.
+
+    `from_json` would read any dataclass, but slower, and a person's prompt waits for this.
+    """
     files = (
         FileRoot(
-            path=one["path"],
-            digest=one["digest"],
-            size=one["size"],
-            lines=tuple(one["lines"]),
-            most_gone=one["most_gone"],
-            absent=tuple(one["absent"]),
+            path=file["path"],
+            digest=file["digest"],
+            size=file["size"],
+            lines=tuple(file["lines"]),
+            most_gone=file["most_gone"],
+            absent=tuple(file["absent"]),
         )
-        for one in body["files"]
+        for file in body["files"]
     )
-    versions = (VersionRoot(**one) for one in body["versions"])
+    versions = (VersionRoot(**version) for version in body["versions"])
     return Roots(files=tuple(files), versions=tuple(versions), valid_until=body["valid_until"])

@@ -55,17 +55,17 @@ _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 def record_from(
     row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]
 ) -> _Record:
-    """Return a row as a dataclass whose fields are columns; a reader makes the value of a field from its column's.
+    """Return a row as a dataclass whose fields are columns; `readers` convert the columns that SQL has in another type.
 
     BankError if the row is damaged.
     """
-    kind: Any = model
-    # A Row searches all of its names for each lookup.
+    fields_of_model: Any = model
+    # A dict, because a Row searches all of its names for each lookup.
     values = dict(zip(row.keys(), row, strict=True))
     try:
         for name, read in readers.items():
             values[name] = read(values[name])
-        return model(**{field: values[field] for field in kind.__dataclass_fields__})
+        return model(**{name: values[name] for name in fields_of_model.__dataclass_fields__})
     except (LookupError, TypeError, ValueError) as error:
         raise damaged(row) from error
 
@@ -76,7 +76,7 @@ def lesson_from(row: Row) -> Lesson:
 
 
 def keeps(row: Row) -> bool:
-    """Return whether a person keeps the lesson of a row, which has the columns that tell."""
+    """Return whether a person keeps the lesson of a row (see `is_kept`), which has the four columns that tell."""
     return is_kept(
         Trust(row["trust"]),
         Source(row["source"]),
@@ -102,29 +102,36 @@ def readable(rows: Iterable[Row], read: Callable[[Row], _Record], log: Log) -> l
 
 
 def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
-    """Return the record as values to bind; the project is the record's own, the tenant the scope's.
-
-    A digest of 64 bits tells whether a lesson with the same words is in the project. It is made of the redacted words,
-    because a hash of a secret confirms a guess.
-    """
+    """Return the record as values to bind; the project is the record's own, the tenant the scope's."""
     values = {name: getattr(lesson, name) for name in LESSON_FIELDS}
-    digest = None
+    digest: int | None = None
     if lesson.kind is RecordKind.LESSON:
-        wording = [clean_text(part or "") for part in _wording(lesson)]
-        words = "\0".join((scope.tenant, lesson.project, *wording))
-        digest = int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), signed=True)
+        digest = _digest_of(scope.tenant, lesson)
     return {**values, "tenant": scope.tenant, "digest": digest}
 
 
+def _digest_of(tenant: str, lesson: Lesson) -> int:
+    """Return 64 bits that tell whether a lesson with the same words is in the project.
+
+    They are made of the redacted words: whoever guesses a secret could check the guess against a hash of it.
+    """
+    wording = [clean_text(part or "") for part in _wording(lesson)]
+    words = "\0".join((tenant, lesson.project, *wording))
+    return int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), signed=True)
+
+
 def says_nothing_new(lesson: Lesson, stored: Lesson) -> bool:
-    """True if a stored lesson of the same project says all that a lesson says."""
+    """Return whether a stored lesson of the same project has the words of a lesson and all that its lists have."""
     if _wording(lesson) != _wording(stored):
         return False
-    return all(set(getattr(lesson, name)) <= set(getattr(stored, name)) for name in LISTS)
+    for name in LISTS:
+        if not set(getattr(lesson, name)) <= set(getattr(stored, name)):
+            return False
+    return True
 
 
 def _wording(lesson: Lesson) -> tuple[str | None, ...]:
-    """Return the words by which two lessons of a project are the same, whatever came of them."""
+    """Return the fields that make a lesson the same as another one of its project, whatever its outcomes."""
     return (
         lesson.mistake,
         lesson.correction,
@@ -144,7 +151,7 @@ def damaged(row: Row) -> BankError:
 
 
 def name_of(row: Row) -> str:
-    """Return the name of a row for a person."""
+    """Return the name of a row for an error or a log: its id, or what its first column has."""
     if "id" in row.keys():  # noqa: SIM118 - a Row iterates its values
         return str(row["id"])
     return f"of {row[0]}"

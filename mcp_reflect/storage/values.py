@@ -1,4 +1,4 @@
-"""Values for SQL: redacted before they are written, unchanged where they are only compared."""
+"""Values that are bound to SQL: redacted before they are written, unchanged where they are only compared."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,10 @@ _UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
 class Derived(str):
-    """Redacted words out of context, not to be redacted again: a word next to `token` looks like a secret."""
+    """A text that is written as it is, because it was made of redacted words or digests.
+
+    Redacted again, such words would lose more: out of their sentence, a word next to `token` looks like a secret.
+    """
 
     __slots__ = ()
 
@@ -27,7 +30,7 @@ Written: TypeAlias = Clean | Derived | int | float | bytes | None
 
 
 class Bound(dict[str, Written]):
-    """Values as they are written: redacted already."""
+    """Values as they are written, redacted already; `bound` makes them, and does nothing to them again."""
 
 
 def bound(values: Values) -> Bound:

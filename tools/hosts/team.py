@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mcp_reflect.storage.sessions import PREFIX
+from mcp_reflect.storage.tokens import PREFIX
 from tests.server.test_team_processes import made, run, serving
 from tools.hosts.claude_code_tools import environment
 from tools.hosts.codex import AppServer, called
