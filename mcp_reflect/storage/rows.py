@@ -124,10 +124,7 @@ def says_nothing_new(lesson: Lesson, stored: Lesson) -> bool:
     """Return whether a stored lesson of the same project has the words of a lesson and all that its lists have."""
     if _wording(lesson) != _wording(stored):
         return False
-    for name in LISTS:
-        if not set(getattr(lesson, name)) <= set(getattr(stored, name)):
-            return False
-    return True
+    return all(set(getattr(lesson, name)) <= set(getattr(stored, name)) for name in LISTS)
 
 
 def _wording(lesson: Lesson) -> tuple[str | None, ...]:
