@@ -1,4 +1,8 @@
-"""Guards of lessons: made of their two calls, or written by a person, and tried on both calls and on the calls of the project."""
+"""The guard of a lesson: a pattern of calls, such as "Bash: `tsc` without `--noEmit`".
+
+At a call that it matches, the lesson is told or the call is refused. It is derived from the lesson's wrong and right
+call, or written by a person, and tried on both and on the recorded calls of the project before it is stored.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +32,7 @@ from mcp_reflect.speaker import Speaker
 MOST_MET: Final = 0.05
 """The share of a project's recorded calls above which a guard is off until a person turns it on."""
 
-_LEAST_NOTED: Final = 10  # calls, for fewer no share is known
+_LEAST_RECORDED: Final = 10  # calls of a project: a share of fewer says nothing
 _EXAMPLE: Final = (
     'like wrong_call "tsc -p .", right_call "tsc --noEmit", or {"tool": …, "arguments": {…}}'
 )
@@ -36,6 +40,8 @@ _NONE: Final = "none: the two calls do not differ by a flag, a subcommand or a p
 _ONE_CALL: Final = "none: it takes the right call as well"
 _TURN_ON: Final = "`mcp-reflect lessons guard ID tell`"
 _TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
+"""In names of tools (`Bash`, `read_file`), and in few other words that somebody may write in the place of one."""
+
 PROJECT_RULE: Final = "project-rule"
 """The tag of a lesson that an agent read in the project's files: a person arms its guard."""
 
@@ -51,38 +57,47 @@ async def guarded(
     *,
     is_chosen: bool = True,
 ) -> tuple[_Draft, str | None]:
-    """Return a draft with its guard, and what to say of it; None if nobody asked for one.
+    """Return a draft with its guard, and the sentence about it for the caller (None: nobody asked for a guard).
 
-    A guard that a person wrote is tried. Else one is derived where the draft has both calls, and differs in their
-    structure. `noted` are the project's recorded calls, if they are known. `is_chosen`: somebody sent both calls.
-    InputError for equal calls, and for a guard that misses the wrong call, meets the right one, or meets everything.
+    A guard that a person wrote is tried. Else one is derived where the draft has both calls and they differ in their
+    structure. `noted` are the project's recorded calls; None: they are read from the bank. `is_chosen`: somebody sent
+    both calls. InputError for equal calls, and for a guard that misses the wrong call, meets the right one, or meets
+    everything.
     """
     if draft.kind is not RecordKind.LESSON or draft.source is Source.RULES:
         return draft, None
-    wrong, right = (
-        call_of(text) if text else None for text in (draft.wrong_call, draft.right_call)
-    )
+    wrong = call_of(draft.wrong_call) if draft.wrong_call else None
+    right = call_of(draft.right_call) if draft.right_call else None
     _refuse_bad_calls(wrong, right)
     guard = parse_guard(draft.guard) if draft.guard else None
     if guard is not None:
-        _try(guard, wrong, right)
+        _refuse_bad_guard(guard, wrong, right)
     elif wrong is not None and right is not None:
         guard = derive(wrong, right, is_chosen=is_chosen)
     if guard is None:
         return replace(draft, guard=None, unarmed=None), _why_none(wrong, right)
     if noted is None:
         noted = await context.bank.lessons.noted_calls(scope)
-    tried = _Tried(guard, [call for call in noted if not _same(call, wrong)])
-    unarmed = tried.too_many if _verb(draft) == "tells" else None
-    told = f"{_verb(draft)} at {guard.told}; {tried.told}"
+    trial = _Trial(guard, [call for call in noted if not _same(call, wrong)])
+    return _with_tried_guard(draft, guard, trial)
+
+
+def _with_tried_guard(draft: _Draft, guard: Guard, trial: "_Trial") -> tuple[_Draft, str]:
+    """Return a draft with a guard, and the sentence about it; `unarmed` is why it is off until a person turns it on.
+
+    Off are the guard of a rule that an agent read in the project's files, and one of an agent's that is too wide.
+    """
     if draft.source is Source.AGENT and PROJECT_RULE in draft.tags:
-        told = (
-            f"would meet {guard.told}; {tried.told}: it is off until a person arms it in a review"
+        sentence = (
+            f"would meet {guard.told}; {trial.told}: it is off until a person arms it in a review"
         )
-        return replace(draft, guard=str(guard), unarmed=UNARMED_RULE), told
-    if unarmed:
-        told = f"would tell at {guard.told}, but {tried.told}: it is off until a person turns it on ({_TURN_ON})"
-    return replace(draft, guard=str(guard), unarmed=unarmed), told
+        return replace(draft, guard=str(guard), unarmed=UNARMED_RULE), sentence
+    verb = _verb(draft)
+    if verb == "tells" and trial.too_many:
+        sentence = f"would tell at {guard.told}, but {trial.told}: it is off until a person turns it on ({_TURN_ON})"
+        return replace(draft, guard=str(guard), unarmed=trial.too_many), sentence
+    sentence = f"{verb} at {guard.told}; {trial.told}"
+    return replace(draft, guard=str(guard), unarmed=None), sentence
 
 
 def _why_none(wrong: Call | None, right: Call | None) -> str | None:
@@ -95,16 +110,20 @@ def _why_none(wrong: Call | None, right: Call | None) -> str | None:
 
 
 def _verb(draft: LessonDraft) -> str:
-    """Return what the guard does: an agent's tells, one that a person wrote or trusts holds, or what they chose."""
-    modes = {GuardMode.TELL: "tells", GuardMode.OFF: "is off"}
+    """Return what the guard does at a call, as a verb: "holds" (it refuses the call), "tells" or "is off".
+
+    A person may have chosen it. Else a guard that a person wrote or trusts holds, and an agent's tells.
+    """
+    verbs = {GuardMode.TELL: "tells", GuardMode.OFF: "is off"}
     if isinstance(draft, Lesson) and draft.guard_mode is not None:
-        return modes.get(draft.guard_mode, "holds")
-    is_of_person = draft.source is Source.PERSON or draft.trust is Trust.TRUSTED
-    return "holds" if is_of_person else "tells"
+        return verbs.get(draft.guard_mode, "holds")
+    if draft.source is Source.PERSON or draft.trust is Trust.TRUSTED:
+        return "holds"
+    return "tells"
 
 
-class _Tried:
-    """A guard that was tried on the recorded calls of its project."""
+class _Trial:
+    """How many of the recorded calls of its project a guard meets."""
 
     def __init__(self, guard: Guard, calls: Sequence[Call]) -> None:
         self._tried = len(calls)
@@ -119,31 +138,44 @@ class _Tried:
 
     @property
     def too_many(self) -> str | None:
-        """The reason why it is off: it meets more than a few of many calls."""
-        is_wide = self._tried >= _LEAST_NOTED and self._met > MOST_MET * self._tried
-        return f"it meets {self._met} of {self._tried} recorded calls" if is_wide else None
+        """The reason why the guard is off: it meets more than MOST_MET of the calls; None if it does not."""
+        if self._tried < _LEAST_RECORDED or self._met <= MOST_MET * self._tried:
+            return None
+        return f"it meets {self._met} of {self._tried} recorded calls"
 
 
 def _same(call: Call, other: Call | None) -> bool:
-    return (
-        other is not None
-        and call.commands == other.commands
-        and (call.shell or call.arguments == other.arguments)
-    )
+    """Return whether two calls do the same: in a shell by their commands alone, else by all arguments."""
+    if other is None or call.commands != other.commands:
+        return False
+    return call.shell or call.arguments == other.arguments
+
+
+def _names_nothing(call: Call) -> bool:
+    """Return whether a call has neither a command nor the name of a tool, so that no guard can come of it."""
+    if call.shell:
+        return not call.commands
+    return not call.tool.strip()
 
 
 def _refuse_bad_calls(wrong: Call | None, right: Call | None) -> None:
-    for name, call in (("wrong_call", wrong), ("right_call", right)):
-        if call is not None and not (call.commands if call.shell else call.tool.strip()):
-            raise InputError(name, "it names no command and no tool", f"Send both, {_EXAMPLE}.")
+    """Raise InputError for a call that names nothing, and for two calls that are the same."""
+    for field, call in (("wrong_call", wrong), ("right_call", right)):
+        if call is not None and _names_nothing(call):
+            raise InputError(field, "it names no command and no tool", f"Send both, {_EXAMPLE}.")
     if wrong is not None and right is not None and wrong.tool == right.tool and _same(wrong, right):
         raise InputError(
             "right_call", "it is the same as wrong_call", f"Send the call that works, {_EXAMPLE}."
         )
 
 
-def _try(guard: Guard, wrong: Call | None, right: Call | None) -> None:
-    if wrong is None and not guard.has and not guard.lacks and not _TOOL_NAME.search(guard.tool):
+def _refuse_bad_guard(guard: Guard, wrong: Call | None, right: Call | None) -> None:
+    """Raise InputError for a guard that a person wrote and that fails on the lesson's own calls.
+
+    Without a wrong call to try it on, a guard that is a single word has to look like the name of a tool.
+    """
+    is_one_word = not guard.has and not guard.lacks
+    if wrong is None and is_one_word and not _TOOL_NAME.search(guard.tool):
         raise InputError(
             "guard",
             f"`{guard.tool}` is not the name of a tool, and it names no program or file",
@@ -180,10 +212,10 @@ async def keep_calls(
     except InputError:  # it is gone, or the two calls are one
         return
     if draft.guard is not None:
-        kept = {
+        changed_fields = {
             name: getattr(draft, name) for name in ("wrong_call", "right_call", "guard", "unarmed")
         }
-        await context.bank.lessons.edit(scope, lesson_id, kept)
+        await context.bank.lessons.edit(scope, lesson_id, changed_fields)
 
 
 def without_guard(lesson: Lesson) -> InputError:
@@ -194,7 +226,10 @@ def without_guard(lesson: Lesson) -> InputError:
 
 
 async def set_mode(context: Context, lesson_id: str, mode: GuardMode) -> Lesson:
-    """Turn on a lesson's guard, and say what it does, on a person's behalf. InputError for one that cannot."""
+    """Set what a lesson's guard does at a call, on a person's behalf, and turn on one that was off.
+
+    InputError without a guard, and for holding where the lesson came from outside.
+    """
     lesson = await context.bank.lessons.get(context.scopes.own, lesson_id)
     if lesson.guard is None:
         raise without_guard(lesson)

@@ -26,11 +26,17 @@ from mcp_reflect.moments.payload import (
 from mcp_reflect.security.clean import Sayable
 from mcp_reflect.whole_files import open_regular
 
-_SECRET_CHARS: Final = 4_000  # more, so that a secret at the cut is whole when it is looked for
+_SECRET_CHARS: Final = (
+    4_000  # kept beyond a cut until secrets are taken out: one at the cut is seen whole
+)
 
 
 class HookEvent(NamedTuple):
-    """A host's event: its moment, the key of the answer's text (None: it reads none), whether it can refuse a call."""
+    """What an event of a host stands for, and what the host reads of our answer.
+
+    `moment` is the point in a session that it marks, by the same name for all hosts. `key` is the field of the answer
+    whose text the model gets, None if the host reads none. `holds`: an answer can refuse the call.
+    """
 
     moment: Moment
     key: str | None
@@ -39,6 +45,8 @@ class HookEvent(NamedTuple):
 
 _NAME: Final = "mcp-reflect: "
 _NESTED: Final = "hookSpecificOutput"
+"""The field of an answer that holds an object with the text; `_FLAT` holds the text itself."""
+
 _FLAT: Final = "additional_context"
 
 # Claude Code, Codex and VS Code share their names; Gemini CLI and Cursor have their own.
@@ -66,7 +74,7 @@ EVENTS: Final[Mapping[str, HookEvent]] = {
 
 
 def read_hook(event_name: str | None, payload: object) -> HookInput | None:
-    """Return a host's input, or None if the event is unknown, names no session, was interrupted, or only started a call.
+    """Return what a host sent to a hook, None if there is nothing to do for it (`_is_no_moment`) or it has no session.
 
     `event_name` comes from the command line; without it the payload's `hook_event_name` counts.
     """
@@ -77,8 +85,10 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     event, session = EVENTS.get(name), session_of(fields)
     if event is None or session is None or _is_no_moment(name, event, fields):
         return None
-    of_agent = name == "SubagentStop"
-    transcripts = ("agent_transcript_path", "transcript_path") if of_agent else ("transcript_path",)
+    of_subagent = name == "SubagentStop"
+    transcript = _text(fields, "transcript_path")
+    if of_subagent:
+        transcript = _text(fields, "agent_transcript_path", "transcript_path")
     return HookInput(
         event=name,
         moment=event.moment,
@@ -95,12 +105,12 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         result=result_of(fields),
         error=error_of(name, fields),
         prompt=_text(fields, "prompt"),
-        transcript=_text(fields, *transcripts),
+        transcript=transcript,
         anew=fields.get("source") in ("clear", "compact"),
         resumed=fields.get("source") == "resume",
         message=_text(fields, "last_assistant_message", "prompt_response"),
         again=_is_again(fields),
-        of_agent=of_agent,
+        of_agent=of_subagent,
     )
 
 
@@ -127,6 +137,7 @@ def _is_again(fields: Mapping[str, Any]) -> bool:
 
 
 def _first_root(fields: Mapping[str, Any]) -> str | None:
+    """Return the first folder that is open in an editor (Cursor, VS Code), None without one."""
     roots: Any = fields.get("workspace_roots")
     if not isinstance(roots, list) or not roots:
         return None
@@ -134,15 +145,24 @@ def _first_root(fields: Mapping[str, Any]) -> str | None:
 
 
 def kept_call(hook: HookInput, project: str) -> dict[str, Any]:
-    """Return a call as the spool keeps it."""
+    """Return a call as the spool keeps it: the file of calls that wait until the bank can be written.
+
+    Of a long output, its start and end are kept.
+    """
     most = KEPT_CHARS + _SECRET_CHARS
-    ends = {"result": output_ends(hook.result, most), "error": output_ends(hook.error, most)}
-    call = {"tool": hook.tool, "arguments": hook.arguments, **ends}
-    return {**call, "session": hook.session, "project": project}
+    return {
+        "tool": hook.tool,
+        "arguments": hook.arguments,
+        "result": output_ends(hook.result, most),
+        "error": output_ends(hook.error, most),
+        "session": hook.session,
+        "project": project,
+    }
 
 
 _LOOKED_AT: Final = 200_000  # bytes at either end of a transcript
-_BY_PROGRAM: Final = ("sdk", "exec", "codex_exec")
+_CODEX_PROGRAMS: Final = ("sdk", "exec", "codex_exec")
+"""Begin `originator` or `source` in a transcript of Codex that a program started."""
 
 
 def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
@@ -151,27 +171,36 @@ def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
     Claude Code says it in its environment and on the lines of a transcript, Codex on the first line of one. Only what
     the host writes there itself counts: the arguments of a tool are a model's words.
     """
-    if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk") or env.get("CI", "").lower() in (
-        "1",
-        "true",
-    ):
+    if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"):
         return False
-    head, tail = ends_of(Path(transcript), _LOOKED_AT) if transcript else (b"", b"")
+    if env.get("CI", "").lower() in ("1", "true"):
+        return False
+    if not transcript:
+        return True
+    head, tail = ends_of(Path(transcript), _LOOKED_AT)
     lines = [*head.splitlines(), *tail.splitlines()]
     return not any(map(_is_by_program, lines))
 
 
 def _is_by_program(line: bytes) -> bool:
     """Return whether the host says on a line of a transcript that a program runs the session."""
-    record = json_of(line) if b"sdk" in line or b"exec" in line else None
+    if b"sdk" not in line and b"exec" not in line:  # most lines, which need not be parsed
+        return False
+    record = json_of(line)
     if not isinstance(record, dict):
         return False
     if record.get("type") == "session_meta" and isinstance(record.get("payload"), dict):
-        record = cast("dict[str, Any]", record["payload"])
-        said = (record.get("originator"), record.get("source"))
-        return any(isinstance(one, str) and one.startswith(_BY_PROGRAM) for one in said)
-    said = (record.get("entrypoint"), record.get("promptSource"))
-    return any(isinstance(one, str) and one.startswith("sdk") for one in said)
+        codex_session = cast("dict[str, Any]", record["payload"])
+        return _begins_with(codex_session, ("originator", "source"), _CODEX_PROGRAMS)
+    return _begins_with(record, ("entrypoint", "promptSource"), ("sdk",))
+
+
+def _begins_with(
+    record: Mapping[str, Any], fields: tuple[str, ...], beginnings: tuple[str, ...]
+) -> bool:
+    """Return whether the text in one of the fields begins with one of the beginnings."""
+    values = [record.get(field) for field in fields]
+    return any(isinstance(value, str) and value.startswith(beginnings) for value in values)
 
 
 def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:
@@ -201,15 +230,21 @@ def hook_answer(hook: HookInput, text: Sayable, *, hold: bool = False) -> dict[s
     if hook.answer_key == _NESTED:
         return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
     said = signed(text) if hook.moment is Moment.STOP else text
-    if hook.answer_key == "reason":
-        return {"decision": "deny" if hook.event == "AfterAgent" else "block", "reason": said}
-    return {hook.answer_key: said}
+    if hook.answer_key != "reason":
+        return {hook.answer_key: said}
+    decision = "block"
+    if hook.event == "AfterAgent":  # Gemini CLI's word for it
+        decision = "deny"
+    return {"decision": decision, "reason": said}
 
 
 def _child_answer(hook: HookInput, text: str) -> dict[str, Any]:
-    """Return the call with the text behind its agent's prompt. That approves nothing: the host decides as it would."""
-    given = cast("dict[str, Any]", hook.arguments) if isinstance(hook.arguments, dict) else {}
-    changed = {**given, "prompt": f"{hook.child_prompt}\n\n{text}"}
+    """Return the answer that adds the text to the prompt of a subagent which the call starts.
+
+    It changes the call's arguments and approves nothing: the host decides about the call as it would.
+    """
+    arguments = cast("dict[str, Any]", hook.arguments) if isinstance(hook.arguments, dict) else {}
+    changed = {**arguments, "prompt": f"{hook.child_prompt}\n\n{text}"}
     return {_NESTED: {"hookEventName": hook.event, "updatedInput": changed}}
 
 
@@ -222,17 +257,27 @@ def answer_for_host(answer: dict[str, Any], env: Mapping[str, str]) -> dict[str,
     nested = answer.get(_NESTED)
     if not env.get("COPILOT_HOOK_DIR") or not isinstance(nested, dict):
         return answer
-    said = cast("dict[str, Any]", nested)
-    names = {"additionalContext": "additionalContext", "updatedInput": "modifiedArgs"}
-    return {**{names[name]: said[name] for name in names if name in said}, **answer}
+    ours = cast("dict[str, Any]", nested)
+    for_copilot: dict[str, Any] = {}
+    if "additionalContext" in ours:
+        for_copilot["additionalContext"] = ours["additionalContext"]
+    if "updatedInput" in ours:
+        for_copilot["modifiedArgs"] = ours["updatedInput"]
+    return {**for_copilot, **answer}
 
 
 def signed(text: str) -> str:
-    """Return what holds a call or a message with our name: a host shows it as an error of a hook, whose it says not."""
-    return text if text.startswith(_NAME) else f"{_NAME}{text}"
+    """Return the reason for holding a call or a message with our name before it.
+
+    A host shows it as an error of a hook, and does not say of which.
+    """
+    if text.startswith(_NAME):
+        return text
+    return f"{_NAME}{text}"
 
 
 def _text(fields: Mapping[str, Any], *names: str) -> str | None:
+    """Return the first of these fields that is a text with more than spaces, None without one."""
     for name in names:
         value = fields.get(name)
         if isinstance(value, str) and value.strip():

@@ -1,4 +1,8 @@
-"""What to tell an agent at a moment of its session: a function for each moment."""
+"""What to tell an agent at a moment of its session: a function for each moment.
+
+The moments are those of `models/warning.Moment`: a session starts, a prompt comes, a call begins or ended, the agent
+stops with its last message, the session ends. `cli/hook.py` and the server's hook tool ask here.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -13,12 +17,12 @@ from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 
-# The files of rules that a host reads, by a part of the path of its transcripts.
 _READ_BY: Final = (
     ("/.codex/", ("AGENTS.md",)),
     ("/.qwen/", ("QWEN.md", "AGENTS.md")),
     ("/.pi/", ("AGENTS.md", "CLAUDE.md")),
 )
+"""The instruction files that a host gives to its model, by a part of the path of its transcripts."""
 _READ_BY_CURSOR: Final = ("mcp-reflect.mdc", "AGENTS.md")
 _READ_BY_GEMINI: Final = ("GEMINI.md",)
 _READ_BY_OTHERS: Final = ("CLAUDE.md",)
@@ -36,7 +40,7 @@ async def answer(
 ) -> tuple[Clean | None, bool]:
     """Return the text for the agent, None if there is none, and whether its call is to be refused this once.
 
-    `transcript` is the session so far, where the agent stops. The text quotes what was seen, so it passes the gate.
+    `transcript` is the session so far, where the agent stops. The text quotes what was seen, so secrets are taken out.
     """
     said = _HookWords()
     if hook.moment is Moment.STOP:
@@ -113,14 +117,17 @@ async def _after_call(context: Context, hook: HookInput) -> _HookWords:
 
 
 async def _at_stop(context: Context, hook: HookInput, transcript: str) -> _HookWords:
-    """Hold the last message for what the session does not show, else, where a person watches, to ask for a lesson."""
-    held = await services.last_message.check(context, hook, transcript)
-    if held is None and hook.watched and not (hook.again or hook.of_agent):
-        held = await _ask_once_more(context, hook, at_stop=True)
-    if held is None and hook.of_agent and hook.parent:
-        # A child has no next prompt: what it left unkept waits in the queue of its parent's project.
+    """Hold the last message for what the session does not show, else, where a person watches, to ask for a lesson.
+
+    To hold it means to send the agent back to work with a reason.
+    """
+    reason = await services.last_message.check(context, hook, transcript)
+    if reason is None and hook.watched and not (hook.again or hook.of_agent):
+        reason = await _ask_once_more(context, hook, at_stop=True)
+    if reason is None and hook.of_agent and hook.parent:
+        # A subagent has no next prompt: what it left unkept waits in the queue of its parent's project.
         await context.bank.findings.end_session(context.scopes.own, clean_text(hook.session))
-    return _HookWords(held)
+    return _HookWords(reason)
 
 
 async def _at_end(context: Context, hook: HookInput) -> _HookWords:
@@ -160,22 +167,22 @@ async def _ask_once_more(context: Context, hook: HookInput, *, at_stop: bool = F
 
 async def _told_by_files(context: Context, hook: HookInput) -> frozenset[str]:
     """Return the ids of promoted lessons that are in a file which the session's host gives to its model."""
-    told: set[str] = set()
+    lesson_ids: set[str] = set()
     for promotion in await context.bank.findings.promotions(context.scopes.own):
         if _is_read_by_host(hook, Path(promotion.file)):
-            told.update(promotion.lessons, promotion.said)
-    return frozenset(told)
+            lesson_ids.update(promotion.lessons, promotion.said)
+    return frozenset(lesson_ids)
 
 
 def _is_read_by_host(hook: HookInput, file: Path) -> bool:
     """Return whether a file of rules is one that the host reads, by its own name or through a link."""
-    beside = (file.parent / name for name in _files_of_rules(hook))
-    return any(rules.exists() and file.samefile(rules) for rules in beside)
+    read_files = [file.parent / name for name in _files_of_rules(hook)]
+    return any(read_file.exists() and file.samefile(read_file) for read_file in read_files)
 
 
 def _files_of_rules(hook: HookInput) -> tuple[str, ...]:
     """Return the names of the files that the session's host reads, told by its events and where it writes sessions."""
-    if hook.event[:1].islower():
+    if hook.event[:1].islower():  # Cursor alone has names such as `preToolUse`
         return _READ_BY_CURSOR
     transcript = (hook.transcript or "").replace("\\", "/")
     if hook.event.startswith("Before") or "/.gemini/" in transcript:

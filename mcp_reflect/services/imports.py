@@ -28,22 +28,23 @@ _Line = TypeVar("_Line", bound=ImportArguments)
 async def import_lessons(
     context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]], *, waits_since: str = ""
 ) -> AsyncIterator[list[Stored]]:
-    """Store the lines of an import. InputError names the first bad line; nothing is stored.
+    """Store the lines of an import, and yield what became of them batch by batch.
 
-    `waits_since` is the reason for which lines in quarantine wait, where it is not that they waited before.
-    A line with calls or a guard gets one; it never holds a call.
+    InputError names the first bad line; nothing is stored then. `waits_since` is the reason for which lines in
+    quarantine wait, where it is not that they waited before. A line with calls or a guard gets a guard, which never
+    refuses a call.
     """
     drafts: list[tuple[Scope, LessonDraft]] = []
-    noted: dict[Scope, list[Call]] = {}
+    recorded_calls: dict[Scope, list[Call]] = {}
     # In a thread: thousands of lines take seconds, and other calls are answered meanwhile.
     read_lines = await asyncio.to_thread(lambda: [*_read_lines(context, ImportArguments, lines)])
     for place, (named, sent) in enumerate(read_lines):
         scope, draft = scope_of(named, sent.visibility), sent.draft(Source.IMPORT)
         if draft.wrong_call or draft.guard:
-            if scope not in noted:
-                noted[scope] = await context.bank.lessons.noted_calls(scope)
+            if scope not in recorded_calls:
+                recorded_calls[scope] = await context.bank.lessons.noted_calls(scope)
             with _naming_line(place + 1):
-                draft, _ = await guarded(context, scope, draft, noted[scope])
+                draft, _ = await guarded(context, scope, draft, recorded_calls[scope])
         drafts.append((scope, draft))
     async for stored in context.bank.transfer.import_lessons(drafts, waits_since):
         yield stored
@@ -64,9 +65,10 @@ async def import_own(
 
 
 def _project_that_moves(context: Context, names: set[str]) -> str | None:
-    """Return the one project of an export whose lessons come into the project that is worked in.
+    """Return the project of an export whose lessons are to come into the project that is worked in, now another one.
 
-    None where there are several, where that project is among them, or where none is worked in.
+    That is clear where the export has one project only. None where it has several, where the project that is worked in
+    is among them, or where none is worked in.
     """
     own = context.scopes.own.project
     others = names - {GLOBAL}
@@ -86,6 +88,7 @@ def _dated(earlier: Sequence[VersionArguments | PastOutcomeArguments]) -> list[d
 def _read_lines(
     context: Context, kind: type[_Line], lines: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> Iterator[tuple[Scope, _Line]]:
+    """Yield each line as arguments of type `kind`, with the scope that its project names; InputError names the line."""
     own = context.scopes.own
     for number, line in lines:
         with _naming_line(number):
@@ -96,7 +99,7 @@ def _read_lines(
 
 @contextmanager
 def _naming_line(number: int) -> Generator[None]:
-    """InputError of what is done within names the line of the import."""
+    """Let an InputError that is raised inside of the `with` name the line of the import."""
     try:
         yield
     except InputError as error:

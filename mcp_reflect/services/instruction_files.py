@@ -25,7 +25,8 @@ FILES: Final = tuple(_PLACES)
 """The names of files that hosts give to their models. Of a folder of rules one file is ours."""
 
 _MOST_FILE: Final = 2_000_000  # bytes of a file that is read
-_NOT_READ: Final = re.compile(
+_NEW_FILE_MODE: Final = 0o644  # a team's file, which everybody may read
+_BLOCK_OR_COMMENT: Final = re.compile(
     r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE
 )
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@([^\s`]{1,300})")
@@ -34,11 +35,14 @@ _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@([^\s`]{1,300})")
 def root_of(context: Context) -> Path:
     """Return the folder of the project: the working tree of its repository, else the working folder."""
     here = (context.settings.folder or Path.cwd()).resolve()
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    for folder in (here, *here.parents):
+        if (folder / ".git").exists():
+            return folder
+    return here
 
 
 def path_of(root: Path, name: str, subject: str | None = None) -> Path:
-    """Return the file of a name in FILES, or of a subject's skill."""
+    """Return the path of a name in FILES; with a subject, that of the skill of Claude Code about it."""
     if subject:
         slug = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-") or "lessons"
         return root / ".claude" / "skills" / slug / "SKILL.md"
@@ -49,11 +53,17 @@ def path_of(root: Path, name: str, subject: str | None = None) -> Path:
 
 def files_there(root: Path) -> list[str]:
     """Return the names in FILES of files that are there, each once, without those that import another one of them."""
-    there: dict[Path, str] = {}  # one may be a link to another
+    names_by_file: dict[Path, str] = {}  # one may be a link to another
     for name in FILES:
-        if (path := path_of(root, name)).exists():
-            there[path.resolve()] = name
-    return [name for path, name in there.items() if not _imported(path) & {*there} - {path}]
+        path = path_of(root, name)
+        if path.exists():
+            names_by_file[path.resolve()] = name
+    names: list[str] = []
+    for file, name in names_by_file.items():
+        others = names_by_file.keys() - {file}
+        if _imported(file).isdisjoint(others):
+            names.append(name)
+    return names
 
 
 def _imported(path: Path) -> set[Path]:
@@ -62,14 +72,14 @@ def _imported(path: Path) -> set[Path]:
     What stands in a block of code or in a comment imports nothing.
     """
     with suppress(InputError, OSError):
-        text = _NOT_READ.sub("", text_of(path))
-        names = {found[1].rstrip(".,;:)") for found in _IMPORT.finditer(text)}
+        text = _BLOCK_OR_COMMENT.sub("", text_of(path))
+        names = {imported[1].rstrip(".,;:)") for imported in _IMPORT.finditer(text)}
         return {(path.parent / Path(name).expanduser()).resolve() for name in names}
     return set()
 
 
 def refuse_second_block(root: Path, path: Path) -> None:
-    """InputError if a file that `path` imports, or that imports it, has our block: it would be loaded twice."""
+    """Raise InputError if a file that `path` imports, or that imports it, has our block: it would be loaded twice."""
     for name in FILES:
         other = path_of(root, name).resolve()
         if other == path or not other.is_file() or not START.search(text_of(other)):
@@ -85,17 +95,22 @@ def refuse_second_block(root: Path, path: Path) -> None:
 
 
 def writable_path(root: Path, path: Path) -> Path:
-    """Return the file that is to be written. InputError if it is not ours to write."""
+    """Return the file that `path` leads to, links followed.
+
+    InputError if it lies outside of the project, is no file, or cannot be written; it need not be there yet.
+    """
     name, target = path.name, Path(os.path.realpath(path))
     if not target.is_relative_to(root.resolve()):
         fault = f"{name} is, or is reached by, a link out of the project, to {target}"
         raise InputError("file", fault, "Put a file in its place, or promote into another one.")
     if target.exists() and not target.is_file():
         raise InputError("file", f"{name} is not a file", "Name another one.")
-    holder = next(folder for folder in (target, *target.parents) if folder.exists())
-    if not holder.stat().st_mode & stat.S_IWUSR or not os.access(holder, os.W_OK):
+    existing = target  # or the first of its folders that is there
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.stat().st_mode & stat.S_IWUSR or not os.access(existing, os.W_OK):
         raise InputError(
-            "file", f"{holder} is read-only", "Make it writable, or promote into another file."
+            "file", f"{existing} is read-only", "Make it writable, or promote into another file."
         )
     return target
 
@@ -128,5 +143,7 @@ def write_file(path: Path, text: str | None) -> None:
             path.parent.rmdir()  # the folder of a skill, if nothing else is in it
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    mode = _NEW_FILE_MODE
+    if path.exists():
+        mode = path.stat().st_mode & 0o777
     replace_whole(str(path), text.encode("utf-8", "surrogateescape"), mode)

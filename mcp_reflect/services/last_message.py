@@ -1,4 +1,8 @@
-"""An agent's last message beside its session: read the transcript, decide, and note what was said."""
+"""An agent's last message: is what it claims shown by its session? Read the transcript, decide, note what was said.
+
+A message with a claim that the session does not show is held (the agent goes on with the reason before it), or the
+doubt is told at the next prompt. `services/hooks.py` asks here when an agent stops.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -22,8 +26,8 @@ _WAITS: Final = 10  # times that a transcript is read again where hooks saw more
 _FEW_WAITS: Final = 3  # the same where that is not known, and the file ends without a message
 _FRESH: Final = 2.0  # seconds after a change of the file in which its host may still be writing
 _PAUSE: Final = 0.05  # seconds
-_TAIL: Final = 2_000_000
-"""Bytes of a transcript that are read first; mostly they hold the runs that decide."""
+_LAST_BYTES: Final = 2_000_000
+"""Of a transcript, which are read first; mostly they hold the runs that decide."""
 
 
 async def check(context: Context, hook: HookInput, transcript: str = "") -> str | None:
@@ -45,7 +49,7 @@ async def check(context: Context, hook: HookInput, transcript: str = "") -> str 
 
 
 async def take_due(context: Context, session: str) -> str | None:
-    """Return what waits to be said at the next prompt, once."""
+    """Return the doubt that waits for the next prompt, and forget it; None if there is none."""
     state = await services.warnings.session_state(context, context.scopes.own, session)
     text = state.notes.last_word.due
     if not text:
@@ -74,7 +78,10 @@ def _way(context: Context, hook: HookInput) -> Literal["hold", "tell", "off"]:
 async def _note_ending(
     context: Context, state: SessionState, file: SessionFile, *, lacks_calls: bool
 ) -> None:
-    """Note how the work of a session ended; not known where calls are lacking. A read-only bank keeps no note."""
+    """Note whether the work of a session ended well, None for not known, as where calls are lacking.
+
+    A read-only bank keeps no note.
+    """
     ending = None
     if not lacks_calls:
         ending = ended_well(file.ledger)
@@ -85,7 +92,10 @@ async def _note_ending(
 async def _decide(
     context: Context, hook: HookInput, state: SessionState, file: SessionFile, *, lacks_calls: bool
 ) -> str | None:
-    """Return the reason for which the last message is held, noted before it is said, or None."""
+    """Return the reason for which the last message is held, or None.
+
+    What is said is noted first: a doubt that cannot be noted would be raised at every stop.
+    """
     message = hook.message or file.last_message
     if file.fault or not message:
         context.log.error(
@@ -107,16 +117,17 @@ async def _decide(
         await context.bank.warnings.note(
             context.scopes.own, state, lambda latest: replace(latest, last_word=noted)
         )
-    except BankError as error:  # what is not noted would be held again
+    except BankError as error:
         context.log.error("last_word_unnoted", reason=str(error))
         return None
     return stopped.text
 
 
 def _ledger_to_trust(hook: HookInput, file: SessionFile, *, lacks_calls: bool) -> Ledger:
-    """Return the ledger of a session, which says itself that it is partial where it may not have all that was done."""
+    """Return the ledger of a session (what was run and changed), marked where it may not have all that was done."""
     ledger = file.ledger
-    if lacks_calls and not file.ends_with(hook.message):  # what was done last is not known
+    if lacks_calls and not file.ends_with(hook.message):
+        # What was done last is not known, as if somebody else had done it.
         ledger = replace(ledger, delegated=ledger.step + 1)
     # A subagent that changed nothing may report what its caller told it.
     if lacks_calls or (hook.of_agent and not ledger.changes):
@@ -125,9 +136,14 @@ def _ledger_to_trust(hook: HookInput, file: SessionFile, *, lacks_calls: bool) -
 
 
 def _stops_again(hook: HookInput, notes: LastWord) -> bool:
-    """Return whether the agent stops after a message was held. Qwen Code up to 0.15 says so at its first stop too."""
-    of_qwen = "/.qwen/" in (hook.transcript or "").replace("\\", "/")
-    return hook.again and (notes.held > 0 or not of_qwen)
+    """Return whether the agent stops once more after a message of this turn was held.
+
+    The host says so. Qwen Code up to 0.15 does at the first stop as well, so that there our notes have to agree.
+    """
+    is_qwen = "/.qwen/" in (hook.transcript or "").replace("\\", "/")
+    if is_qwen and notes.held == 0:
+        return False
+    return hook.again
 
 
 # Read.
@@ -145,17 +161,20 @@ async def _read_settled(
     reported = context.reported.of(hook.session)
 
     def lacks_calls() -> bool:
-        """Return whether hooks saw a call that the file does not have."""
+        """Return whether hooks saw a call that the file does not have: by their number, or by the ids of calls."""
         file = session.file
-        has_all_calls = not (hook.of_agent or file.ledger.partial)
-        return (has_all_calls and file.hooked < seen_calls) or not reported <= file.answered
+        can_count = not (hook.of_agent or file.ledger.partial)
+        if can_count and file.hooked < seen_calls:
+            return True
+        return not reported <= file.answered
 
     def is_behind() -> bool:
         """Return whether the host may still be writing what the session ends with."""
         file = session.file
+        if file.ends_with(hook.message):
+            return False
         at_work = context.clock.now() - file.changed < _FRESH and not file.last_message
-        unsure = lacks_calls() or file.ledger.partial or at_work
-        return unsure and not file.ends_with(hook.message)
+        return lacks_calls() or file.ledger.partial or at_work
 
     await _read(context, hook, session, transcript)
     if not hook.transcript:  # the text that was sent stays as it is
@@ -181,12 +200,12 @@ async def _read(context: Context, hook: HookInput, session: OpenSession, transcr
         return
     most_bytes = MOST_BYTES
     if session.file.place == 0:  # nothing was read of it yet
-        most_bytes = _TAIL
-    await asyncio.to_thread(session.file.read, most_bytes)
+        most_bytes = _LAST_BYTES
     file = session.file
-    if file.ledger.partial and (
-        file.fault or not decides(hook.message or file.last_message, file.ledger)
-    ):
+    await asyncio.to_thread(file.read, most_bytes)
+    if not file.ledger.partial:
+        return
+    if file.fault or not decides(hook.message or file.last_message, file.ledger):
         session.file = new_file(context, hook)
         await asyncio.to_thread(session.file.read)
 

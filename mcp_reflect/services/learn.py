@@ -34,9 +34,14 @@ _LEAST_SESSIONS: Final = 3
 
 _PERSON_SECONDS: Final = 120.0  # that a correction costs a person
 _FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
-_WORKERS: Final = 2
+_WORKERS: Final = 2  # processes that read: with more, the host's own work is felt
 _SMALL: Final = 4_000_000  # bytes that are read sooner in this process than others start
-_KEPT_AT: Final = 8_000_000  # bytes that were read, after which what they showed is stored
+_STORED_AFTER: Final = (
+    8_000_000  # bytes that were read; fewer would cost a transaction for each session
+)
+
+_HASH: Final = "sha256:"
+"""Begins the folder of a session whose host writes its hash."""
 
 Progress = Callable[[int, int, int], None]
 """Called with the bytes that were read, those of all files, and the number of files left."""
@@ -44,11 +49,11 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(slots=True)
 class Learned:
-    """What was read: numbers of sessions and bytes, and the faults of files by their paths."""
+    """What was read: counts of sessions and bytes, and each path of a file that has a fault, with the fault."""
 
-    sessions: int = 0
-    known: int = 0
-    others: int = 0
+    sessions: int = 0  # that were read now
+    known: int = 0  # that were read before and did not change since
+    others: int = 0  # of other projects or days
     bytes: int = 0
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
@@ -56,24 +61,34 @@ class Learned:
 def scopes_of_folders(
     context: Context, folders: Iterable[str | None]
 ) -> Callable[[str | None], Scope | None]:
-    """Return a function that gives the scope of a session's folder, None if the folder is unknown."""
+    """Return a function that gives the scope of a session's folder, None if the folder is unknown.
+
+    `folders` are the folders of all sessions: some hosts write the hash of a folder alone, which one of these explains.
+    """
     here, scopes = context.settings.folder or Path.cwd(), context.scopes
     parts = context.settings.subprojects
-    own = project_of(here, parts)
-    known = {str(here.resolve()), own, *(folder for folder in folders if folder)}
-    hashes = {f"sha256:{sha256(folder.encode()).hexdigest()}": folder for folder in known}
+    own_project = project_of(here, parts)
+    known_folders = {str(here.resolve()), own_project}
+    known_folders.update(folder for folder in folders if folder)
+    folder_by_hash = {
+        f"{_HASH}{sha256(folder.encode()).hexdigest()}": folder for folder in known_folders
+    }
 
     @cache
     def scope_of(folder: str | None) -> Scope | None:
-        folder = hashes.get(folder or "", folder or "")
-        if not folder or folder.startswith("sha256:"):
+        """Return the scope of the project that a folder belongs to, by its files."""
+        if not folder:
             return None
-        # A folder of another machine, such as of Windows seen from WSL, is a project by its name.
-        name = project_of(Path(folder), parts) if Path(folder).is_absolute() else folder
-        if name == own:
+        folder = folder_by_hash.get(folder, folder)
+        if folder.startswith(_HASH):
+            return None
+        project = folder  # of another machine, such as of Windows seen from WSL: its path names it
+        if Path(folder).is_absolute():
+            project = project_of(Path(folder), parts)
+        if project == own_project:
             return scopes.own
-        stored = stored_name(name)
-        return Scope(scopes.own.tenant, scopes.names.get(stored, stored))
+        stored_project = stored_name(project)
+        return Scope(scopes.own.tenant, scopes.names.get(stored_project, stored_project))
 
     return scope_of
 
@@ -81,10 +96,12 @@ def scopes_of_folders(
 def _is_chosen(
     context: Context, place: SessionPlace, scope: Scope, *, every: bool, days: float | None
 ) -> bool:
-    """Return whether a session is of a project that is asked for, and was worked in within the days that are."""
-    if not (every or scope == context.scopes.own):
+    """Return whether a session is to be read: of this project unless `every` one is, and not older than `days`."""
+    if not every and scope != context.scopes.own:
         return False
-    return days is None or last_worked(place) >= context.clock.now() - days * DAY
+    if days is None:
+        return True
+    return last_worked(place) >= context.clock.now() - days * DAY
 
 
 async def learn(
@@ -97,8 +114,8 @@ async def learn(
 ) -> Learned:
     """Read the sessions that were not read before, and keep what they show as findings.
 
-    What was read is kept every few megabytes and at the end, also of an interruption, so that a later call goes on
-    there.
+    `hosts` are names such as `claude-code`; `days` is the age of the oldest session, None for any. What was read is
+    stored every few megabytes and at the end, also after an interruption, so that a later call goes on there.
     """
     learned = Learned()
     places = [place for host in hosts for place in sessions_of(host, learned.faults)]
@@ -106,26 +123,26 @@ async def learn(
     if every_project:
         learned.faults += _without_folder(places)
     scope_of = scopes_of_folders(context, [place.folder for place in places])
-    known = await context.bank.findings.files_read(context.scopes.own.tenant)
+    files_read = await context.bank.findings.files_read(context.scopes.own.tenant)
     queue: list[SessionToRead] = []
     for place in places:
         scope = scope_of(place.folder)
         if scope is None or not _is_chosen(context, place, scope, every=every_project, days=days):
             learned.others += 1
-        elif known.get(place.key) == (place.size, place.changed):
+        elif files_read.get(place.key) == (place.size, place.changed):
             learned.known += 1
         else:
             queue.append(SessionToRead(place, scope, copies.get(place.path, ())))
-    keeper = _Keeper(context, learned, queue, progress)
+    collector = _Collector(context, learned, queue, progress)
     try:
-        await _read_all(queue, keeper.take)
+        await _read_all(queue, collector.take)
     finally:
-        await keeper.keep()
+        await collector.store()
     return learned
 
 
 async def _read_all(queue: Sequence[SessionToRead], done: Done) -> None:
-    """Read sessions here where they are small, else in as many processes as help."""
+    """Read sessions and call `done` for each: in this process where they are small, else in others."""
     if sum(session.place.size for session in queue) < _SMALL:
         await read_here(queue, done)
         return
@@ -135,8 +152,11 @@ async def _read_all(queue: Sequence[SessionToRead], done: Done) -> None:
             group.create_task(read_apart(queue[first::workers], done))
 
 
-class _Keeper:
-    """Counts the sessions that were read, and keeps what they show: a transaction for each would take longer than reading it."""
+class _Collector:
+    """Counts the sessions that were read, and stores what many of them showed at once.
+
+    A transaction for each session would take longer than reading it.
+    """
 
     def __init__(
         self,
@@ -150,40 +170,41 @@ class _Keeper:
         self._sessions = len(queue)
         self._bytes = sum(session.place.size for session in queue)
         self._progress = progress
-        # A team need not know what one asks for.
-        self._keeps_requests = not isinstance(context.settings.bank, ServerUrl)
-        self._fresh: list[tuple[SessionToRead, SessionFindings]] = []
+        # On a team's server, nobody need know what one of them says to an agent.
+        self._keeps_words = not isinstance(context.settings.bank, ServerUrl)
+        self._unstored: list[tuple[SessionToRead, SessionFindings]] = []
 
     async def take(
         self, session: SessionToRead, shown: SessionFindings, faults: Sequence[str]
     ) -> None:
-        """Count a session, and keep what was read once it is enough."""
+        """Count a session that was read, and store what the last ones showed once they are large enough."""
         learned = self._learned
         learned.faults += [(str(session.place.path), fault) for fault in faults]
         learned.sessions += 1
         learned.bytes += session.place.size
-        wanted = [pair for pair in shown if self._keeps(pair[0])]
-        self._fresh.append((session, wanted))
-        if sum(fresh.place.size for fresh, _ in self._fresh) >= _KEPT_AT:
-            await self.keep()
+        wanted = [(finding, evidence) for finding, evidence in shown if self._is_wanted(finding)]
+        self._unstored.append((session, wanted))
+        if sum(unstored.place.size for unstored, _ in self._unstored) >= _STORED_AFTER:
+            await self.store()
         if self._progress:
             self._progress(learned.bytes, self._bytes, self._sessions - learned.sessions)
 
-    def _keeps(self, finding: Finding) -> bool:
-        return self._keeps_requests or finding.kind is not FindingKind.SAID
+    def _is_wanted(self, finding: Finding) -> bool:
+        """Return whether to store a finding: what a person said stays on their machine."""
+        return self._keeps_words or finding.kind is not FindingKind.SAID
 
-    async def keep(self) -> None:
-        """Store what was read since the last time, with the files, project by project."""
-        fresh = self._fresh
-        self._fresh = []
-        for scope in dict.fromkeys(session.scope for session, _ in fresh):
-            of_scope = [(session, shown) for session, shown in fresh if session.scope == scope]
-            files = [
-                (session.place.key, session.place.size, session.place.changed)
-                for session, _ in of_scope
-            ]
-            pairs = [pair for _, shown in of_scope for pair in shown]
-            await self._context.bank.findings.learn(scope, files, pairs, weigh)
+    async def store(self) -> None:
+        """Store the findings of the sessions that were read since the last time, and that these were read."""
+        unstored = self._unstored
+        self._unstored = []
+        by_scope: dict[Scope, list[tuple[SessionToRead, SessionFindings]]] = {}
+        for session, shown in unstored:
+            by_scope.setdefault(session.scope, []).append((session, shown))
+        for scope, of_scope in by_scope.items():
+            places = [session.place for session, _ in of_scope]
+            files = [(place.key, place.size, place.changed) for place in places]
+            findings = [finding for _, shown in of_scope for finding in shown]
+            await self._context.bank.findings.learn(scope, files, findings, weigh)
 
 
 def _without_folder(places: Iterable[SessionPlace]) -> list[tuple[str, str]]:
@@ -193,7 +214,10 @@ def _without_folder(places: Iterable[SessionPlace]) -> list[tuple[str, str]]:
 
 
 def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
-    """Return what a finding cost in seconds; 0 for one that is not worth showing yet."""
+    """Return what a finding cost in seconds; 0 for one that is not worth showing yet.
+
+    It was seen `times` times in `sessions` sessions, in which `seconds` of work went into it.
+    """
     match finding.kind:
         case FindingKind.CORRECTION | FindingKind.UNDONE:
             return times * _PERSON_SECONDS

@@ -18,7 +18,7 @@ _END: Final = "<!-- mcp-reflect: end -->"
 START: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]{0,200}?-->")
 """The first marker, with the digest of the block."""
 
-_LAST: Final = re.compile(rf"{_END}(?:\r?\n)?")
+_END_LINE: Final = re.compile(rf"{_END}(?:\r?\n)?")
 _MOST_MARKERS: Final = 200  # in a file whose block is looked for
 _HEADING: Final = "## Lessons of this project"
 _ABOUT: Final = "change them with `mcp-reflect lessons`, not here"
@@ -33,21 +33,21 @@ class Block:
 
 
 def block_in(text: str, name: str) -> Block | None:
-    """Return our block in a text, None if there is none.
+    """Return our block in the text of the file `name`, None if there is none.
 
     A lesson that was written by an earlier release may have a marker in its words: the block is what its digest says.
     InputError if there are other markers than its own, or somebody changed it by hand.
     """
-    starts, ends = [*START.finditer(text)], [*_LAST.finditer(text)]
+    starts, ends = [*START.finditer(text)], [*_END_LINE.finditer(text)]
     if not starts and not ends:
         return None
     if starts and ends and len(starts) + len(ends) <= _MOST_MARKERS:
         first, last = starts[0], ends[-1]
-        body = text[first.end() : last.start()]
-        is_whole = first.end() <= last.start() and _digest(body) == first[1]
-        if is_whole and starts[-1].end() <= last.start():
+        all_start_before_end = starts[-1].end() <= last.start()
+        if all_start_before_end and _digest(text[first.end() : last.start()]) == first[1]:
             return Block(first.start(), last.end())
-    if (len(starts), len(ends)) == (1, 1) and starts[0].end() <= ends[0].start():
+    is_one_pair = len(starts) == len(ends) == 1
+    if is_one_pair and starts[0].end() <= ends[0].start():
         fix = "Move your lines out of it and remove the rest of the block, or undo your change; then try again."
         raise InputError("file", f"somebody edited our block in {name} by hand", fix)
     fault = f"{name} has {len(starts)} start markers of our block and {len(ends)} end markers"
@@ -55,6 +55,7 @@ def block_in(text: str, name: str) -> Block | None:
 
 
 def _digest(body: str) -> str:
+    """Return 12 digits by which a change of the block's body is seen; line ends and outer spaces do not count."""
     return digest(body.replace("\r\n", "\n").strip(), 12)
 
 
@@ -85,8 +86,8 @@ def without_block(block: Block, text: str, lead: str) -> str:
     start = block.start
     if lead and text[:start].endswith(lead):
         start -= len(lead)
-    rest = text[block.end :]
-    # The file had no line end: what was added after the block begins a line of its own.
-    is_mid_line = bool(rest and start and text[start - 1] != "\n")
-    between = lead[: len(lead) // 2] if is_mid_line else ""
-    return text[:start] + between + rest
+    before, after = text[:start], text[block.end :]
+    if before and after and not before.endswith("\n"):
+        # The file had no line end: what was added after the block begins a line of its own. A lead is two line ends.
+        before += lead[: len(lead) // 2]
+    return before + after

@@ -1,4 +1,4 @@
-"""Recall, store, forget and edit lessons."""
+"""Recall, store, forget and edit lessons: the tools recall_lessons, store_lesson and forget_lesson, and a person's acts."""
 
 import re
 from collections.abc import Mapping
@@ -41,6 +41,9 @@ from mcp_reflect.speaker import Speaker
 
 _LESSON_ID: Final = re.compile(r"les_[0-9a-z]{4,}")
 _OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
+"""The fields of a lesson from which its guard, or what it says, follows."""
+
+_MOST_SIMILAR: Final = 400  # characters of a lesson that is near in meaning
 _AGENTS_WORD = "the agent says that this is better"
 _SIMILAR: Final = (
     "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
@@ -48,9 +51,9 @@ _SIMILAR: Final = (
 
 
 async def recall(context: Context, arguments: Mapping[str, Any], *, applied: bool = True) -> Recall:
-    """Return the few lessons that fit a task, best first; those whose ground has changed say so, and stand behind.
+    """Return the few lessons that fit a task, best first; one whose facts have changed says so and stands behind.
 
-    `applied` says whether they count as used; False is for who only looks, as the page does. An id in
+    `applied` says whether they count as used; False is for who only looks, as the board does. An id in
     place of a task always counts: who asks for one lesson has chosen it.
     """
     sent = read(RecallArguments, arguments, context.settings)
@@ -79,9 +82,8 @@ async def _recall_by_id(context: Context, scope: Scope, name: str) -> Recall:
     lesson = await context.bank.lessons.get(scope, lesson_id, "task")
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         raise InputError("task", "that lesson is not in use", "Describe the task instead.")
-    return await services.ground.marked(
-        context, scope, await context.bank.recalls.recall_by_id(scope, lesson)
-    )
+    result = await context.bank.recalls.recall_by_id(scope, lesson)
+    return await services.ground.marked(context, scope, result)
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
@@ -95,7 +97,7 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     of_agent = replace(sent.draft(Source.AGENT), told=sent.evidence is Evidence.USER)
     draft, guard = await guarded(context, scope, of_agent)
     if old is not None and old.is_kept_by_person:
-        return await _proposed(context, scope, old, draft, sent)
+        return await _propose_replacement(context, scope, old, draft, sent)
     stored = await lessons.store(scope, draft)
     if old is not None and stored.status != "quarantined":
         await lessons.supersede(scope, old.id, stored.lesson_id)
@@ -104,7 +106,8 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     if stored.similar and not stored.reason:
         other, text = stored.similar
         stored = replace(
-            stored, reason=_SIMILAR.format(id=short_id(other), text=first_sentences(text, 400))
+            stored,
+            reason=_SIMILAR.format(id=short_id(other), text=first_sentences(text, _MOST_SIMILAR)),
         )
     context.log.info(
         "lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project
@@ -114,12 +117,15 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
 
 
 async def _plant(context: Context, scope: Scope, stored: Stored, sent: LessonArguments) -> None:
-    """Note what a stored lesson is true of. A store made elsewhere keeps no roots."""
-    if hasattr(context.bank.lessons, "resolve_id"):
-        name, until = stored.lesson_id, sent.valid_until
-        await services.roots.plant_roots(
-            context, scope, name, files=sent.files, valid_until=until and until.timestamp()
-        )
+    """Note a stored lesson's roots: the files and names that it is about. Repositories of a caller keep none."""
+    if not hasattr(context.bank.lessons, "resolve_id"):
+        return
+    valid_until = None
+    if sent.valid_until is not None:
+        valid_until = sent.valid_until.timestamp()
+    await services.roots.plant_roots(
+        context, scope, stored.lesson_id, files=sent.files, valid_until=valid_until
+    )
 
 
 async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> Lesson | None:
@@ -133,22 +139,31 @@ async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> 
     return old
 
 
-async def _proposed(
+async def _propose_replacement(
     context: Context, scope: Scope, old: Lesson, draft: LessonDraft, sent: LessonArguments
 ) -> Stored:
-    """Let the person decide whether a lesson takes the place of one that they keep. The words are an agent's."""
-    new = clean(asdict(draft))
-    reason = "a person told the agent so" if sent.evidence is Evidence.USER else _AGENTS_WORD
-    lesson, told = await decide_or_keep(
-        context, scope, old, ProposalKind.REPLACE, reason=reason, body=new,
-        shown=new["text"],
-    )  # fmt: skip
-    kept = lesson or old
+    """Let the person decide whether an agent's lesson takes the place of one that they keep."""
+    body = clean(asdict(draft))
+    reason = _AGENTS_WORD
+    if sent.evidence is Evidence.USER:
+        reason = "a person told the agent so"
+    new, answer = await decide_or_keep(
+        context, scope, old, ProposalKind.REPLACE, reason=reason, body=body, shown=body["text"]
+    )
+    if new is None:
+        return Stored(
+            lesson_id=old.id,
+            status="proposed",
+            reason=answer,
+            text=None,
+            scope=str(scope),
+            ignored=sent.ignored,
+        )
     return Stored(
-        lesson_id=kept.id,
-        status="stored" if lesson else "proposed",
-        reason=told,
-        text=kept.text if lesson else None,
+        lesson_id=new.id,
+        status="stored",
+        reason=answer,
+        text=new.text,
         scope=str(scope),
         ignored=sent.ignored,
     )
@@ -158,18 +173,22 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson that a person wrote: it is trusted, and never quarantined."""
     sent = read(PersonsArguments, arguments, context.settings)
     scope = scope_of(context.scopes.own, sent.visibility)
-    draft, guard = await guarded(
-        context, scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
-    )
-    stored = replace(await context.bank.lessons.store(scope, draft, by=Speaker.PERSON), guard=guard)
+    trusted = replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
+    draft, guard = await guarded(context, scope, trusted)
+    stored = await context.bank.lessons.store(scope, draft, by=Speaker.PERSON)
     await _plant(context, scope, stored, sent)
-    return stored
+    return replace(stored, guard=guard)
 
 
 async def whole_id(context: Context, scope: Scope, name: str, field: str) -> str:
-    """Return the id of the lesson that a short id of a hook names. A store made elsewhere knows whole ids alone."""
+    """Return the whole id of a lesson that is named by a short one, as hooks show it; errors name the argument `field`.
+
+    Repositories of a caller know whole ids alone.
+    """
     lessons = context.bank.lessons
-    return await lessons.resolve_id(scope, name, field) if hasattr(lessons, "resolve_id") else name
+    if not hasattr(lessons, "resolve_id"):
+        return name
+    return await lessons.resolve_id(scope, name, field)
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
@@ -180,23 +199,31 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     before = await context.bank.lessons.get(scope, lesson_id)
     if not context.scopes.shares and before.project == GLOBAL:
         context.scopes.refuse_shared("lesson_id")
-    own = str(Scope(scope.tenant, before.project))
-    told: dict[str, Any] = {"lesson_id": before.id, "scope": own, "ignored": sent.ignored}
+    reason: str | None = None
     if before.is_kept_by_person:
-        wish = sent.reason
-        lesson, reason = await decide_or_keep(
-            context, scope, before, ProposalKind.RETIRE, reason=wish
+        retired, reason = await decide_or_keep(
+            context, scope, before, ProposalKind.RETIRE, reason=sent.reason
         )
-        return Forgotten(state=(lesson or before).state, reason=reason, **told)
-    lesson = await context.bank.lessons.set_state(
-        scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}"
+        after = retired or before
+    else:
+        after = await context.bank.lessons.set_state(
+            scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}"
+        )
+        context.log.info("lesson_forgotten", lesson_id=after.id)
+    return Forgotten(
+        lesson_id=before.id,
+        scope=str(Scope(scope.tenant, before.project)),
+        ignored=sent.ignored,
+        state=after.state,
+        reason=reason,
     )
-    context.log.info("lesson_forgotten", lesson_id=lesson.id)
-    return Forgotten(state=lesson.state, **told)
 
 
-def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
-    """Return the words of a lesson after an edit. One that is a single text stays one, unless it gets a correction."""
+def _words_after(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
+    """Return the mistake, the correction and the text of a lesson after an edit of some of its fields.
+
+    A lesson that is a single text stays one, unless it gets a correction.
+    """
     mistake = edited.get("mistake", before.mistake) or ""
     correction = edited.get("correction", before.correction) or ""
     is_one_text = before.text == before.mistake
@@ -226,7 +253,7 @@ async def checked_changes(
         raise InputError(field, fault, "Send a field of a lesson.")
     edited = {name: getattr(sent, name) for name in changes}
     if not changes.keys().isdisjoint(("mistake", "correction")):
-        edited |= _words_of(before, edited)
+        edited |= _words_after(before, edited)
     if not changes.keys().isdisjoint(_OF_GUARD):
         edited |= await _guard_after(context, before, edited)
     return edited
@@ -235,16 +262,17 @@ async def checked_changes(
 async def _guard_after(
     context: Context, before: Lesson, edited: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the guard of an edited lesson.
+    """Return the guard of an edited lesson, and why it is off, if it is.
 
     One that was derived follows the calls; one that a person wrote stays until they change it.
     """
     scope = context.scopes.own
     derived, _ = await guarded(context, scope, replace(before, guard=None))
-    is_written = before.guard != derived.guard
-    guard = before.guard if is_written else None
+    guard = None  # to be derived anew
     if "guard" in edited:
         guard = edited["guard"]
+    elif before.guard != derived.guard:  # a person wrote it
+        guard = before.guard
     after, _ = await guarded(context, scope, replace(before, **{**edited, "guard": guard}))
     return {"guard": after.guard, "unarmed": after.unarmed}
 
@@ -264,4 +292,7 @@ async def edit(
 
 
 def scope_of(scope: Scope, visibility: str) -> Scope:
-    return Scope(scope.tenant, GLOBAL) if visibility == "global" else scope
+    """Return the scope in which a lesson of this visibility is stored: all projects for "global", else `scope`."""
+    if visibility == "global":
+        return Scope(scope.tenant, GLOBAL)
+    return scope
