@@ -28,7 +28,7 @@ from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite import backup, files
+from mcp_reflect.storage.sqlite import backup, damaged, files
 
 _MOST_NAMED: Final = 10  # records with damaged texts
 _MOST_WAITING: Final = 1000  # records in quarantine that are counted
@@ -137,7 +137,7 @@ async def _examine_embeddings(engine: Engine, report: dict[str, Any]) -> list[st
 def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
     """Add what is known about a bank's file to the report; yield a sentence for each thing that is wrong with it."""
     file, (sound, unreadable) = path.stat(), backup.check(path)
-    aside, copies = files.all_aside(path), files.all_copies(path)
+    aside, copies = damaged.all_aside(path), damaged.all_copies(path)
     report |= {
         "mode": oct(file.st_mode & 0o777),
         "bytes": file.st_size,

@@ -20,10 +20,9 @@ from mcp_reflect.models.lesson import Filter
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import bank as bank_module
 from mcp_reflect.storage.sqlite.backup import check, copy_daily, latest_copy, restore
+from mcp_reflect.storage.sqlite.damaged import ASIDE, all_copies
 from mcp_reflect.storage.sqlite.files import (
-    ASIDE,
     LONG_LOG_BYTES,
-    all_copies,
     checkpoint,
     connect,
     empty_log,

@@ -84,7 +84,7 @@ async def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
 
 def test_a_query_of_sqlite_is_translated() -> None:
     pytest.importorskip("psycopg_pool")
-    from mcp_reflect.storage.postgres.database import translated  # noqa: PLC0415 - psycopg may not be there
+    from mcp_reflect.storage.postgres.translation import translated  # noqa: PLC0415 - psycopg may not be there
 
     written = """-- What it is: a comment.
         SELECT '50%' FROM lessons INDEXED BY lessons_by_digest
@@ -102,7 +102,7 @@ def test_a_query_of_sqlite_is_translated() -> None:
 async def test_the_server_understands_every_query(server_bank: ServerUrl) -> None:
     import psycopg  # noqa: PLC0415 - the fixture skips the test without it
 
-    from mcp_reflect.storage.postgres.database import statements  # noqa: PLC0415 - same
+    from mcp_reflect.storage.postgres.translation import statements  # noqa: PLC0415 - same
 
     async with engine_on(server_bank) as engine:
         await engine.bank.open()
@@ -127,7 +127,7 @@ async def test_the_server_understands_every_query(server_bank: ServerUrl) -> Non
 async def test_replicas_that_start_at_once_make_one_schema(server_bank: ServerUrl) -> None:
     import psycopg  # noqa: PLC0415 - the fixture skips the test without it
 
-    from mcp_reflect.storage.postgres.database import migrations  # noqa: PLC0415 - same
+    from mcp_reflect.storage.postgres.translation import migrations  # noqa: PLC0415 - same
 
     with psycopg.connect(server_bank.whole, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS mcp_reflect CASCADE")

@@ -12,7 +12,8 @@ from typing import Any, Final, cast
 
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.postgres.database import PostgresDatabase, PostgresTransaction, sent
+from mcp_reflect.storage.postgres.database import PostgresDatabase
+from mcp_reflect.storage.postgres.transactions import PostgresTransaction, sent
 from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.rows import Row, lesson_from, readable

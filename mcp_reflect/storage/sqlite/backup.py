@@ -14,17 +14,21 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage.rows import keeps
-from mcp_reflect.storage.sqlite import files
+from mcp_reflect.storage.sqlite import damaged, files
 from mcp_reflect.storage.sqlite.faults import explained
 
 COPIES_KEPT: Final = 7
+_SPACE_FOR_COPY: Final = (
+    2  # times the size of the bank that must be free on the disk before a daily copy
+)
 
 
 def check(path: Path) -> tuple[bool, list[str]]:
-    """Return whether SQLite finds the bank at `path` sound, and the records with a text that is not UTF-8."""
+    """Return whether SQLite finds the bank at `path` sound, and if so the records with a text that is not UTF-8."""
     with explained(path):
-        sound = not files.is_damaged(path)
-        return sound, unreadable(path) if sound else []
+        if damaged.is_damaged(path):
+            return False, []
+        return True, unreadable(path)
 
 
 def backup(path: Path, file: Path) -> int:
@@ -43,13 +47,11 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     Nothing is copied if the disk has not twice its size free, or if `stop` returns True, which is called now and then.
     `now` is in seconds since 1970. Returns the new copy, None if none was made.
     """
-    copy = files.beside(path, files.COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
-    copies = files.all_copies(path)
-    if (
-        copy in copies
-        or not path.is_file()
-        or shutil.disk_usage(path.parent).free < 2 * path.stat().st_size
-    ):
+    copy = files.beside(path, damaged.COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
+    copies = damaged.all_copies(path)
+    if copy in copies or not path.is_file():
+        return None
+    if shutil.disk_usage(path.parent).free < _SPACE_FOR_COPY * path.stat().st_size:
         return None
     try:
         files.copy_to(path, copy, stop)
@@ -75,15 +77,19 @@ async def copy_in_background(path: Path, clock: Clock, log: Log, stop: Callable[
 
 def latest_copy(path: Path) -> Path:
     """Return the newest sound daily copy of the bank at `path`; BankError if there is none."""
-    if copy := files.sound_copy(path):
-        return copy
-    raise BankError(
-        f"There is no sound daily copy beside {path}. Name a copy that `mcp-reflect backup` made."
-    )
+    copy = damaged.sound_copy(path)
+    if copy is None:
+        raise BankError(
+            f"There is no sound daily copy beside {path}. Name a copy that `mcp-reflect backup` made."
+        )
+    return copy
 
 
 def holds_word_of_person(path: Path, busy_seconds: float) -> bool:
-    """Return whether the bank at `path` has a lesson that a person keeps; a damaged one is set aside by a restore, whole."""
+    """Return whether the bank at `path` has a lesson that a person keeps: only a person may replace such a bank.
+
+    A damaged bank counts as one without: a restore sets it aside, so that nothing is lost.
+    """
     if not path.exists():
         return False
     with explained(path):
@@ -100,16 +106,17 @@ def holds_word_of_person(path: Path, busy_seconds: float) -> bool:
 def restore(
     path: Path, file: Path, now: float, busy_seconds: float, *, by_person: bool = True
 ) -> Path | None:
-    """Put the content of `file` into the bank at `path`, in one transaction; return a copy of the former content.
+    """Put the content of `file` into the bank at `path`, in one transaction; return where the former content is kept.
 
-    A bank that is damaged is set aside first. Raises BankError and changes nothing then, also where nobody but a person
-    may replace what the bank has got since it was looked at.
+    A bank that is damaged is set aside first. `by_person` says that a person asked for it. Raises BankError, with
+    nothing changed, if `file` is no sound bank, or if a person has kept a lesson and no person asks.
     """
-    files.check_copy(file)
+    damaged.check_copy(file)
     end = time.monotonic() + busy_seconds
 
-    def waiting(_status: int, remaining: int, _total: int) -> None:
-        if remaining and time.monotonic() > end:
+    def give_up_in_time(_status: int, pages_left: int, _pages: int) -> None:
+        """Raise BankBusyError when copying takes too long: `backup` itself would try for ever."""
+        if pages_left and time.monotonic() > end:
             raise BankBusyError(f"The bank {path} is in use by another process. Try again.")
 
     with explained(path):
@@ -119,23 +126,23 @@ def restore(
             closing(files.connect(path, wait=1)) as target,
         ):
             target.execute("PRAGMA synchronous = FULL")
-            source.backup(target, progress=waiting)
+            source.backup(target, progress=give_up_in_time)
         files.prepare(path, busy_seconds)  # upgrades what an older release copied
     return former
 
 
 def _make_room(path: Path, now: float, busy_seconds: float, *, by_person: bool) -> Path | None:
-    """Have a bank at `path` that can be written; return where its content is kept, if it had one."""
-    fresh = not path.exists() or not (path.stat().st_size or files.log_bytes(path))
+    """Make sure that a bank is at `path` and can be written; return where its content is kept, None if it had none."""
+    had_content = path.exists() and (path.stat().st_size > 0 or files.log_bytes(path) > 0)
     with suppress(BankDamagedError):
         files.prepare(path, busy_seconds)
-    aside, _ = files.set_aside(path, files.identity(path), now)  # if it is damaged
+    moved = damaged.set_aside(path, files.identity(path), now)  # only if it is damaged
     opened = files.prepare(path, busy_seconds)
     if opened.read_only:
         raise BankError(f"The bank {path} can only be read: {opened.read_only}")
-    if aside is not None or fresh:
-        return aside
-    kept = files.stamped(path, ".before-restore-", now)
+    if moved.file is not None or not had_content:
+        return moved.file
+    kept = damaged.stamped(path, ".before-restore-", now)
     files.copy_to(path, kept)
     if not by_person and holds_word_of_person(kept, busy_seconds):
         kept.unlink()
@@ -143,33 +150,35 @@ def _make_room(path: Path, now: float, busy_seconds: float, *, by_person: bool) 
     return kept
 
 
-# Tables that are made from the lessons; the index is made anew.
 DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
+"""Tables that are made of the lessons: they are not moved or checked, since they can be made anew."""
 
 
 def unreadable(path: Path) -> list[str]:
     """Return the table and the first value of each row with a text that is not UTF-8."""
     names: list[str] = []
-    with closing(files.connect_to_read(path)[0]) as connection:
-        ours = tables(connection)
+    connection, _is_alone = files.connect_to_read(path)
+    with closing(connection):
+        own_tables = tables(connection)
+        # Bytes that are not UTF-8 become surrogates, which no other text has.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-        for table in ours:
-            rows = connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - our own schema's names
-            broken = (row for row in rows if any(_is_broken(value) for value in row))
-            names += [
-                f"{table} {str(row[0]).encode('utf-8', 'replace').decode()}" for row in broken
-            ]
+        for table in own_tables:
+            for row in connection.execute(f'SELECT * FROM "{table}"'):  # noqa: S608 - our own schema's names
+                if any(_has_surrogates(value) for value in row):
+                    first = str(row[0]).encode("utf-8", "replace").decode()
+                    names.append(f"{table} {first}")
     return names
 
 
-def _is_broken(value: object) -> bool:
+def _has_surrogates(value: object) -> bool:
+    """Return whether a value is a text that cannot be encoded as UTF-8."""
     return isinstance(value, str) and value.encode("utf-8", "ignore").decode() != value
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
     """Return our tables in the order of their creation, so that a row comes after the one it refers to."""
-    made = (
+    in_order_of_creation = (
         "SELECT name FROM pragma_table_list JOIN sqlite_master USING (name) WHERE schema = 'main' "
         "AND pragma_table_list.type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY sqlite_master.rowid"
     )
-    return [name for (name,) in connection.execute(made) if name not in DERIVED]
+    return [name for (name,) in connection.execute(in_order_of_creation) if name not in DERIVED]

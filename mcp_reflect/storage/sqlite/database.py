@@ -3,16 +3,12 @@
 import asyncio
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypeVar
-
-import aiosqlite
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError
@@ -22,6 +18,8 @@ from mcp_reflect.storage.queries import queries
 from mcp_reflect.storage.repository import READS, Mode, Writing
 from mcp_reflect.storage.rows import Row, damaged, name_of
 from mcp_reflect.storage.sqlite import files
+from mcp_reflect.storage.sqlite.connection import SqliteConnection
+from mcp_reflect.storage.sqlite.damaged import SetAside, set_aside
 from mcp_reflect.storage.sqlite.faults import explained
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 from mcp_reflect.storage.values import Bound, Values, compared
@@ -32,18 +30,12 @@ BRIEF_WAIT_SECONDS: Final = 0.01
 _PAUSE_SECONDS: Final = 0.005
 """The longest between two tries to write; random, so that no process starves."""
 
-_WORK: Final = "-- work"
-"""In the place of a statement, with the function to run as its only parameter."""
-
-_STEPS: Final = 10_000  # of SQLite's machine, some 0.2 ms, after which a statement may be stopped
-_CHUNK: Final = 64  # rows that aiosqlite would fetch at once; a function fetches its own
-_CACHE: Final = "cache_size = -32000"
-"""kB of pages that a connection keeps: enough for a block's postings."""
-
 _Result = TypeVar("_Result")
 _Use: TypeAlias = Literal["write", "read", "long read"]
 
 _LOCKED: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+_PRIMARY_CODE: Final = 0xFF
+"""The part of SQLite's result code that names the kind of error (sqlite.org/rescode.html)."""
 
 
 class SqliteTransaction(Writing):
@@ -110,98 +102,6 @@ _BEGIN: Final[dict[Mode, str]] = {
 }
 
 
-class _Session(sqlite3.Connection):
-    """A connection that takes a function of many statements in the place of one statement.
-
-    aiosqlite changes threads twice for each statement; a recall has dozens of them, and so changes threads twice.
-    """
-
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        if sql != _WORK:
-            return super().execute(sql, parameters)
-        for work in parameters:
-            work(self)
-        return super().execute("")
-
-
-class _Connection:
-    """A connection of aiosqlite, which opens at once, and the file that it is for."""
-
-    def __init__(self, path: Path, opened: OpenedFile, synchronous: str) -> None:
-        self.opened = opened
-        made: list[aiosqlite.Connection] = []
-
-        def connect() -> _Session:
-            session = files.connect(
-                path, read_only=bool(opened.read_only), alone=opened.alone, wait=0, kind=_Session
-            )
-            try:
-                for pragma in (
-                    "foreign_keys = ON",
-                    f"synchronous = {synchronous}",
-                    "secure_delete = ON",
-                    _CACHE,
-                ):
-                    session.execute(f"PRAGMA {pragma}")
-                number_of(session, "user_version")  # opens the log
-            except sqlite3.Error:
-                session.close()
-                raise
-            return session
-
-        # A daemon's thread is one too: that of a connection that a program forgot to close holds up no process's end.
-        maker = threading.Thread(
-            target=lambda: made.append(aiosqlite.Connection(connect, _CHUNK)), daemon=True
-        )
-        maker.start()
-        maker.join()
-        self.opening = asyncio.ensure_future(made[0])
-
-    @property
-    def failed(self) -> bool:
-        """True if the file could not be opened."""
-        return self.opening.done() and self.opening.exception() is not None
-
-    async def run(self, work: Callable[[sqlite3.Connection, OpenedFile], _Result]) -> _Result:
-        """Run `work` on the connection's thread. If the caller is cancelled, nothing of it runs after this returns."""
-        results: list[_Result] = []
-        context = copy_context()
-        cancelled = threading.Event()
-
-        def call(session: _Session) -> None:
-            session.set_progress_handler(cancelled.is_set, _STEPS)
-            try:
-                results.append(context.run(work, session, self.opened))
-            finally:
-                session.set_progress_handler(None, 0)
-
-        # A caller that is cancelled leaves the opening to the next one.
-        connection = await asyncio.shield(self.opening)
-        running = asyncio.ensure_future(connection.execute(_WORK, (call,)))
-        try:
-            await asyncio.shield(running)
-        except asyncio.CancelledError:
-            cancelled.set()
-            # A scope of anyio cancels again at each turn of the loop, until its task is left.
-            while not running.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait([running])
-            if not running.cancelled():
-                running.exception()
-            raise
-        return results[0]
-
-    async def close(self, *, move_log: bool = False) -> None:
-        """Close the connection after all that runs on it; `move_log` moves its log into the file first."""
-        with suppress(sqlite3.Error, OSError):
-            await asyncio.wait([self.opening])
-            connection = self.opening.result()
-            if move_log:
-                with suppress(sqlite3.Error):
-                    await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
-            await connection.close()
-
-
 _PROCESSES: Final[dict[Identity | None, int]] = {}
 """The process that opened each file: SQLite's locks do not survive a fork."""
 
@@ -227,7 +127,7 @@ class SqliteDatabase(repository.Database):
         self._sets_aside = sets_aside
         self._durable = durable
         self._opened: OpenedFile | None = None
-        self._connections: dict[_Use, _Connection] = {}
+        self._connections: dict[_Use, SqliteConnection] = {}
 
     async def opened(self) -> OpenedFile:
         """Open the file (make it, upgrade it); return its state."""
@@ -253,10 +153,11 @@ class SqliteDatabase(repository.Database):
         tenant: str,  # noqa: ARG002
         work: Callable[[Writing], _Result],
     ) -> _Result:
-        """Return the result of `work` in a transaction; the file has one tenant's bank."""
+        """Return the result of `work` in a transaction; the file is the bank of one tenant, so which is not asked."""
         writes = mode not in READS
 
         def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
+            """Return the result in a tuple, since it may be None; None if the file has another schema now."""
             raw.execute(_BEGIN[mode])
             try:
                 if number_of(raw, "user_version") != opened.schema:
@@ -295,29 +196,33 @@ class SqliteDatabase(repository.Database):
         *,
         writes: bool,
     ) -> _Result:
-        """Return the result of `work` on a connection; it returns None if another release has upgraded the file.
+        """Return the result of `work` on a connection, tried again for `seconds` while the file is locked.
 
-        It is repeated for `seconds` while it finds the file locked: SQLite's own busy handler tries less and less
-        often, while a new process tries at once, so under load the longest waiter comes last. Here everybody tries
-        after a random pause.
+        `work` returns None if another release has upgraded the file meanwhile: the file is opened anew then. SQLite's
+        own busy handler tries less and less often, while a new process tries at once, so under load the longest waiter
+        comes last. Here everybody tries after a random pause.
         """
         end = time.monotonic() + seconds
         async with self._explained():
             while True:
                 try:
                     connection = await self._connection(use, writes=writes)
-                    if (result := await connection.run(work)) is not None:
-                        return result
-                    self._opened = None
+                    result = await connection.run(work)
                 except sqlite3.OperationalError as error:
-                    if error.sqlite_errorcode & 0xFF not in _LOCKED or time.monotonic() >= end:
+                    is_locked = error.sqlite_errorcode & _PRIMARY_CODE in _LOCKED
+                    if not is_locked or time.monotonic() >= end:
                         raise
                     await self._pause(_PAUSE_SECONDS)
+                    continue
+                if result is not None:
+                    return result
+                self._opened = None
 
-    async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
-        """Return the connection for a use; another one where the file, or its state, is not that of the last.
+    async def _connection(self, use: _Use, *, writes: bool) -> SqliteConnection:
+        """Return the connection for a use, the last one if the file and its state are still the same, else a new one.
 
-        BankReadOnlyError if it shall write and the file can only be read.
+        BankReadOnlyError if it shall write and the file can only be read. A connection that reads a file `alone` is never
+        used again, since it does not see what others write.
         """
         async with self._opening:
             opened = await self._examine(writes=writes)
@@ -333,7 +238,7 @@ class SqliteDatabase(repository.Database):
             synchronous = "NORMAL"
             if use == "write" and self._durable:
                 synchronous = "FULL"
-            connection = _Connection(self.path, opened, synchronous)
+            connection = SqliteConnection(self.path, opened, synchronous)
             self._connections[use] = connection
             return connection
 
@@ -364,12 +269,10 @@ class SqliteDatabase(repository.Database):
             # Before another file is at the path: SQLite removes a log by its name.
             await self.close()
             with explained(self.path):
-                aside, copy = await asyncio.to_thread(
-                    files.set_aside, self.path, damaged_file, Clock().now()
-                )
-        text = f"{error} {_told_of_set_aside(aside, copy)}"
+                moved = await asyncio.to_thread(set_aside, self.path, damaged_file, Clock().now())
+        text = f"{error} {_what_became_of(moved)}"
         self._log.error(
-            "bank_set_aside", bank=str(self.path), aside=aside and str(aside), error=text
+            "bank_set_aside", bank=str(self.path), aside=moved.file and str(moved.file), error=text
         )
         return BankDamagedError(text)
 
@@ -385,11 +288,11 @@ class SqliteDatabase(repository.Database):
             raise await asyncio.shield(self._set_aside(error)) from error
 
 
-def _told_of_set_aside(aside: Path | None, copy: Path | None) -> str:
-    """Return what became of a damaged file: where it was set aside, None if it was not there, and what follows it."""
-    if aside is None:
+def _what_became_of(moved: SetAside) -> str:
+    """Return the sentences of an error that say where a damaged file is now, and what the next call uses."""
+    if moved.file is None:
         return "It may have been set aside by another server a moment ago: try once more."
-    kept = f"It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored."
-    if copy is None:
-        return f"{kept} The next call begins a new bank."
-    return f"{kept} The next call uses the copy {copy.name}."
+    where = f"It was set aside as {moved.file}, and nothing of it was deleted; nothing of this call was stored."
+    if moved.copy is None:
+        return f"{where} The next call begins a new bank."
+    return f"{where} The next call uses the copy {moved.copy.name}."

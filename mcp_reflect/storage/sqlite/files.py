@@ -1,28 +1,36 @@
-"""The file of a bank: made private, opened, switched to a log, migrated, copied, and set aside if it is damaged."""
+"""The file of a bank: made private, connected to, upgraded, switched to a write-ahead log, copied.
 
-import codecs
+database.py and backup.py open it by `prepare`; damaged.py sets it aside when it is damaged.
+"""
+
 import os
-import re
 import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.storage.queries import migrations_in
 from mcp_reflect.storage.repository import Opened
+from mcp_reflect.storage.sqlite.other_kinds import is_of_another_kind
 
-APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
-# The files of a database; the main file is moved last, so that no process begins a new one beside its log.
-ENDINGS = ("-wal", "-shm", "-journal", "")
+APPLICATION_ID: Final = 0x4D435052
+"""The letters "MCPR", which tell our file from any other SQLite database."""
 
-# A file with another ending that is not a database was named by mistake, and is left alone.
+ENDINGS: Final = ("-wal", "-shm", "-journal", "")
+"""The endings of a database's files; the main one is moved last, so that no process begins a new one beside its log."""
+
 _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
+"""A file with another ending that is no database was named by mistake, and is left alone."""
+
+_RIGHTS_OF_OTHERS: Final = 0o077
+_RIGHTS_OF_OWNER: Final = 0o700
+_PRIMARY_CODE: Final = 0xFF
+"""The part of SQLite's result code that names the kind of error (sqlite.org/rescode.html)."""
 
 _Kind = TypeVar("_Kind", bound=sqlite3.Connection)
 
@@ -32,7 +40,10 @@ Identity: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedFile(Opened):
-    """The state of a file. `alone`: SQLite cannot create a log beside it, and so reads it without locks, as it was."""
+    """The state of a file; `identity` tells whether another file is at its path later.
+
+    `alone`: it and its folder cannot be written, so SQLite can create no log beside it, and reads it without locks.
+    """
 
     engine: str = f"SQLite {sqlite3.sqlite_version}"
     identity: Identity | None
@@ -65,13 +76,18 @@ def migrations() -> tuple[tuple[int, str], ...]:
 
 
 def statements(script: str) -> list[str]:
-    """Return the statements of a migration one by one, so that they can share a transaction."""
-    result = [""]
+    """Return the statements of a migration one by one, so that they can share a transaction.
+
+    Python's `executescript` would commit before it begins. A statement ends at the end of a line.
+    """
+    complete: list[str] = []
+    current = ""
     for line in script.splitlines(keepends=True):
-        result[-1] += line
-        if sqlite3.complete_statement(result[-1]):
-            result.append("")
-    return result[:-1]
+        current += line
+        if sqlite3.complete_statement(current):
+            complete.append(current)
+            current = ""
+    return complete
 
 
 def newest() -> int:
@@ -92,14 +108,19 @@ def connect(
     wait: float = 5.0,
     kind: type[_Kind] = sqlite3.Connection,
 ) -> _Kind:
-    """Connect to a file that exists; a statement waits `wait` seconds for others. See OpenedFile for `alone`.
+    """Connect to a file that exists; a statement waits `wait` seconds for a lock of others.
 
-    SQLite checkpoints by itself after a commit, without the write lock; before 3.51.3 that can lose pages
-    (https://sqlite.org/wal.html#walresetbug), so `checkpoint` does it.
+    See OpenedFile for `alone`; `kind` is the class of the connection. SQLite moves its log into the file by itself after
+    a commit (a checkpoint), without the write lock; before 3.51.3 that can lose pages
+    (https://sqlite.org/wal.html#walresetbug), so it is told not to, and `checkpoint` does it.
     """
-    address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if alone else ''}"
+    access = "mode=rw"
+    if read_only:
+        access = "mode=ro"
+    if alone:
+        access += "&immutable=1"
     connection = sqlite3.connect(
-        address, uri=True, timeout=wait, isolation_level=None, factory=kind
+        f"{path.as_uri()}?{access}", uri=True, timeout=wait, isolation_level=None, factory=kind
     )
     connection.row_factory = sqlite3.Row
     if not read_only:
@@ -110,7 +131,10 @@ def connect(
 
 
 def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Return a connection that can read a file, and whether that is `alone`."""
+    """Return a connection that can read a file, and whether it reads the file `alone` (see OpenedFile).
+
+    It does where SQLite cannot make the files of a log, unless a log with data is there, which must be read, too.
+    """
     connection = connect(path, read_only=not _may_write(path))
     try:
         number_of(connection, "user_version")  # opens the log
@@ -135,21 +159,6 @@ def write_lock(connection: sqlite3.Connection) -> Generator[None]:
         yield
 
 
-@contextmanager
-def _alone(folder: Path) -> Generator[None]:
-    """Let only one process at a time make or move a bank in `folder`, if files can be locked."""
-    with ExitStack() as held:
-        with suppress(
-            ImportError, OSError
-        ):  # a file system without locks: SQLite's own would fail too, and say so
-            import fcntl  # noqa: PLC0415 - not on Windows, which does not let an open file be moved
-
-            opened = os.open(folder, os.O_RDONLY)
-            held.callback(os.close, opened)
-            fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-
-
 def prepare(path: Path, busy_seconds: float) -> OpenedFile:
     """Make or upgrade the file at `path`. Many processes may do this at once.
 
@@ -167,15 +176,19 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
         version = version_of(connection, path)
         if version < newest():
             upgrade(connection, path)
-        reason = newer(version) if version > newest() else None
-        return OpenedFile(schema=max(version, newest()), identity=identity(path), read_only=reason)
+        read_only: str | None = None
+        if version > newest():
+            read_only = newer(version)
+        schema = max(version, newest())
+        return OpenedFile(schema=schema, identity=identity(path), read_only=read_only)
 
 
 def _read_only(path: Path, reason: str) -> OpenedFile:
-    """Open a file that cannot be written, for reading."""
+    """Return the state of a file that can only be read, for the `reason`; NotABankError if it is empty."""
     connection, alone = connect_to_read(path)
     with closing(connection):
-        if not (version := version_of(connection, path)):
+        version = version_of(connection, path)
+        if not version:
             raise NotABankError(
                 f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file."
             )
@@ -183,12 +196,16 @@ def _read_only(path: Path, reason: str) -> OpenedFile:
 
 
 def _may_write(path: Path) -> bool:
+    """Return whether a file can be written: SQLite also makes files beside it, so its folder counts, too."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _refuse_links(path: Path) -> None:
-    """Refuse a bank, or a log of it, that is a link: who planted it has SQLite write into another file."""
-    for file in (beside(path, ending) for ending in ENDINGS):
+    """Raise NotABankError if the bank, or a log of it, is a symbolic link.
+
+    Whoever planted one could have SQLite write into any file of this user.
+    """
+    for file in _all_files(path):
         if file.is_symlink():
             fix = f"Set MCP_REFLECT_BANK to the file itself: {file.resolve()}"
             if file != path:
@@ -197,7 +214,7 @@ def _refuse_links(path: Path) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that only this user can read, or remove the rights of others, before it is used."""
+    """Make an empty file that only this user can read, or take the rights of others from the one that is there."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
         path.touch(mode=0o600)
@@ -205,22 +222,34 @@ def _make_private(path: Path) -> None:
         raise NotABankError(
             f"The bank {path} cannot be used: it is not a regular file. Set MCP_REFLECT_BANK to a file."
         )
-    for file in (beside(path, ending) for ending in ENDINGS if os.name == "posix"):
-        with suppress(OSError):
-            if (mode := file.stat().st_mode) & 0o077:
-                file.chmod(mode & 0o700)
+    if os.name != "posix":
+        return
+    for file in _all_files(path):
+        with suppress(OSError):  # most are not there
+            mode = file.stat().st_mode
+            if mode & _RIGHTS_OF_OTHERS:
+                file.chmod(mode & _RIGHTS_OF_OWNER)
+
+
+def _all_files(path: Path) -> list[Path]:
+    """Return the paths of the bank's file and of those that SQLite keeps beside it."""
+    return [beside(path, ending) for ending in ENDINGS]
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse what is not a bank, without locks or a log, so that not a byte of it changes."""
+    """Raise NotABankError for a file that is no bank, or BankDamagedError for one that was a bank.
+
+    It is read without locks or a log, so that not a byte of somebody else's file changes.
+    """
     try:
         with closing(connect(path, read_only=True, alone=True)) as connection:
             version_of(connection, path)
     except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB:
+        if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_NOTADB:
             return  # half of a log may be in the file: then opening it adds the rest, or says what is wrong
-        is_named_so = path.suffix.lower() in _DATABASE_ENDINGS
-        if (not is_named_so and not log_bytes(path)) or _is_of_another_kind(path):
+        is_named_as_database = path.suffix.lower() in _DATABASE_ENDINGS
+        looks_like_ours = is_named_as_database or log_bytes(path) > 0
+        if not looks_like_ours or is_of_another_kind(path):
             raise NotABankError(
                 f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
             ) from error
@@ -229,65 +258,49 @@ def _refuse_foreign(path: Path) -> None:
         ) from error
 
 
-_HEAD_BYTES: Final = 4096
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_OTHER_KINDS: Final = (
-    *(b"\xff\xfe", b"\xfe\xff"),  # text in UTF-16
-    *(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"\x7fELF", b"MZ"),
-)
-"""How other kinds of files begin."""
-
-
-def _is_of_another_kind(path: Path) -> bool:
-    """Return whether a file that does not begin like a database is a text, or says what else it is.
-
-    Damage leaves blocks of zeros or of other files, and no whole text.
-    """
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-    if head.startswith(_OTHER_KINDS):
-        return True
-    with suppress(UnicodeDecodeError):
-        text = codecs.getincrementaldecoder("utf-8")().decode(head)
-        return bool(text) and not _CONTROL.search(text)
-    return False
-
-
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
     """Return the schema version of a bank, 0 for an empty file; NotABankError for any other database.
 
     Raises BankReadOnlyError if the schema of a newer release lacks a column that this release reads.
     """
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     version = number_of(connection, "user_version")
     if tables and number_of(connection, "application_id") != APPLICATION_ID:
         raise NotABankError(
             f"{path} is a database of another program; it was left as it is. Set MCP_REFLECT_BANK to another file."
         )
-    if version > newest():
-        columns = "SELECT made.name, held.name FROM sqlite_master AS made, pragma_table_info(made.name) AS held"
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
-            upgrade(ours, None)
-            if not set(ours.execute(columns)) <= {
-                (row[0], row[1]) for row in connection.execute(columns)
-            }:
-                raise BankReadOnlyError(
-                    f"The bank {path} cannot be read any more: {newer(version)}"
-                )
+    if version > newest() and not _own_columns() <= _columns_of(connection):
+        raise BankReadOnlyError(f"The bank {path} cannot be read any more: {newer(version)}")
     return version
 
 
+def _own_columns() -> set[tuple[str, str]]:
+    """Return the tables and columns that this release reads, as its migrations make them in memory."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        upgrade(connection, None)
+        return _columns_of(connection)
+
+
+def _columns_of(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Return the names of all tables of a database, each with every column."""
+    rows = connection.execute(
+        "SELECT entry.name, info.name FROM sqlite_master AS entry, pragma_table_info(entry.name) AS info"
+    )
+    return {(table, column) for table, column in rows}
+
+
 def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Apply the missing migrations in one transaction under the write lock, after a copy beside `path`, if given."""
+    """Apply the missing migrations in one transaction under the write lock.
+
+    The bank of an older release is copied before that, to a file beside `path`; None makes no copy.
+    """
     connection.execute("PRAGMA synchronous = FULL")
     with write_lock(connection):
         version = number_of(connection, "user_version")  # another process may have been first
-        if (
-            path is not None
-            and 0 < version < newest()
-            and not (copy := beside(path, f".schema-{version}")).exists()
-        ):
-            copy_to(path, copy)
+        if path is not None and 0 < version < newest():
+            copy = beside(path, f".schema-{version}")
+            if not copy.exists():
+                copy_to(path, copy)
         for number, script in migrations():
             if number > version:
                 for statement in statements(script):
@@ -299,45 +312,53 @@ def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
 def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> None:
     """Copy what is committed in the bank at `path` to a new file `copy`, whole or not at all, for this user alone.
 
-    Servers may write meanwhile, and others may copy. Every row is read, so a damaged bank is not copied. `stop` ends
-    the copying with an error when it returns True. Raises FileExistsError if `copy` exists, OSError or sqlite3.Error.
+    Servers may write meanwhile, and others may copy. Every row is read, so a damaged bank is not copied. `stop` is asked
+    now and then, and ends the copying with an error when it returns True. Raises FileExistsError if `copy` exists,
+    OSError or sqlite3.Error.
     """
     if os.path.lexists(copy):
         raise FileExistsError(copy)
+    # SQLite writes a file of this process alone, which gets its name when it is whole.
     part = beside(copy, f".part-{os.getpid()}-{time.time_ns()}")
     part.touch(mode=0o600, exist_ok=False)
     try:
         with closing(connect_to_read(path)[0]) as source:
-            source.set_progress_handler(stop, 1000)
+            source.set_progress_handler(stop, _STEPS_BETWEEN_STOPS)
             source.execute("VACUUM INTO ?", (str(part),))
-        try:
-            os.link(part, copy)
-        except OSError:  # a file system without hard links, or another process has made it
-            if os.path.lexists(copy):
-                raise FileExistsError(copy) from None
-            part.rename(copy)
+        _name_copy(part, copy)
     finally:
         part.unlink(missing_ok=True)
 
 
+def _name_copy(part: Path, copy: Path) -> None:
+    """Give a whole copy its name, which nobody else's file may have: a hard link fails then, where a move would not."""
+    try:
+        os.link(part, copy)
+    except OSError:  # a file system without hard links, or another process has made it
+        if os.path.lexists(copy):
+            raise FileExistsError(copy) from None
+        part.rename(copy)
+
+
 # The write-ahead log, with which readers and writers do not wait for each other.
 
-LONG_LOG_BYTES: Final = 1000 * (4096 + 24)  # where SQLite would make a checkpoint by itself
+LONG_LOG_BYTES: Final = 1000 * (4096 + 24)
+"""1,000 pages with their headers: where SQLite would make a checkpoint by itself."""
 
+_STEPS_BETWEEN_STOPS: Final = 1000  # of SQLite's machine, after which it may be stopped
 
-# How SQLite says that it cannot map memory beside a file whose folder may be written.
-_NO_SHARED_MEMORY: Final = (
+_NO_SHARED_MEMORY: Final = (  # how SQLite says that it cannot map memory beside a file
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_IOERR_SHMMAP,
     sqlite3.SQLITE_IOERR_SHMOPEN,
     sqlite3.SQLITE_IOERR_SHMSIZE,
     sqlite3.SQLITE_IOERR_SHMLOCK,
 )
-_SHARED_MEMORY_BYTES: Final = 32768  # the least that SQLite asks for
+_SHARED_MEMORY_BYTES: Final = 32_768  # the least that SQLite asks for
 
 
 def _use_wal(path: Path, busy_seconds: float) -> bool:
-    """Switch the file to a write-ahead log; False if the disk is full.
+    """Switch the file to a write-ahead log, as it stays then; return False if the disk is full.
 
     BankError if processes cannot map memory together, as on network drives: the log needs that.
     """
@@ -360,9 +381,10 @@ def _use_wal(path: Path, busy_seconds: float) -> bool:
 
 
 def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
-    """Move the log into the file while `holding` keeps other writers out; return True if readers allowed all of it.
+    """Move the log into the file; return whether all of it was moved: a reader may still need the file as it was.
 
-    Raises sqlite3.OperationalError if another process holds the write lock.
+    The connection `holding` keeps other writers out meanwhile, and another one moves the log. Raises
+    sqlite3.OperationalError if another process holds the write lock.
     """
     with write_lock(holding), closing(connect(path, wait=0)) as moving:
         busy, frames, moved = moving.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -370,97 +392,12 @@ def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
 
 
 def empty_log(holding: sqlite3.Connection, path: Path) -> bool:
-    """Do the same, and overwrite the log if all of it was moved: erased bytes are gone. Returns True if so."""
+    """Do as `checkpoint`, and cut the log if all of it was moved, so that erased bytes are gone; return whether so.
+
+    The first write after a checkpoint begins the log anew and cuts it: here the version, which does not change.
+    """
     if not checkpoint(holding, path):
         return False
-    with write_lock(
-        holding
-    ):  # the first write after it restarts the log, and cuts it: page 1, unchanged
+    with write_lock(holding):
         holding.execute(f"PRAGMA user_version = {number_of(holding, 'user_version')}")
     return True
-
-
-# A damaged file is moved away with its log, and never deleted; the next use begins a new bank.
-
-ASIDE = ".damaged-"  # part of the name of a file that was set aside, before the time
-COPY: Final = ".copy-"  # part of the name of a daily copy, before its date
-
-
-def stamped(path: Path, word: str, now: float) -> Path:
-    """Return a new name beside `path` with a word and the time `now` in seconds since 1970."""
-    return beside(
-        path, f"{word}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{Clock().random(4).hex()}"
-    )
-
-
-def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | None, Path | None]:
-    """Move the file `damaged` and its log away from `path`, and put the newest sound daily copy there.
-
-    Returns where the file is now, and the copy; None if there is none. Another process may have been first, or the
-    error may have been temporary: then nothing is moved. Raises OSError.
-    """
-    with _alone(path.parent):
-        if damaged is None or identity(path) != damaged or not is_damaged(path):
-            return None, None
-        aside, copy = stamped(path, ASIDE, now), sound_copy(path)
-        for ending in ENDINGS:
-            if beside(path, ending).exists():
-                beside(path, ending).rename(beside(aside, ending))
-        if copy is not None:
-            copy_to(copy, path)
-        return aside, copy
-
-
-def is_damaged(path: Path) -> bool:
-    """True if SQLite finds a fault in the file. Reads all of it."""
-    with closing(sqlite3.connect(path, timeout=10)) as connection:
-        try:
-            faults = connection.execute("PRAGMA integrity_check(1)").fetchall()
-            if connection.execute(
-                "SELECT 1 FROM sqlite_master WHERE name = 'lesson_terms'"
-            ).fetchone():
-                connection.execute(
-                    "INSERT INTO lesson_terms (lesson_terms) VALUES ('integrity-check')"
-                )
-        except sqlite3.OperationalError:
-            return False  # locked, or not readable: nothing is known
-        except sqlite3.DatabaseError:
-            return True
-    return faults != [("ok",)]
-
-
-def check_copy(file: Path) -> None:
-    """Raise BankError unless `file` is a sound bank that this release can read."""
-    if not file.is_file():
-        raise BankError(f"There is no file {file}. Name a copy that `mcp-reflect backup` made.")
-    if is_damaged(file):
-        raise BankDamagedError(f"{file} is damaged; nothing was restored. Name another copy.")
-    with closing(connect(file, read_only=True)) as connection:
-        version = version_of(connection, file)
-    if not version:
-        raise NotABankError(f"{file} is not a bank. Name a copy that `mcp-reflect backup` made.")
-    if version > newest():
-        raise BankError(f"{file} cannot be restored: {newer(version)}")
-
-
-def sound_copy(path: Path) -> Path | None:
-    """Return the newest daily copy of the bank at `path` that is whole and can be upgraded, None if there is none."""
-    for copy in reversed(all_copies(path)):
-        with suppress(BankError):
-            check_copy(copy)
-            return copy
-    return None
-
-
-def all_aside(path: Path) -> list[Path]:
-    """Return the files that were set aside from `path`, oldest first."""
-    files = (file for file in path.parent.iterdir() if file.name.startswith(path.name + ASIDE))
-    return sorted(file for file in files if not file.name.endswith(ENDINGS[:3]))
-
-
-def all_copies(path: Path) -> list[Path]:
-    """Return the daily copies of the bank at `path`, oldest first."""
-    name = re.compile(re.escape(path.name + COPY) + r"\d{4}-\d{2}-\d{2}")
-    return sorted(
-        file for file in path.parent.iterdir() if name.fullmatch(file.name) and file.is_file()
-    )
