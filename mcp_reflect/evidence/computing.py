@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from mcp_reflect.evidence.equations import words_for
 from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree, Unknown
 
 _MOST_EXPONENT: Final = 64
@@ -92,6 +93,8 @@ def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: boo
         return True
     if number.decimals == 0:
         return False
+    if number.text in words_for("constants"):
+        return True
     looks_like_thirds = looks_like_thirds and number.decimals > 1
     return round_all or looks_like_thirds or number.value in rounded
 

@@ -117,6 +117,8 @@ def _equations(
         run = tokens[first:last]
         if not any(token.kind is Sign.EQUALS for token in run) or _is_conditional(tokens, first):
             continue
+        if _has_remark_behind(tokens, last):
+            continue
         starts_plainly = _starts_plainly(tokens, first)
         if not _ends_plainly(tokens, last):
             run = run[: _last_equals(run)]
@@ -145,6 +147,15 @@ def _is_conditional(tokens: Sequence[Token], first: int) -> bool:
         if token.kind is Sign.WORD and token.text.lower() in conditions:
             return True
     return False
+
+
+def _has_remark_behind(tokens: Sequence[Token], last: int) -> bool:
+    """True for "50 ml + 50 ml = 96 ml (water and ethanol)": the words may say how it is counted."""
+    unit = tokens[last : last + 1]
+    if unit and unit[0].kind is Sign.WORD:
+        last += 1
+    remark = tokens[last : last + 2]
+    return len(remark) == 2 and remark[0].kind is Sign.OPEN and remark[1].kind is Sign.WORD
 
 
 def _last_equals(run: Sequence[Token]) -> int:
@@ -285,8 +296,17 @@ def _starts_behind_a_word(tokens: Sequence[Token], first: int) -> bool:
         return True
     if word in words_for("joined"):
         return _begins_an_amount(word, earlier)
-    is_name = before.text[0].isupper() and earlier.kind is Sign.WORD
+    is_name = (
+        before.text[0].isupper() and earlier.kind is Sign.WORD and not _has_unit(tokens, first)
+    )
     return word not in _UNFIT and earlier.kind is not Sign.NUMBER and not is_name
+
+
+def _has_unit(tokens: Sequence[Token], first: int) -> bool:
+    """True for a number that cannot be part of a name before it, since it has a unit: "Tim 60 feet / 3", "Tim $5 + $3"."""
+    if is_currency(tokens[first]):
+        return True
+    return first + 1 < len(tokens) and _is_unit(tokens, first + 1)
 
 
 def _begins_an_amount(word: str, earlier: Token) -> bool:

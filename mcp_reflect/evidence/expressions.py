@@ -84,12 +84,17 @@ def _as_times(tokens: Sequence[Token], at: int) -> Token:
         return token
     before, after = tokens[at - 1], tokens[at + 1]
     ends = before.kind in (Sign.NUMBER, Sign.CLOSE, Sign.PERCENT, Sign.CURRENCY)
-    is_unit = before.kind is Sign.WORD and at > 1 and tokens[at - 2].kind is Sign.NUMBER
+    is_unit = before.kind is Sign.WORD and at > 1 and _takes_a_unit(tokens[at - 2])
     begins = after.kind in (Sign.NUMBER, Sign.OPEN, Sign.CURRENCY)
     is_hexadecimal = before.text == "0" and not token.apart and not after.apart
     if not begins or not (ends or is_unit) or is_hexadecimal:
         return token
     return Token(Sign.OPERATOR, token.text, token.start, token.end, token.apart)
+
+
+def _takes_a_unit(token: Token) -> bool:
+    """True for what a unit may stand behind: a number, or the "per" of "25 miles per gallon x 12"."""
+    return token.kind is Sign.NUMBER or token.text in ("per", "/")
 
 
 @dataclass(frozen=True, slots=True)

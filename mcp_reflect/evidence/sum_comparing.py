@@ -2,11 +2,11 @@
 
 from fractions import Fraction
 from itertools import chain
-from typing import Final
+from typing import Final, TypeGuard
 
 from mcp_reflect.evidence.computing import Bounds, bounds_of
 from mcp_reflect.evidence.equations import words_for
-from mcp_reflect.evidence.expressions import Plain, numbers_in
+from mcp_reflect.evidence.expressions import Operation, Plain, Tree, numbers_in
 from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, factors_by_unit
 from mcp_reflect.evidence.units import dimension_of
 
@@ -18,6 +18,8 @@ def are_comparable(before: SumSide, own: SumSide) -> bool:
     """False where units say that the sides count otherwise, or where both are numbers that nothing computes."""
     if before.literal is not None and own.literal is not None:
         return False
+    if _are_pairs(before, own):
+        return False
     if _is_all_percent(before) != _is_all_percent(own) and before.literal is not None:
         return False  # "48 = 100% + 20%"
     dimension, result = dimension_of(before.tree), dimension_of(own.tree)
@@ -27,6 +29,20 @@ def are_comparable(before: SumSide, own: SumSide) -> bool:
         counted = {unit: power for unit, power in result.items() if power > 0}  # "= $18 per day"
         return dimension in (result, counted) or (not result and is_money)
     return not result.keys() & words_for("scales") and not _is_other_scale(before, own)
+
+
+def _are_pairs(before: SumSide, own: SumSide) -> bool:
+    """True for "2 x 4 = 1.5 x 3.5", the sizes of a board by two names, and "2 - 2 = 4 - 3", a score and a later one."""
+    operators = {side.tree.operator for side in (before, own) if _is_pair(side.tree)}
+    return all(_is_pair(side.tree) for side in (before, own)) and operators in ({"*"}, {"-"})
+
+
+def _is_pair(tree: Tree) -> TypeGuard[Operation]:
+    return (
+        isinstance(tree, Operation)
+        and isinstance(tree.left, Plain)
+        and isinstance(tree.right, Plain)
+    )
 
 
 def _is_all_percent(one: SumSide) -> bool:

@@ -49,7 +49,7 @@ def read_sides(
     style: Style,
     rounded: set[Fraction] = frozenset(),  # type: ignore[assignment]
 ) -> list["SumSide | None"]:
-    """Return the sides with their values; None for one that is not read."""
+    """Return the sides with their values; None for one that is not read, and for each where one is a level."""
     found: list[SumSide | None] = []
     for at, side in enumerate(equation.sides):
         tree = read_expression(side.tokens, style)
@@ -64,7 +64,14 @@ def read_sides(
             continue
         bounds = bounds_of(tree, rounded=rounded)
         found.append(SumSide(side, tree, bounds) if bounds is not None else None)
+    if _counts_levels(found):
+        return [None] * len(found)
     return found
+
+
+def _counts_levels(sides: Sequence[SumSide | None]) -> bool:
+    """True for "20 + 20 = 23 dB": the unit of a level may stand at any number of an equation."""
+    return any(side is not None and side.units & words_for("levels") for side in sides)
 
 
 def _without_sign(tree: Tree) -> Tree:

@@ -1,0 +1,95 @@
+"""What a result in percent may say other than the plain value: a change, or several changes one after another."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import repeat
+from math import prod
+from typing import Final
+
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree, numbers_in
+from mcp_reflect.evidence.sum_sides import SumSide, terms_in
+
+_MOST_TIMES: Final = 366  # that one change is repeated
+
+
+def is_change(before: SumSide, own: SumSide) -> bool:
+    """True for "120 / 100 = 20%" and "80 / 100 = -20%": the result says by how much, not how much."""
+    ratio = before.bounds.exact
+    return ratio is not None and _is_size_of(own, abs(ratio - 1))
+
+
+def is_relative_difference(before: SumSide, own: SumSide) -> bool:
+    """True for "5% - 4% = 25%": the difference as a share of the one or of the other."""
+    tree = before.tree
+    if not isinstance(tree, Operation) or tree.operator != "-":
+        return False
+    if not isinstance(tree.left, Plain) or not isinstance(tree.right, Plain):
+        return False
+    first, second = tree.left.value, tree.right.value
+    return any(
+        whole and _is_size_of(own, abs((first - second) / whole)) for whole in (first, second)
+    )
+
+
+def is_compound(before: SumSide, own: SumSide) -> bool:
+    """True for "-20% + 25% = 0%", "30% + 30% = 51%" off and "12 × 1% = 12.68%": changes one after another multiply."""
+    changes = [float(change) for change in _changes_in(before.tree)]
+    if len(changes) < 2:
+        return False
+    growth = prod(1 + change for change in changes) - 1
+    discount = 1 - prod(1 - change for change in changes)
+    return _is_size_of(own, abs(growth)) or _is_size_of(own, abs(discount))
+
+
+def is_in_points(before: SumSide, own: SumSide) -> bool:
+    """True for "60% - 45% = 15 points": the difference of two shares, counted in hundredths."""
+    value, shown = before.bounds.exact, own.bounds.exact
+    are_shares = all(number.is_percent for number in numbers_in(before.tree))
+    return are_shares and value is not None and shown == value * 100
+
+
+def is_rounded_hundred(before: SumSide, own: SumSide) -> bool:
+    """True for "33 + 33 + 33 = 100%": shares that were rounded are all of it."""
+    terms = terms_in(before.tree)
+    value, shown = before.bounds.exact, own.literal
+    if value is None or shown is None or not shown.is_percent or shown.value != 100:
+        return False
+    is_in_percent = any(isinstance(term, Plain) and term.is_percent for term in terms)
+    percent = value * 100 if is_in_percent else value
+    return len(terms) > 2 and abs(percent - 100) * 2 <= len(terms)
+
+
+def _is_size_of(own: SumSide, share: Fraction | float) -> bool:
+    """True if a result is a share in percent, by as many digits as it shows, whatever its sign."""
+    shown = own.literal
+    if shown is None or not shown.is_percent:
+        return False
+    return abs(share * 100 - shown.value) < Fraction(1, 10**shown.decimals)
+
+
+def _changes_in(tree: Tree) -> Iterator[Fraction]:
+    """Yield the changes of "10% - 5%" with their signs, and of "3 × 10%" each one; none where a term is none."""
+    terms = list(_signed_terms(tree, 1))
+    if terms and all(number.is_percent for number, _ in terms):
+        yield from (sign * number.value / 100 for number, sign in terms)
+        return
+    if not isinstance(tree, Operation) or tree.operator != "*":
+        return
+    for number, change in ((tree.left, tree.right), (tree.right, tree.left)):
+        if isinstance(number, Plain) and isinstance(change, Plain) and change.is_percent:
+            is_count = not number.is_percent and number.value.denominator == 1
+            if is_count and number.value <= _MOST_TIMES:
+                yield from repeat(change.value / 100, int(number.value))
+
+
+def _signed_terms(tree: Tree, sign: int) -> Iterator[tuple[Plain, int]]:
+    match tree:
+        case Plain():
+            yield tree, sign
+        case Negative():
+            yield from _signed_terms(tree.inner, -sign)
+        case Operation(operator="+" | "-"):
+            yield from _signed_terms(tree.left, sign)
+            yield from _signed_terms(tree.right, sign if tree.operator == "+" else -sign)
+        case _:
+            return

@@ -1,0 +1,86 @@
+"""Equations as programs, calculators and ledgers write them."""
+
+from itertools import product
+from typing import Final
+
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Sign, numbers_in
+from mcp_reflect.evidence.sum_sides import SumSide, terms_in
+
+_WIDTHS: Final = (8, 16, 32, 64)  # bits of a number in a program
+_MOST_ENTRIES: Final = 6  # of a ledger, whose signs are tried
+_CIRCLES: Final = (26, 360)  # letters of the alphabet, degrees
+
+
+def is_keyed_in(before: SumSide, own: SumSide) -> bool:
+    """True for "5 + 3 = 8 × 2 = 16": the keys of a calculator, where a side goes on from the result before it."""
+    if own.literal is not None or own.side.tokens[0].kind is Sign.OPEN:
+        return False
+    first = numbers_in(own.tree)[0]
+    value = before.bounds.exact
+    return value is not None and not first.is_percent and first.value == value
+
+
+def is_bitwise(before: SumSide, own: SumSide) -> bool:
+    """True for "5 ^ 3 = 6" in a program."""
+    tree = before.tree
+    if not isinstance(tree, Operation) or tree.operator != "^":
+        return False
+    if any(token.kind is Sign.POWER or token.text == "**" for token in before.side.tokens):
+        return False
+    numbers, shown = numbers_in(tree), own.bounds.exact
+    if len(numbers) != 2 or shown is None or any(one.value.denominator != 1 for one in numbers):
+        return False
+    return int(numbers[0].value) ^ int(numbers[1].value) == shown
+
+
+def is_wrapped(before: SumSide, own: SumSide) -> bool:
+    """True for "255 + 1 = 0" and "127 + 1 = -128": a number of so many bits begins again."""
+    value, shown = before.bounds.exact, own.bounds.exact
+    if value is None or shown is None or own.literal is None:
+        return False
+    return any(
+        (value - shown) % 2**width == 0 and -(2 ** (width - 1)) <= shown < 2**width
+        for width in _WIDTHS
+    )
+
+
+def is_on_a_circle(before: SumSide, own: SumSide) -> bool:
+    """True for "350 + 20 = 10" degrees, and "25 + 3 = 2" where letters are shifted: behind the last comes the first."""
+    value, shown = before.bounds.exact, own.bounds.exact
+    if value is None or shown is None or own.literal is None or value == shown:
+        return False
+    return any((value - shown) % size == 0 and 0 <= shown < size for size in _CIRCLES)
+
+
+def is_joined_text(before: SumSide, own: SumSide) -> bool:
+    """True for "12 + 30 = 1230": texts that a program puts side by side."""
+    tree, shown = before.tree, own.literal
+    if not isinstance(tree, Operation) or tree.operator != "+" or shown is None:
+        return False
+    terms = terms_in(tree)
+    return all(isinstance(term, Plain) for term in terms) and shown.text == "".join(
+        number.text for number in numbers_in(tree)
+    )
+
+
+def is_signed_otherwise(before: SumSide, own: SumSide) -> bool:
+    """True for "-2^2 = 4": the minus may belong to the base."""
+    tree = before.tree
+    has_power = isinstance(tree, Negative) and isinstance(tree.inner, Operation)
+    value, shown = before.bounds.exact, own.bounds.exact
+    return has_power and value is not None and value == -(shown or 0)
+
+
+def is_in_a_ledger(before: SumSide, own: SumSide) -> bool:
+    """True for "(1,200) + 200 = (1,000)": parentheses stand for a minus, at some of the numbers."""
+    kinds = [token.kind for token in own.side.tokens if token.kind is not Sign.CURRENCY]
+    numbers = numbers_in(before.tree)
+    shown = own.bounds.exact
+    if kinds != [Sign.OPEN, Sign.NUMBER, Sign.CLOSE] or len(numbers) > _MOST_ENTRIES:
+        return False
+    is_sum = all(isinstance(term, Plain | Negative) for term in terms_in(before.tree))
+    balances = (
+        sum(sign * number.value for sign, number in zip(signs, numbers, strict=True))
+        for signs in product((1, -1), repeat=len(numbers))
+    )
+    return is_sum and shown is not None and -shown in balances
