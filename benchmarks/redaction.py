@@ -1,8 +1,10 @@
 """Redaction: what is cut of secrets in disguise, what is touched of look-alikes, how fast, and who waits meanwhile.
 
-`python -m benchmarks.redaction`. The cases and disguises stand in tests/security.
+`python -m benchmarks.redaction`. The cases and disguises stand in tests/security. With `--set FILE`, only the shares of
+that file: JSON with a case a line, which has `text`, `secret` (null in a look-alike) and `kind`; `--list` names the cases.
 """
 
+import argparse
 import asyncio
 import base64
 import json
@@ -64,6 +66,23 @@ def print_shares() -> None:
         print(
             f"{entrance:8} all            {cut / count:.1%} cut, {1 - kept / others:.2%} look-alikes touched"
         )
+
+
+def print_set(file: Path, *, lists_cases: bool) -> None:
+    """Print the shares of a file of cases: of its secrets found, of its look-alikes changed at all."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines if line]
+    secrets = [row for row in rows if row["secret"]]
+    others = [row for row in rows if not row["secret"]]
+    left = [row for row in secrets if survives(clean_text(row["text"]), row["secret"])]
+    cut = [row for row in others if clean_text(row["text"]) != row["text"]]
+    if secrets:
+        found = len(secrets) - len(left)
+        print(f"{found} of {len(secrets)} secrets found ({found / len(secrets):.1%})")
+    if others:
+        print(f"{len(cut)} of {len(others)} look-alikes cut ({len(cut) / len(others):.1%})")
+    for row in [*left, *cut] if lists_cases else []:
+        print(f"{'left' if row['secret'] else 'cut'}: {row['text']!r}")
 
 
 def kinds(size: int) -> Iterator[tuple[str, str]]:
@@ -145,7 +164,14 @@ async def print_wait() -> None:
 
 
 def main() -> int:
-    """Print every figure."""
+    """Print every figure, or those of one file."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.redaction")
+    parser.add_argument("--set", type=Path, metavar="FILE", help="a file of cases")
+    parser.add_argument("--list", action="store_true", help="name the cases that fail")
+    arguments = parser.parse_args()
+    if arguments.set:
+        print_set(arguments.set, lists_cases=arguments.list)
+        return 0
     print_shares()
     print_throughput()
     asyncio.run(print_wait())

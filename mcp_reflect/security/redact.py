@@ -13,7 +13,12 @@ from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
+from mcp_reflect.security.secret_addresses import addressed_secrets
+from mcp_reflect.security.secret_calls import called_secrets
+from mcp_reflect.security.secret_columns import column_secrets
+from mcp_reflect.security.secret_commands import commanded_secrets
 from mcp_reflect.security.secret_documents import documented_secrets
+from mcp_reflect.security.secret_inputs import input_secrets
 from mcp_reflect.security.secret_labels import has_names, holds
 from mcp_reflect.security.secret_names import named_secrets
 from mcp_reflect.security.secret_phrases import phrased_secrets
@@ -152,7 +157,12 @@ def _find(text: str) -> list[Secret]:
     if not text.isascii() or has_names(words):
         found += named_secrets(text, folded, words)
     found += placed_secrets(text, folded, words)
-    found += phrased_secrets(text, folded)
+    found += addressed_secrets(text)
+    found += called_secrets(text, words)
+    found += commanded_secrets(text, folded, words)
+    found += input_secrets(text)
+    found += column_secrets(text, words)
+    found += phrased_secrets(text, folded, words)
     found += documented_secrets(text, words)
     return found
 

@@ -33,7 +33,8 @@ def default_of(text: str, end: int, *, is_password: bool) -> Secret | None:
     if found is None or _NEXT.search(window, 2, found.start()):
         return None
     value = found["secret"] if found["open"] else found["secret"].rstrip(",)}")
-    if not _is_secret(value, is_password=is_password):
+    is_quoted_word = bool(found["open"]) and is_password and values.is_own_word(value)
+    if not is_quoted_word and not _is_secret(value, is_password=is_password):
         return None
     start = end + found.start("secret")
     return (start, start + len(value), "password" if is_password else "secret")

@@ -15,7 +15,7 @@ from mcp_reflect.security.secret_labels import (
     name_at,
     start_of,
 )
-from mcp_reflect.security.secret_sentences import told_secret
+from mcp_reflect.security.secret_sentences import told_secret, value_below
 from mcp_reflect.security.secret_values import Secret
 
 _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
@@ -110,6 +110,8 @@ def _value_of(text: str, name: SecretName, *, reads_sentences: bool) -> Secret |
     sign = _SIGN.match(text, name.end, name.end + 120)
     if sign and (span := _assigned(text, name, sign)):
         return span
+    if span := value_below(text, name):
+        return span
     if reads_sentences and (span := told_secret(text, name)):
         return span
     return default_of(text, name.end, is_password=name.kind == "password")
@@ -176,6 +178,8 @@ def _is_given(text: str, name: SecretName, sign: re.Match[str], value: str) -> b
         return values.credential(value)
     if sign["comma"]:
         return _is_argument(text, name, sign, value)
+    if sign["line"] and ":" in sign[0] and name.kind == "password" and values.in_prose(value):
+        return _LINE_ENDS.match(text, sign.end() + len(value)) is not None
     if sign["line"] or (sign["blank"] and not is_flag):
         return _is_side_by_side(text, name, sign, value)
     if _is_call(text, sign):
@@ -183,7 +187,7 @@ def _is_given(text: str, name: SecretName, sign: re.Match[str], value: str) -> b
     if name.kind != "password":
         return _is_drawn_value(text, name, sign, value)
     if sign["open"]:
-        is_path = "://" in value or values.is_folder(value)
+        is_path = "://" in value or values.is_folder(value) or values.is_label(value)
         return not is_path and not any(map(values.is_said, value.split()))
     return _is_bare(text, name, sign, value, flag=is_flag)
 
@@ -201,7 +205,28 @@ def _is_argument(text: str, name: SecretName, sign: re.Match[str], value: str) -
         return values.is_random(value)
     if "(" in sign[0]:
         return values.word(value)
+    is_constant = "_" in name.text and name.text.isupper()
+    if is_constant or _FILLS.search(text, max(0, name.start - 40), name.start):
+        return values.is_own_word(value)
     return values.drawn(value)
+
+
+_FILLS: Final = lazy_compile(
+    r"\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|fill_in)\([\"'`][^\n]{0,20}\Z|fill_in \Z"
+)
+
+
+def _is_in_options(text: str, name: SecretName, end: int) -> bool:
+    """True for a value among options that commas part: `username=ada,password=word,uid=1000`."""
+    if text[end : end + 1] == "," and not _OPTION.match(text, end):
+        return False
+    return _OPTIONS.search(text, max(0, name.start - 80), name.start) is not None
+
+
+_OPTION: Final = lazy_compile(r",[a-z_]{1,20}(?:=|,|\s|\Z)")
+_OPTIONS: Final = lazy_compile(
+    r"(?:^|[\s\"'])[a-z_]{1,20}(?:=[^\s,(\"']{1,60})?(?:,[a-z_]{1,20}(?:=[^\s,(\"']{1,60})?){0,8},\Z"
+)
 
 
 def _is_side_by_side(text: str, name: SecretName, sign: re.Match[str], value: str) -> bool:
@@ -232,18 +257,28 @@ def _is_bare(text: str, name: SecretName, sign: re.Match[str], value: str, *, fl
     """True for a password without quotes, which may also be a name, a type or a word about passwords."""
     is_dotted = "/" in value or not value[-1].isdigit()  # `dgXrb2.ug90` reads as an attribute
     if is_dotted and values.is_reference(value):
+        return _is_dotted_setting(text, name, sign, value)
+    if _TYPE.match(value):
         return False
     if _has_the_looks(value):
         return True
-    # A word of letters alone: of a connection, a tag, a flag, an environment, a file of settings
     is_own_name = value.lower() == text[name.start : name.end].strip("-").lower()
     if is_own_name or value.isdigit() or values.is_said(value) or values.is_label(value):
         return False
+    return _is_bare_word(text, name, sign, value, flag=flag)
+
+
+def _is_bare_word(
+    text: str, name: SecretName, sign: re.Match[str], value: str, *, flag: bool
+) -> bool:
+    """True for a word of letters alone of a connection, a tag, a flag, an environment, a file of settings."""
     end = sign.end() + len(value)
     if _is_in_section(text, name, end):
         return True
     if sign["tag"] or sign[0] in ("=", ":="):
         # `func(password=word)` names a variable: a text would have its quotes
+        if _is_in_options(text, name, end):
+            return True
         if text[end : end + 1] == "," and _IN_MAP.search(text, max(0, name.start - 80), name.start):
             return len(value) >= 6
         return len(value) >= 6 and text[end : end + 1] not in (")", ",", "(")
@@ -253,6 +288,20 @@ def _is_bare(text: str, name: SecretName, sign: re.Match[str], value: str, *, fl
         return False
     return ":" in sign[0] and _LINE_ENDS.match(text, end) is not None
 
+
+def _is_dotted_setting(text: str, name: SecretName, sign: re.Match[str], value: str) -> bool:
+    """True for words with dots between them that are the whole value of a line of YAML, where no code stands."""
+    begins = sign[0] == ": " and _BEGINS_LINE.match(text, max(0, name.start - 41), name.start)
+    if not begins or not _SETTING_ENDS.match(text, sign.end() + len(value)):
+        return False
+    return values.is_dotted_word(value)
+
+
+_BEGINS_LINE: Final = lazy_compile(r"(?:\A|.{0,40}\n|\A[ \t]{0,40})[ \t]{0,40}(?:- )?\Z", re.DOTALL)
+_SETTING_ENDS: Final = lazy_compile(r"[ \t\r]{0,8}(?:\n|\Z)")
+_TYPE: Final = lazy_compile(
+    r"(?:[A-Z][a-z]{1,12}){1,4}(?:String|Str|Text|Type|Option|Bytes|Value)$"
+)  # of a field in code
 
 _SECTION: Final = lazy_compile(r"^\[[\w. :/\"-]{1,60}\][ \t\r]*$", re.MULTILINE)
 _SECTION_AT_MOST: Final = 600  # characters before a setting of it

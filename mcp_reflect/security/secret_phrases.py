@@ -22,24 +22,35 @@ _LEAST_PHRASE: Final = 3
 _MOST_PHRASE: Final = 10  # words of a pass phrase
 
 
-def phrased_secrets(text: str, folded: str) -> list[Secret]:
-    """Return the secrets of several words. `folded` is the text in lower case, of the same length."""
+def phrased_secrets(text: str, folded: str, words: str) -> list[Secret]:
+    """Return the secrets of several words; the arguments are those of `placed_secrets`."""
     secrets: list[Secret] = []
     for kind, find in _FINDERS.items():
-        for at in islice(_places_of(kind, folded), _MOST_CUES):
+        for at in islice(_places_of(kind, folded, words), _MOST_CUES):
             secret = find(text[at : at + _WINDOW], at)
             if secret is not None:
                 secrets.append(secret)
     return secrets
 
 
-def _places_of(kind: str, folded: str) -> Iterator[int]:
-    """Yield where each cue of a kind ends."""
-    for cue in _rows_of(kind, "|"):
-        at = folded.find(cue)
+def _places_of(kind: str, folded: str, words: str) -> Iterator[int]:
+    """Yield where each cue of a kind ends; a cue is looked for where the text has its letters."""
+    is_ascii = folded.isascii()
+    for cue, run in _cues_of(kind):
+        is_absent = run not in words if run else is_ascii
+        at = -1 if is_absent else folded.find(cue)
         while at >= 0:
             yield at + len(cue)
             at = folded.find(cue, at + len(cue))
+
+
+_RUN: Final = lazy_compile("[a-z]+")
+
+
+@cache
+def _cues_of(kind: str) -> tuple[tuple[str, str], ...]:
+    """Return each cue of a kind with its longest run of letters; a cue of another script has none."""
+    return tuple((cue, max(_RUN.findall(cue), key=len, default="")) for cue in _rows_of(kind, "|"))
 
 
 @cache

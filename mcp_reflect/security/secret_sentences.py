@@ -20,7 +20,7 @@ def _verbs(kind: str) -> str:
 _IS: Final = lazy_compile(
     lambda: (
         rf"(?:(?<=[\s\])`])(?:{_verbs('is')})[ \t]{{1,3}}(?:(?:{_verbs('again')})[ \t])?"
-        r"|(?:[=—–]|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`])"
+        r"|(?:[=—–]|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒]\*{0,2}[ \t]{0,3}|\((?=[\"'«„“`])"
         rf"|(?<=[^\x00-\x7f])(?:{_verbs('is stuck')})[ \t]{{0,2}}(?=[!-~「“『]))"
     ),
     re.IGNORECASE,
@@ -45,17 +45,23 @@ _NEXT: Final = lazy_compile(  # a word right behind the noun, and what goes on b
     )
 )
 _WITH: Final = lazy_compile(
-    r"(?i)\b(?:with|using|use|enter|type|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
+    r"(?i)\b(?:with|using|use|enter|type|accepts?|has|had|tried|try|tries|typed?|entered|sends?|sent|gave|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
+)
+_TOLD_APART: Final = lazy_compile(
+    r",? [„“«\"'`]?(?P<secret>[^\s\"'«„“`,;\\]{5,60}?)(?=[”\"'»`]?[.,;!]?(?:\s|$))"
+)
+_KNOWN: Final = lazy_compile(
+    r"(?i)\b(?:default|initial|temporary|temp|old|new|current|root|admin|master|the|my|our|your|his|her|\w+['’]s|and|und|et|y|e|with|mit)[ \t]{1,2}\Z|[,;(/&+][ \t]?\Z"
 )
 _CHANGED: Final = lazy_compile(
     r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z"
 )
 _TO: Final = lazy_compile(
-    r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [\w'-]+(?:[.,;!]|$))) [„“«\"'`]?"
+    r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [„“«\"'`]?[\w'-]+[”\"'»`]?(?:[.,;!]|$| (?:yesterday|today|now|again|for now|this|last|on|until|because|so|and|while|since|before|after|when)\b))) [„“«\"'`]?"
     r"(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
 )
 # Never stands between the noun and the value of a sentence
-_APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
+_APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^>?@|\barn$|fingerprint|\(\?")
 _OTHER_NAME: Final = lazy_compile(r"[ \t][\w.-]+\Z")  # `password of db=…` gives a value to `db`
 _OF: Final = lazy_compile(
     r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z"
@@ -111,10 +117,14 @@ def _stands_apart(text: str, name: SecretName, sign: re.Match[str], between: str
 
 def _beside(text: str, name: SecretName, end: int) -> Secret | None:
     """Return the password in a sentence that says to log in with it, or that the password was changed to it."""
-    for before, after in ((_WITH, _NEXT), (_CHANGED, _TO)):
+    for before, after, is_drawn in (
+        (_WITH, _NEXT, False),
+        (_CHANGED, _TO, False),
+        (_KNOWN, _TOLD_APART, True),
+    ):
         value = after.match(text, name.end, end)
         fits = value is not None and (
-            values.in_prose(value["secret"]) or _is_plain(value["secret"])
+            values.in_prose(value["secret"]) or (not is_drawn and _is_plain(value["secret"]))
         )
         if value and fits and before.search(text, max(name.start - 60, 0), name.start):
             return (*value.span("secret"), "password")
@@ -158,3 +168,24 @@ def _is_plain(value: str) -> bool:
     if not values.word(value) or values.is_reference(value) or values.is_state(value):
         return False
     return not _STATED.match(value)
+
+
+_BELOW: Final = lazy_compile(
+    r"[^\n:=\"'(){}\[\]<>]{0,60}:[*_`]{0,2}[ \t]{0,3}\r?\n(?:[ \t]{0,8}\r?\n){0,2}(?P<fence>[ \t]{0,8}```\w{0,12}[ \t]{0,3}\r?\n)?"
+    r"[ \t>]{0,12}(?P<mark>[`*]{0,2})(?P<secret>[^\s\"'`,;:=<>(){}]{5,400})(?P=mark)[ \t\r]{0,4}(?=\n|\Z)"
+)
+
+
+def value_below(text: str, name: SecretName) -> Secret | None:
+    """Return the secret that stands alone in the line below a label: `Password:`, and the value under it."""
+    below = _BELOW.match(text, name.end)
+    if below is None or name.is_pass:
+        return None
+    value = below["secret"]
+    if name.kind != "password":
+        fits = values.random(value) and values.is_mixed(value)
+    else:
+        fits = values.in_prose(value) or (below["fence"] is not None and values.is_own_word(value))
+    if not fits:
+        return None
+    return (*below.span("secret"), "password" if name.kind == "password" else "secret")

@@ -64,6 +64,12 @@ def test_positional_arguments_tags_prompts_and_reversed_sentences_hold_no_secret
         ("unseen_secrets", "unseen_lookalikes", {"bs077", "bs119", "bs120"}),
         # of a set written last 90.9 % were found, and 3 of 40 look-alikes cut, whose words are known now
         ("last_secrets", "last_lookalikes", {"cs004", "cs020", "cs027", "cs035"}),
+        # command lines, statements, calls and sentences with plain words: 60.6 % were found before their tables
+        (
+            "everyday_secrets",
+            "everyday_lookalikes",
+            {"ds111", "ds204", "ds208", "ds320", "ds326", "ds326b"},
+        ),
     ],
 )
 def test_values_are_read_as_their_format_has_them(
@@ -220,6 +226,12 @@ def _taken_back(count: int) -> str:
             "\x1b[1",
             "recovery code ab12-",
             "machine a login b ",
+            "curl -u a:b ",
+            "mysql -p ",
+            "login(a, ",
+            "a <<< b ",
+            "user,password\n",
+            "a:b@",
             "-----BEGIN PRIVATE KEY-----\n",
         ),
         *(_lines_with_secrets, _distinct_rows, _taken_back),

@@ -1,0 +1,47 @@
+"""Passwords before a host, without a scheme of an address: `ada:X@10.0.0.1`, as tools and people write them."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_values import Secret
+
+_MOST: Final = 1_000  # signs of a text that are looked at
+_LONGEST: Final = 100
+_USER: Final = lazy_compile(r"(?:^|(?<=[\s\"'`(=,*]))(?:[\w.-]{1,40}[/\\])?[\w.-]{1,40}\Z")
+_NUMBER: Final = lazy_compile(r"\d{1,3}(?:\.\d{1,3}){3}(?![\w.])|localhost\b|(?:tcp|unix)\(")
+_HOST: Final = lazy_compile(r"[a-z][\w-]{0,60}(?:\.[\w-]{1,60}){1,6}(?!\w)")
+_SECRET: Final = lazy_compile(r"[^\s:/@\"'`<>$]{4,100}\Z")
+_LABEL: Final = lazy_compile(
+    r"(?i)(?:mailto|sip|sips|xmpp|acct|email|mail|e-mail|to|from|cc|bcc|contact|npm|pkg|gem|git|ssh|author|user)\Z"
+)
+
+
+def addressed_secrets(text: str) -> list[Secret]:
+    """Return the passwords between a user and a host."""
+    if "@" not in text or ":" not in text:
+        return []
+    return [*_before_hosts(text)]
+
+
+def _before_hosts(text: str) -> Iterator[Secret]:
+    at = text.find("@")
+    for _ in range(_MOST):
+        if at < 0:
+            return
+        colon = text.rfind(":", max(0, at - _LONGEST), at)
+        if colon > 0 and _is_password(text, colon, at):
+            yield (colon + 1, at, "password")
+        at = text.find("@", at + 1)
+
+
+def _is_password(text: str, colon: int, at: int) -> bool:
+    """True behind a user: of a host by its number any word of its own, of another one only a strange word."""
+    user = _USER.search(text, max(0, colon - 82), colon)
+    value = text[colon + 1 : at]
+    if user is None or _LABEL.search(user[0]) or not _SECRET.match(value):
+        return False
+    if _NUMBER.match(text, at + 1):
+        return values.is_own_word(value)
+    return _HOST.match(text, at + 1) is not None and values.strange(value)

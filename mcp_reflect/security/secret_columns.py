@@ -1,0 +1,84 @@
+"""Secrets in the column of a table whose head names them: of Markdown, of CSV, of what a database printed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_labels import holds
+from mcp_reflect.security.secret_values import Secret, Span
+
+_MOST_HEADS: Final = 50
+_MOST_ROWS: Final = 200
+_SHORTEST: Final = 4
+_HEAD: Final = lazy_compile(
+    r"^[ \t|]{0,20}(?:[\w @#*\"'`/()-]{1,40}[ \t]{0,20}[|,;\t][ \t]{0,20}){1,12}[\w @#*\"'`/()-]{1,40}[ \t|]{0,20}\r?$",
+    re.MULTILINE,
+)
+_WHOSE: Final = lazy_compile(
+    r"(?i)\b(?:user(?: ?name)?|login|e-?mail|account|name|host|server|service|system|site|env(?:ironment)?|benutzer|nutzer"
+    r"|konto|usuario|utilisateur|utente|usuário|id|url|device|ip|what|where|app|db|database|machine|role)\b"
+)
+_RULE: Final = lazy_compile(r"[ \t|+:-]{3,400}\r?\n")
+
+
+def column_secrets(text: str, words: str) -> list[Secret]:
+    """Return the secrets in the rows of a table that has a column of them, beside one that says whose they are."""
+    if "\n" not in text or not (
+        "pass" in words or "pw" in words or "secret" in words or "contra" in words
+    ):
+        return []
+    found: list[Secret] = []
+    for head in islice(_HEAD.finditer(text), _MOST_HEADS):
+        sign = next(sign for sign in "|\t;," if sign in head[0])
+        names = [
+            name.strip(" \t*`\"'")
+            for name in head[0].strip().strip(sign if sign == "|" else "").split(sign)
+        ]
+        kinds = [holds(name) for name in names]
+        if "password" in kinds and any(_WHOSE.search(name) for name in names):
+            found += [(*span, "password") for span in _cells(text, head.end() + 1, sign, kinds)]
+    return found
+
+
+def _cells(text: str, at: int, sign: str, kinds: Sequence[str]) -> Iterator[Span]:
+    """Yield the cells of the password's columns, as long as each row has as many cells as the head."""
+    if rule := _RULE.match(text, at):
+        at = rule.end()
+    for _ in range(_MOST_ROWS):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        cells = _cells_of(text, at, end, sign)
+        if len(cells) != len(kinds):
+            return
+        for kind, (start, stop) in zip(kinds, cells, strict=True):
+            if kind == "password" and _is_given(text[start:stop]):
+                yield start, stop
+        at = end + 1
+
+
+def _cells_of(text: str, at: int, end: int, sign: str) -> list[Span]:
+    """Return where the cells of a row stand, without their blanks, quotes and marks."""
+    cells: list[Span] = []
+    row = text[at:end].rstrip()
+    if sign == "|":
+        indent = len(row) - len(row.lstrip(" \t").removeprefix("|"))
+        row, at = row[indent:].removesuffix("|"), at + indent
+    for cell in row.split(sign):
+        inner = cell.strip(" \t*`\"'")
+        start = at + (cell.find(inner) if inner else 0)
+        cells.append((start, start + len(inner)))
+        at += len(cell) + 1
+    return cells
+
+
+def _is_given(value: str) -> bool:
+    if len(value) < _SHORTEST or len(value) > 200:
+        return False
+    if " " in value:
+        return values.is_phrase(value, may_have_glue=False)
+    if values.is_own_word(value) or values.is_dotted_word(value):
+        return True
+    return value.isdigit() and len(value) > _SHORTEST

@@ -1,0 +1,352 @@
+"""Secrets that a command line or a statement of configuration holds at a place of its program.
+
+`mysql -pX`, `curl -u ada:X`, `rclone obscure X`, `enable secret 0 X`: the value may be any word there, so the table
+says which program holds one where. A program without its flag, or with a variable as its value, holds none.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_labels import holds
+from mcp_reflect.security.secret_phrases import is_glue
+from mcp_reflect.security.secret_tables import rows_of
+from mcp_reflect.security.secret_values import Secret
+
+_LONGEST_LINE: Final = 2_000  # characters of a command line that are read
+_MOST_WORDS: Final = 60
+_SHORTEST: Final = 4
+
+
+@dataclass(frozen=True)
+class ShellWord:
+    """A word of a command line without its quotes, and where each of its characters stands in the text."""
+
+    text: str
+    places: Sequence[int]
+
+
+@dataclass(frozen=True)
+class CommandForm:
+    """A row of words of which one holds the secret; each pattern matches one word as a whole."""
+
+    words: tuple[re.Pattern[str], ...]
+    is_first: bool
+    """The form begins at the first argument."""
+
+
+@dataclass(frozen=True)
+class CommandRow:
+    """A row of the table: the kind of the secret, the check of its value, the places where it stands."""
+
+    kind: str
+    check: str
+    forms: str
+
+    @property
+    def begins_line(self) -> bool:
+        """True for a statement of a file of settings."""
+        return self.check == "line"
+
+
+def commanded_secrets(text: str, folded: str, words: str) -> list[Secret]:
+    """Return the secrets in the arguments of programs; the arguments are those of `placed_secrets`."""
+    found: list[Secret] = []
+    present = _programs().keys() & _runs_of(words)
+    for run in present:
+        for program, rows in _programs()[run].items():
+            found += _of_program(text, folded, program, rows)
+    return found
+
+
+def _of_program(
+    text: str, folded: str, program: str, rows: Sequence[CommandRow]
+) -> Iterator[Secret]:
+    """Yield the secrets of each command of a program; its name among the words of another one begins none."""
+    done = 0
+    for start, end in _occurrences(folded, program):
+        if start < done:
+            continue
+        for words, those in _readings(text, start, end, rows):
+            done = max(done, words[-1].places[-1] if words and words[-1].places else end)
+            for row in those:
+                yield from _of_words(words, row)
+
+
+@cache
+def _programs() -> dict[str, dict[str, tuple[CommandRow, ...]]]:
+    """Return the rows of each program, by the longest run of letters in its name."""
+    rows: dict[str, dict[str, tuple[CommandRow, ...]]] = {}
+    for kind, check, programs, forms in rows_of("secret_commands.txt"):
+        for program in programs.lower().split():
+            run = max(_LETTERS.findall(program), key=len)
+            of_run = rows.setdefault(run, {})
+            of_run[program] = (*of_run.get(program, ()), CommandRow(kind, check, forms))
+    return rows
+
+
+_LETTERS: Final = lazy_compile("[a-z]+")
+
+
+def _runs_of(words: str) -> set[str]:
+    return set(words.split())
+
+
+_BEFORE: Final = lazy_compile(r"[\w.$%@=-]")
+_BEHIND: Final = lazy_compile(r"(?:\.exe|\.cmd|\.bat)?(?=[\s\"'\\])")
+
+
+def _occurrences(folded: str, program: str) -> Iterator[tuple[int, int]]:
+    """Yield where a program's name stands as a word of its own, with or without a folder before it."""
+    at = folded.find(program)
+    while at >= 0:
+        end = at + len(program)
+        behind = _BEHIND.match(folded, end)
+        if behind and not (at and _BEFORE.match(folded, at - 1)):
+            yield at, behind.end()
+        at = folded.find(program, end)
+
+
+def _readings(
+    text: str, start: int, end: int, rows: Sequence[CommandRow]
+) -> Iterator[tuple[list[ShellWord], list[CommandRow]]]:
+    """Yield the words of a command as a shell reads it, and of a statement of settings, each with its rows."""
+    commands = [row for row in rows if not row.begins_line]
+    if commands:
+        yield _words_of_command(text, start, end), commands
+    statements = [row for row in rows if row.begins_line]
+    if statements:
+        yield _words_of_statement(text, start, end), statements
+
+
+# The words of a command: of a shell, of a list of texts in code, of a statement in a file of settings.
+
+_SHELL_WORD: Final = lazy_compile(
+    r"(?:[^\s\"'\\|;&()<>`]|\\[^\n]|\"(?:[^\"\\\n]|\\[^\n]){0,400}\"|'[^'\n]{0,400}'){1,400}"
+)
+_BLANKS: Final = lazy_compile(r"(?:[ \t]|[\\^`][ \t]?\r?\n){1,80}")
+_IN_QUOTES: Final = lazy_compile(r"\\(?P<escaped>[^\n])|(?P<quote>[\"'])")
+
+
+def _words_of_command(text: str, start: int, end: int) -> list[ShellWord]:
+    if text[start - 1 : start] in ("'", '"') and text[end : end + 1] == text[start - 1]:
+        return _items_of_list(text, end + 1)
+    if text.startswith("\n", end) or text.startswith("\r\n", end):
+        return _items_on_lines(text, start, end)
+    limit = _end_of_command(text, start, end)
+    words: list[ShellWord] = []
+    at = end
+    while len(words) < _MOST_WORDS and (blanks := _BLANKS.match(text, at, limit)):
+        word = _SHELL_WORD.match(text, blanks.end(), limit)
+        if word is None or word[0][0] == "#":
+            break
+        words.append(_without_quotes(text, *word.span()))
+        at = word.end()
+    return words
+
+
+def _end_of_command(text: str, start: int, end: int) -> int:
+    """Return where the text ends in which a command stands: at the quote that was open before it, or far behind."""
+    limit = min(len(text), end + _LONGEST_LINE)
+    line = max(text.rfind("\n", max(0, start - _LONGEST_LINE), start) + 1, start - _LONGEST_LINE)
+    before = _APOSTROPHE.sub("", text[line:start])
+    for quote in "\"'`":
+        if before.count(quote) % 2:
+            closes = text.find(quote, end, limit)
+            limit = closes if closes >= 0 else limit
+    return limit
+
+
+_APOSTROPHE: Final = lazy_compile(r"(?<=\w)'(?=\w)|\\[\"'`]")
+
+
+def _without_quotes(text: str, start: int, end: int) -> ShellWord:
+    """Return a word as its program gets it."""
+    raw = text[start:end]
+    if not any(sign in raw for sign in "\\\"'"):
+        return ShellWord(raw, range(start, end))
+    signs: list[str] = []
+    places: list[int] = []
+    quote = ""
+    at = start
+    while at < end:
+        sign = text[at]
+        if sign == quote:
+            quote = ""
+        elif sign in "\"'" and not quote:
+            quote = sign
+        else:
+            if (
+                sign == "\\"
+                and quote != "'"
+                and text[at + 1 : at + 2] in ("\\", '"', "'", " ", "$")
+            ):
+                at += 1
+            signs.append(text[at])
+            places.append(at)
+        at += 1
+    return ShellWord("".join(signs), places)
+
+
+_LIST_ITEM: Final = lazy_compile(
+    r"[ \t\r\n]{0,40},[ \t\r\n]{0,40}(?:[rbfu]?(?P<quote>[\"'])(?P<item>[^\"'\n]{0,400})(?P=quote)|(?P<name>[\w.()\[\]]{1,80}))"
+)
+
+
+def _items_of_list(text: str, at: int) -> list[ShellWord]:
+    """Return the arguments of a command that code or JSON writes as a list of texts."""
+    words: list[ShellWord] = []
+    while len(words) < _MOST_WORDS and (item := _LIST_ITEM.match(text, at)):
+        if item["quote"]:
+            words.append(ShellWord(item["item"], range(*item.span("item"))))
+        else:
+            words.append(ShellWord("$", range(*item.span("name"))))  # a variable
+        at = item.end()
+    return words
+
+
+_LINE_ITEM: Final = lazy_compile(
+    r"\r?\n[ \t]{0,40}-[ \t]{1,3}(?P<quote>[\"']?)(?P<item>[^\"'\n\r]{1,400}?)(?P=quote)[ \t]{0,8}(?=\r?\n|\Z)"
+)
+
+
+def _items_on_lines(text: str, start: int, end: int) -> list[ShellWord]:
+    """Return the arguments of a command that YAML writes as a list with an item a line."""
+    line = text.rfind("\n", max(0, start - 80), start) + 1
+    words: list[ShellWord] = []
+    if text[line:start].strip(" \t\"'") != "-":
+        return words
+    at = end
+    while len(words) < _MOST_WORDS and (item := _LINE_ITEM.match(text, at)):
+        words.append(ShellWord(item["item"], range(*item.span("item"))))
+        at = item.end()
+    return words
+
+
+_STATEMENT_START: Final = lazy_compile(r"[ \t]{0,40}(?:[\w.-]{1,40}(?:\([\w-]{1,30}\))?[#>] ?)?\Z")
+_STATEMENT_WORD: Final = lazy_compile(
+    r"[ \t]{1,40}(?P<quote>[\"']?)(?P<word>[^\s\"']{1,400})(?P=quote)"
+)
+
+
+def _words_of_statement(text: str, start: int, end: int) -> list[ShellWord]:
+    """Return the words behind the first word of a line; a prompt of a router may stand before it."""
+    line = text.rfind("\n", max(0, start - 81), start) + 1
+    words: list[ShellWord] = []
+    if start - line > 80 or not _STATEMENT_START.match(text, line, start):
+        return words
+    at = end
+    while len(words) < _MOST_WORDS and (word := _STATEMENT_WORD.match(text, at)):
+        words.append(ShellWord(word["word"], range(*word.span("word"))))
+        at = word.end()
+    return words
+
+
+# The forms of the table, and the words that they fit.
+
+
+@cache
+def _forms_of(row: CommandRow) -> tuple[CommandForm, ...]:
+    forms: list[CommandForm] = []
+    for form in row.forms.split(" | "):
+        written = [form.strip()]
+        if re.search(r"(?:^| )--[\w-]+ _", form):
+            written.append(re.sub(r"(--[\w-]+) _", r"\1=_", form.strip()))
+        for one in written:
+            parts = tuple(map(_pattern_of_word, one.removeprefix("^").split()))
+            forms.append(CommandForm(parts, one.startswith("^")))
+    return tuple(forms)
+
+
+_SLOTS: Final = {
+    "_": r"(?P<secret>.+)",
+    "NAME": r"(?P<name>[\w.:-]{2,80})",
+    "*": r".{0,300}?",
+    "*?": r".{1,300}?",
+}
+
+
+def _pattern_of_word(word: str) -> re.Pattern[str]:
+    """Return the pattern of a word of a form."""
+    parts = re.split(r"(NAME|\*\?|\*|(?<![A-Za-z0-9])_(?=$|@)|(?<=-[A-Za-z])_$|(?<=-hp)_$)", word)
+    written = "".join(_SLOTS.get(part) or re.escape(part) for part in parts)
+    flags = re.DOTALL | (re.IGNORECASE if word.startswith("/") else 0)
+    return re.compile(written, flags)
+
+
+def _of_words(words: Sequence[ShellWord], row: CommandRow) -> Iterator[Secret]:
+    """Yield the secrets of the words of a command; a command without arguments has none."""
+    if not words:
+        return
+    for form in _forms_of(row):
+        last = 1 if form.is_first else len(words)
+        for first in range(min(last, len(words) - len(form.words) + 1)):
+            secret = _secret_at(words, first, form, row)
+            if secret is not None:
+                yield secret
+
+
+def _secret_at(
+    words: Sequence[ShellWord], first: int, form: CommandForm, row: CommandRow
+) -> Secret | None:
+    """Return the secret of a form that begins at the word `first`."""
+    held: tuple[int, re.Match[str]] | None = None
+    for number, pattern in enumerate(form.words, first):
+        match = pattern.fullmatch(words[number].text)
+        if match is None:
+            return None
+        if "name" in pattern.groupindex and holds(match["name"]) not in ("password", "key"):
+            return None
+        if "secret" in pattern.groupindex:
+            held = (number, match)
+    if held is None:
+        return None
+    number, match = held
+    value = match["secret"]
+    following = words[number + 1].text if number + 1 < len(words) else ""
+    if not _CHECKS[row.check](value) or _is_prose(value, following):
+        return None
+    places = words[number].places
+    start, end = match.span("secret")
+    return (places[start], places[end - 1] + 1, row.kind)
+
+
+_VARIABLE: Final = lazy_compile(
+    r"\$[{(]|^[$%@<*\[{]|^-|^/|^\.{0,2}/|^~|\\\\|^&|://|^\w*\(|%\}|\}\}"
+)
+
+
+def _is_typed(value: str) -> bool:
+    """True for a value that somebody typed: no variable, place to fill in, path, flag or word about secrets."""
+    if len(value) < _SHORTEST or _VARIABLE.search(value):
+        return False
+    if value.isdigit() and len(value) < 6:
+        return False  # a port, or a count
+    return values.word(value) and not values.is_label(value)
+
+
+def _is_random(value: str) -> bool:
+    return _is_typed(value) and values.random(value)
+
+
+def _is_drawn(value: str) -> bool:
+    return _is_typed(value) and values.drawn(value)
+
+
+_CHECKS: Final[dict[str, Callable[[str], bool]]] = {
+    "word": _is_typed,
+    "line": _is_typed,
+    "drawn": _is_drawn,
+    "random": _is_random,
+}
+
+
+def _is_prose(value: str, following: str) -> bool:
+    """True for a word of a sentence about a flag: `docker login -p warns about it`."""
+    if not value.isalpha() or not value.islower() or len(following) == 1:
+        return False
+    return is_glue(following) or values.is_said(following)
