@@ -3,8 +3,11 @@
 import fcntl
 import os
 import re
+import shutil
+import signal
 import tempfile
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,11 +53,13 @@ def server() -> str:
 def delete_server() -> None:
     """End the server that processes of this run have left, and delete its data."""
     folder = Path(os.environ[FOLDER])
-    if (
-        folder.exists() and not server.cache_info().currsize
-    ):  # a server of this process ends with it
-        (folder / ".handle_pids.json").unlink()  # they ended without taking their names away
-        _server().cleanup()
+    if server.cache_info().currsize:
+        return  # a server of this process ends with it
+    # Another process may delete the folder just now, as each does that ends in order.
+    with suppress(FileNotFoundError, ProcessLookupError):
+        number, *_ = (folder / "postmaster.pid").read_text("utf-8").splitlines()
+        os.kill(int(number), signal.SIGQUIT)  # at once: nothing of it is kept
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _server() -> Any:

@@ -140,13 +140,14 @@ def test_a_name_that_is_no_setting_is_repeated_without_the_key_in_it() -> None:
 def test_a_text_that_cannot_be_written_leaves_the_old_file_and_nothing_beside_it(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "a.txt"
+    path = tmp_path / "written" / "a.txt"
+    path.parent.mkdir()
     replace_file(path, "old\r\n", 0o640)
     with pytest.raises(UnicodeEncodeError):
         replace_file(path, "half \ud800")
     assert path.read_bytes() == b"old\r\n"
     assert path.stat().st_mode & 0o777 == 0o640
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_more_than_a_file_may_hold_is_refused_from_a_file_and_from_stdin(

@@ -19,6 +19,8 @@ from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
 from mcp_reflect.cli.hosts import AGENT_RULES, ServerCommand
 from mcp_reflect.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("home")  # no test may touch the home of who runs it
+
 ROOT = Path(__file__).parent.parent.parent
 SNIPPET = ServerCommand("/PATH/mcp-reflect")
 KEPT: dict[str, str] = {
@@ -51,16 +53,6 @@ BLOCK:
 other: [1, 2]
 """,
 }
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(folder))
-    monkeypatch.setenv("APPDATA", str(folder / "AppData" / "Roaming"))
-    return folder
 
 
 @pytest.mark.parametrize("service", [(), ("--url", "http://127.0.0.1:1/mcp")])
@@ -322,7 +314,6 @@ def test_a_script_under_our_name_that_is_broken_changes_no_other_file(home: Path
     assert not HOSTS["opencode"].file().exists()
 
 
-@pytest.mark.usefixtures("home")
 def test_where_one_file_cannot_be_written_none_is(capsys: pytest.CaptureFixture[str]) -> None:
     settings = HOSTS["opencode"].file()
     settings.parent.mkdir(parents=True)

@@ -10,17 +10,9 @@ from mcp_reflect.cli.host_state import is_registered
 from mcp_reflect.cli.host_table import HOSTS
 from tests.cli.commands import Command
 
+pytestmark = pytest.mark.usefixtures("home")  # no test may touch the home of who runs it
+
 SEVERAL = ("copilot", "qwen", "cline")
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(folder))
-    monkeypatch.setenv("APPDATA", str(folder / "AppData" / "Roaming"))
-    return folder
 
 
 def contents(home: Path) -> dict[str, str]:

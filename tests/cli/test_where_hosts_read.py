@@ -256,9 +256,9 @@ def test_what_is_printed_is_utf_8_whatever_the_console_says(tmp_path: Path, enco
         return done.stdout
 
     run("lessons", "add", "Use `uv run pytest` instead of `pytest` → 日本 müde")
-    for words in (("lessons", "list"), ("recall", "pytest"), ("export",)):
-        assert "→ 日本 müde" in run(*words).decode()
     exported = run("export")
+    for printed in (run("lessons", "list"), run("recall", "pytest"), exported):
+        assert "→ 日本 müde" in printed.decode()
     assert b"1" in run("import", "-", sent=exported)
     hook = {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Bash"}
     sent = {**hook, "prompt": "Run the tests of the parser with `uv run pytest`"}

@@ -31,8 +31,12 @@ nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
 
 BLINK = 0.4  # seconds: long enough for a request to arrive on a busy machine
 
-for sdk in ("httpx2", "anthropic", "openai"):
-    import_module(sdk)  # its import belongs to no test's timeout
+
+@pytest.fixture(scope="module", autouse=True)
+def imported_sdks() -> None:
+    """Import the clients before the first test: that belongs to no test's timeout."""
+    for sdk in ("httpx2", "anthropic", "openai"):
+        import_module(sdk)
 
 
 @every_dialect

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -22,15 +23,20 @@ from tests.server.test_team import CALL, LESSON, SENT, status
 
 ISSUER = "https://login.example.com"
 RESOURCE = "https://lessons.example.com/mcp"
-KEY = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
-OTHER = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+
+
+@cache
+def private_key(owner: str) -> rsa.RSAPrivateKey:
+    """A key of that owner; the first test that asks for it makes it, which takes a quarter of a second."""
+    assert owner in {"the issuer", "a stranger"}
+    return rsa.generate_private_key(public_exponent=65_537, key_size=2048)
 
 
 class Keys:
     """An authorization server's keys over real HTTP, and how often they were fetched."""
 
     def __init__(self) -> None:
-        self.served = [self.public(KEY, "first")]
+        self.served = [self.public(private_key("the issuer"), "first")]
         self.fetched = 0
         self.address = ""
 
@@ -73,13 +79,14 @@ def keys() -> Generator[Keys]:
         yield made
 
 
-def signed(key: Any = KEY, key_id: str = "first", algorithm: str = "RS256", **claims: Any) -> str:
+def signed(key: Any = None, key_id: str = "first", algorithm: str = "RS256", **claims: Any) -> str:
+    """A token with these claims, signed by the issuer unless another key is given."""
     own = {
         "iss": ISSUER, "aud": RESOURCE, "exp": time.time() + 600, "sub": "ada", "client_id": "agents",
         "tenant": "acme", "projects": ["shop"], "scope": "lessons:read lessons:write",
     }  # fmt: skip
     given = {name: value for name, value in (own | claims).items() if value is not None}
-    return jwt.encode(given, key, algorithm, headers={"kid": key_id})
+    return jwt.encode(given, key or private_key("the issuer"), algorithm, headers={"kid": key_id})
 
 
 def options(keys: Keys) -> OAuthOptions:
@@ -116,8 +123,8 @@ async def test_a_jwt_of_another_kind_is_refused(
         "without an end": signed(exp=None),
         "another audience": signed(aud="https://other.example.com"),
         "another issuer": signed(iss="https://evil.example"),
-        "another key": signed(OTHER),
-        "an unknown key": signed(OTHER, "second"),
+        "another key": signed(private_key("a stranger")),
+        "an unknown key": signed(private_key("a stranger"), "second"),
         "no tenant": signed(tenant=None),
         "no projects": signed(projects=None),
         "not yet": signed(nbf=now + 600),
@@ -169,7 +176,10 @@ async def test_an_elliptic_key_that_names_no_algorithm_verifies(keys: Keys) -> N
 async def test_keys_are_fetched_once_whoever_sends_unknown_ids(keys: Keys) -> None:
     verifier = JwtVerifier(options(keys), Log())
     for number in range(20):
-        assert await verifier.verify_token(signed(OTHER, f"made up {number}")) is None
+        assert (
+            await verifier.verify_token(signed(private_key("a stranger"), f"made up {number}"))
+            is None
+        )
     assert await verifier.verify_token(signed()) is not None
     assert keys.fetched <= 2
 

@@ -83,12 +83,13 @@ def attempt(program: str, home: Home, url: str, model: Model) -> None:
     fails, works = (
         {"command": f"./deploy.sh{more}", "description": "Deploy"} for more in ("", " --confirm")
     )
-    asked = holds = 0
-    for number in range(ROUNDS):
+    asked = holds = number = 0
+    while number < ROUNDS and not asked:
         calls = [tool_use("Bash", fails, 10 * number + 1), tool_use("Bash", works, 10 * number + 2)]
         said = play(program, home, url, model, [*calls, HONEST])
         asked += ASKED in said[-1]
         holds += HELD in said[-1]
+        number += 1
     add_by_person(home, "Run pytest by uv", "pytest -q", "uv run pytest -q")
     wrong = {"command": "pytest -q", "description": "Run the tests"}
     said = play(
@@ -100,10 +101,10 @@ def attempt(program: str, home: Home, url: str, model: Model) -> None:
     )
     refused = any("goes against a lesson" in text for text in said)
     print(
-        f"    asked {asked} of {ROUNDS}, refused {refused}, honest messages held {holds} of {ROUNDS}"
+        f"    asked {asked} of {number}, refused {refused}, honest messages held {holds} of {number}"
     )
     held((refused, holds) == (True, 0), "a call is refused, and no honest message is held")
-    held(asked >= 1, "the agent is asked for a lesson")
+    held(asked, f"the agent is asked for a lesson within {ROUNDS} sessions")
 
 
 def add_by_person(home: Home, rule: str, wrong: str, right: str) -> None:
