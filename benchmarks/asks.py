@@ -28,7 +28,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.trace_events import TERMINAL, iter_cases
 from mcp_reflect.limits import Limits
 from mcp_reflect.models.common import from_json
 from mcp_reflect.models.finding import Finding, SessionCall
@@ -42,6 +41,7 @@ from mcp_reflect.sessions.noticing import MOST_ASKS, found_after
 from mcp_reflect.sessions.session_calls import session_call
 from mcp_reflect.sessions.tools import without_labels
 from tests.sessions import asks
+from tests.sessions.trace_events import TERMINAL, iter_cases
 
 LEAST_ASKED, LEAST_RIGHT, MOST_NOTHING, MOST_CLEAN, MOST_A_SESSION = 0.75, 0.5, 0.5, 0.02, 1.2
 STRETCH: Final = 30

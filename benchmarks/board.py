@@ -19,11 +19,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.board_bank import make
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.dashboard.page import render_page
 from mcp_reflect.services.engine import Engine
+from tests.dashboard.made_bank import make
 
 _SCROLL = """async (step) => {
   const list = document.getElementById('list');

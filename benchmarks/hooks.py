@@ -21,12 +21,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.stdio import RawServer
 from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Lesson, Source
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lesson_records
+from tests.clients.stdio import RawServer
 
 PROJECT: Final = "hooks"
 BARE: Final = (sys.executable, "-c", "import sqlite3, json, re")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.stdio import RawServer
+from tests.clients.stdio import RawServer
 
 _EVERY: Final = 0.005  # seconds between an answer and the next ping
 _LOOK: Final = 0.001

@@ -19,7 +19,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.trace_events import iter_cases
 from mcp_reflect.config import Settings
 from mcp_reflect.limits import Limits
 from mcp_reflect.models.common import Json, from_json
@@ -28,6 +27,7 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.sessions.calls import CallWithAnswer, calls_of
+from tests.sessions.trace_events import iter_cases
 
 FILES = ("reflexion_hotpotqa", "tau_airline")
 LEAST_WARNED = 0.90

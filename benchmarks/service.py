@@ -17,7 +17,6 @@ from typing import Any, Final
 
 import psycopg
 
-from benchmarks.forked import Forked
 from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
@@ -26,6 +25,7 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.projects import Scopes
 from mcp_reflect.storage import lesson_records
 from mcp_reflect.storage.bank import Bank
+from tests.clients.forked import Forked
 
 OWNER: Final = "reflect"
 DATABASE: Final = "reflect"
@@ -110,7 +110,7 @@ def postgres() -> Generator[Postgres]:
 
 
 class Replica:
-    """A process of `mcp-reflect serve --http`, forked off one that has imported everything; see benchmarks.forked.
+    """A process of `mcp-reflect serve --http`, forked off one that has imported everything; see tests.clients.forked.
 
     `life` counts how often /readyz said that it takes requests, `failed_life` is the last one in which a client could
     not reach it.

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stdio import Era, RawServer
 from mcp_reflect.config import Settings
 from mcp_reflect.projects import project_of
 from mcp_reflect.services.engine import Engine
+from tests.clients.stdio import Era, RawServer
 
 ROOT = Path(__file__).parent.parent
 BARE = (sys.executable, "-m", "benchmarks.bare")

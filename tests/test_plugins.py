@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from benchmarks.stdio import Era, RawServer
 from mcp_reflect.cli import main
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
+from tests.clients.stdio import Era, RawServer
 
 ROOT = Path(__file__).parent.parent
 LAUNCHER = ROOT / "plugin" / "launcher.py"

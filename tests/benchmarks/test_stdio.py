@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.stdio import Era, RawServer, RpcError, ServerDiedError
+from tests.clients.stdio import Era, RawServer, RpcError, ServerDiedError
 
 STAND_IN = Path(__file__).parent / "stand_in.py"
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.board_bank import make
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.dashboard.page import render_page as board_page
 from mcp_reflect.services.engine import Engine
+from tests.dashboard.made_bank import make
 from tests.dashboard.served import Served, serving
 
 if find_spec("playwright") is None:

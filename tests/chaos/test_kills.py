@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.forked import forked_server
-from benchmarks.stdio import RawClient, ServerDiedError
-from benchmarks.writers import RefusedError, Writer, Written, lost, sound
+from tests.clients.forked import forked_server
+from tests.clients.stdio import RawClient, ServerDiedError
+from tests.clients.writers import RefusedError, Writer, Written, lost, sound
 from tests.server.servers import server, told
 
 LONGEST_LIFE = 0.5  # seconds of work before a kill

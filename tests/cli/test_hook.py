@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.forked import Forked
 from mcp_reflect.cli import main
 from mcp_reflect.cli.hook import reflect_in_background
 from mcp_reflect.config import Settings
@@ -23,6 +22,7 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import EVENTS, read_hook
 from mcp_reflect.storage.spool import Spool
 from tests.cli.commands import Command
+from tests.clients.forked import Forked
 from tests.sessions import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.forked import Forked
 from mcp_reflect.cli import kept_guards
 from mcp_reflect.cli.kept_guards import keep_guards, kept_file, refusal_text
 from mcp_reflect.models.warning import EnforcedGuard
 from mcp_reflect.places import BANK
 from tests.cli import test_unchecked_calls
 from tests.cli.test_unchecked_calls import PUSH
+from tests.clients.forked import Forked
 
 bank = test_unchecked_calls.bank
 

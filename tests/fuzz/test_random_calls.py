@@ -17,10 +17,10 @@ from mcp.types import (
     TextContent,
 )
 
-from benchmarks.stdio import Era as RawEra
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from tests.clients.stdio import Era as RawEra
 from tests.conftest import Era
 from tests.fuzz.random_calls import URIS, arguments, line, tool_name, value
 from tests.server.calls import told as told_by

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.stdio import Era, RawServer, ServerDiedError
+from tests.clients.stdio import Era, RawServer, ServerDiedError
 from tests.server.servers import LESSON, ROOT, SERVE, server, started_server, told
 
 CRASHING = (

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.forked import forked_server
-from benchmarks.stdio import Era, RawClient, RawServer
+from tests.clients.forked import forked_server
+from tests.clients.stdio import Era, RawClient, RawServer
 
 ROOT = Path(__file__).parent.parent.parent
 SERVE = (sys.executable, "-m", "mcp_reflect")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.writers import Written, lost, sound
+from tests.clients.writers import Written, lost, sound
 from tests.server.servers import LESSON, ROOT, server, told
 
 # An import that tells of each batch, and goes on when it is told to.

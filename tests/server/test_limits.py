@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from benchmarks.stdio import RawClient, RpcError
 from mcp_reflect.cli import main
 from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.errors import InputError
@@ -16,6 +15,7 @@ from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.server.app import build
 from mcp_reflect.server.stdio import request_id
 from mcp_reflect.services.engine import Engine
+from tests.clients.stdio import RawClient, RpcError
 from tests.conftest import place_empty_bank
 from tests.server.calls import FAILED_RUN, LESSON
 from tests.server.servers import server

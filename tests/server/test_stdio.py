@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.stdio import RawClient
 from mcp_reflect.server.stdio import readable
+from tests.clients.stdio import RawClient
 from tests.server import servers
 
 

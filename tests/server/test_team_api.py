@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.forked import run_forked
 from mcp_reflect.cli.hook import body_for
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import AccessRole
@@ -20,6 +19,7 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import EVENTS, read_hook
+from tests.clients.forked import run_forked
 from tests.secrets import SECRETS, found_in
 from tests.server.calls import told
 from tests.server.servers import ROOT

@@ -18,11 +18,11 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from benchmarks.forked import Forked, run_forked
 from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import AccessRole
 from mcp_reflect.services.engine import Engine
+from tests.clients.forked import Forked, run_forked
 from tests.conftest import Era
 from tests.server.calls import told
 from tests.server.servers import LESSON

@@ -12,9 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.forked import forked_server
-from benchmarks.stdio import RawClient, ServerDiedError
-from benchmarks.writers import RefusedError, Writer, lost, sound
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
 from mcp_reflect.models.lesson import short_id
@@ -23,6 +20,9 @@ from mcp_reflect.storage.retrieval.index import ANALYZER, document
 from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.storage.retrieval.vectors import word_vector
 from mcp_reflect.storage.sqlite.files import newest
+from tests.clients.forked import forked_server
+from tests.clients.stdio import RawClient, ServerDiedError
+from tests.clients.writers import RefusedError, Writer, lost, sound
 from tests.server.servers import LESSON, ROOT, server, told
 
 NEXT = newest() + 1

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stdio import Era, RawServer
+from tests.clients.stdio import Era, RawServer
 from tools.hosts.clean_homes import called
 from tools.hosts.trying import LESSON, clean_home, held, step
 

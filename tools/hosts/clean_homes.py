@@ -14,9 +14,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from benchmarks.stdio import Era, RawServer
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
 from mcp_reflect.cli.hosts import HostConfig
+from tests.clients.stdio import Era, RawServer
 from tools.hosts.trying import LESSON, TASK, Home, clean_home, held, step
 
 

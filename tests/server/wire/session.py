@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, cast
 
-from benchmarks.forked import forked_server
 from mcp_reflect import __version__
+from tests.clients.forked import forked_server
 
 FOLDER: Final = Path(__file__).parent / "recordings"
 ROOT: Final = Path(__file__).parents[3]

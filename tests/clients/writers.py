@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from benchmarks.stdio import RawClient
+from tests.clients.stdio import RawClient
 
 _FOUND: Final = {
     # Answers have the end of a lesson's id.
@@ -41,7 +41,7 @@ class Writer:
     def __init__(self, running: RawClient, name: str) -> None:
         self._running = running
         self._name = name
-        self._chance = random.Random(name)  # noqa: S311 - a load that can be repeated
+        self._chance = random.Random(name)
         self._count = 0
         self._lessons: list[str] = []
         self.written: list[Written] = []

@@ -15,7 +15,7 @@ from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
-from benchmarks.stdio import RawClient
+from tests.clients.stdio import RawClient
 
 _CONTEXT: Final = get_context("forkserver")
 _SERVICES: Final = (
@@ -30,14 +30,14 @@ _SERVICES: Final = (
 )
 _IMPORTED: Final = [
     "anyio._backends._asyncio",
-    "benchmarks.forked",
+    "tests.clients.forked",
     *(f"mcp_reflect.cli.{name}" for name in ("commands", "place", "hook", "team")),
     *(f"mcp_reflect.server.{name}" for name in ("app", "catalog", "sampling", "team")),
     *(f"mcp_reflect.services.{name}" for name in _SERVICES),
     "mcp_reflect.evidence.verifying",
     "mcp_reflect.storage.postgres.database",  # if psycopg is there
 ]
-_ROOT: Final = Path(__file__).parent.parent
+_ROOT: Final = Path(__file__).parents[2]
 
 
 class Forked:
@@ -74,7 +74,7 @@ class Forked:
     @property
     def pid(self) -> int:
         """The process's number."""
-        assert self._process.pid is not None  # noqa: S101 - started above
+        assert self._process.pid is not None
         return self._process.pid
 
     @property

@@ -142,7 +142,7 @@ class RawClient:
     def send_raw(self, line: bytes) -> None:
         """Send bytes as they are, for what no honest client would send."""
         pipe = self._process.stdin
-        assert pipe is not None  # noqa: S101 - made with PIPE
+        assert pipe is not None
         view = memoryview(line)
         try:
             while view:
@@ -164,7 +164,7 @@ class RawClient:
                 process.wait()
             self._read_stderr()
             self._errors.close()
-        assert process.returncode is not None  # noqa: S101 - it has been waited for
+        assert process.returncode is not None
         return process.returncode
 
     def _params(self, params: Mapping[str, Json] | None) -> Message:
@@ -178,7 +178,7 @@ class RawClient:
     def _receive(self, deadline: float) -> Message:
         """The next line from the server. A line that is no JSON object is an error: stdout is the protocol's."""
         pipe = self._process.stdout
-        assert pipe is not None  # noqa: S101 - made with PIPE
+        assert pipe is not None
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             searched = len(self._buffer)

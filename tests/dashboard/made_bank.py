@@ -313,7 +313,7 @@ class SetClock(Clock):
 
     def __init__(self, seed: int) -> None:
         self.time = BEGAN
-        self.chance = random.Random(seed)  # noqa: S311 - the same bank in every run
+        self.chance = random.Random(seed)
 
     def now(self) -> float:
         return self.time
