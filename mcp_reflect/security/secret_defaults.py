@@ -23,6 +23,8 @@ _NEXT: Final = lazy_compile(
 def default_of(text: str, end: int, *, is_password: bool) -> Secret | None:
     """Return the default that is declared for the name which ends at `end`, or None."""
     window = text[end : end + _WINDOW]
+    if "default" not in window.lower():
+        return None
     words = _DEFAULT_WORDS.search(window)
     if words and is_password and not _NEXT.search(window, 2, words.start()):
         if values.is_phrase(words["secret"], may_have_glue=True):

@@ -34,7 +34,10 @@ def formatted_values(text: str, name: SecretName) -> list[Secret]:
         if name.kind == "many":
             return []
         return _secrets(name, _in_tag(text, name) or _in_columns(text, name))
-    for reader in _READERS:
+    first = text[sign.end() : sign.end() + 1]
+    for reader, begins in _READERS.items():
+        if first not in begins and begins:
+            continue
         spans = [*reader(text, name, sign)]
         if spans:
             return _secrets(name, spans)
@@ -290,7 +293,7 @@ def _in_tag(text: str, name: SecretName) -> list[Span]:
         tag = form.match(text, name.end)
         if tag is None or " " not in tag["value"].strip():
             continue
-        is_setting = text[: name.start].endswith(("<", '"', "'", ".", ":"))
+        is_setting = text[name.start - 1 : name.start] in ("<", '"', "'", ".", ":")
         if (
             is_setting
             and _holds_words(name)
@@ -339,14 +342,15 @@ def _holds_words(name: SecretName) -> bool:
 
 
 Reader = Callable[[str, SecretName, re.Match[str]], Iterator[Span]]
-_LIST_READERS: Final[tuple[Reader, ...]] = (_items_in_brackets, _items_on_lines)
-_READERS: Final[tuple[Reader, ...]] = (
-    *_LIST_READERS,
-    _block,
-    _heredoc,
-    _next_line,
-    _in_quotes,
-    _in_outer_quotes,
-    _until_semicolon,
-    _rest_of_line,
-)
+_READERS: Final[dict[Reader, str]] = {
+    _items_in_brackets: "[(",
+    _items_on_lines: " \t\r\n",
+    _block: "|>",
+    _heredoc: "<",
+    _next_line: " \t\r\n",
+    _in_quotes: "\"'rbfuL@$",
+    _in_outer_quotes: "",
+    _until_semicolon: "",
+    _rest_of_line: "",
+}
+"""The readers of formats with the characters of which one begins a value of theirs; none where any may."""

@@ -1,13 +1,14 @@
 """The names of secrets in a text: which words name one, and which secret a name holds."""
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_tables import pattern_of
-from mcp_reflect.security.secret_values import START
+from mcp_reflect.security.secret_values import START, Span
 
 Holds = Literal["password", "key", "any key", "many", ""]
 """The secret that a name holds: a password may be any word, a key looks random; `key` alone may be one of a map.
@@ -71,10 +72,10 @@ def _is_strict(name: str) -> bool:
     return _STRICT.search("_".join(part.lower() for part in _WORD.findall(name))) is not None
 
 
-_LABEL: Final = lazy_compile(  # of nouns in a row the last one
+_LABEL: Final = lazy_compile(  # of nouns in a row the last one; it begins with one, so that most places are passed over
     lambda: (
-        rf"(?:(?:{_nouns('noun')})[\w-]{{0,40}}[ \t])*"
-        rf"(?P<noun>(?:{_nouns('noun')})[\w-]{{0,40}})"
+        rf"(?P<only>(?:{_nouns('noun')})[\w-]{{0,40}})"
+        rf"(?:[ \t](?P<last>(?:{_nouns('noun')})[\w-]{{0,40}}))*"
     )
 )
 _FOREIGN: Final = lazy_compile(
@@ -108,7 +109,7 @@ def is_strict(name: SecretName) -> bool:
     return _is_strict(name.text)
 
 
-_BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
+_LONGEST_BEFORE: Final = 60  # characters of a name before its noun
 CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
 """A call, or a place in a table: a value that begins so is looked up, and not written here."""
 
@@ -130,9 +131,43 @@ def _has_foreign_names(words: str) -> bool:
 def labels_in(text: str, folded: str, words: str) -> list[re.Match[str]]:
     """Return the nouns of secrets in a text, in their order; those of other languages only where it may have one."""
     labels = [*_LABEL.finditer(folded)]
-    if text.isascii() and not _has_foreign_names(words):
+    cores = [core for core in _cores("foreign core") if core in words]
+    if not text.isascii():
+        cores += _cores("foreign letters")
+    foreign = _foreign_labels(folded, cores)
+    if not foreign:
         return labels
-    return sorted((*labels, *_FOREIGN.finditer(folded)), key=start_of)
+    return sorted((*labels, *foreign), key=start_of)
+
+
+_AROUND_CORE: Final = 40  # characters of the longest name in front of its core, or behind it
+
+
+def _foreign_labels(folded: str, cores: Iterable[str]) -> list[re.Match[str]]:
+    """Return the names of other languages. Their pattern is slow, so it reads the text around what each name has in it."""
+    places: list[int] = []
+    for core in cores:
+        at = folded.find(core)
+        while at >= 0:
+            places.append(at)
+            at = folded.find(core, at + len(core))
+    labels: list[re.Match[str]] = []
+    for start, end in _joined_windows(sorted(places)):
+        labels += _FOREIGN.finditer(folded, start, end)
+    return labels
+
+
+def _joined_windows(places: Iterable[int]) -> Iterator[Span]:
+    """Yield the parts of a text around some places; parts that touch are one."""
+    start = end = -1
+    for place in places:
+        if place - _AROUND_CORE > end:
+            if end >= 0:
+                yield start, end
+            start = max(0, place - _AROUND_CORE)
+        end = place + 2 * _AROUND_CORE
+    if end >= 0:
+        yield start, end
 
 
 def start_of(label: re.Match[str]) -> int:
@@ -148,22 +183,31 @@ _OWN_ID: Final = lazy_compile(
 def name_at(text: str, label: re.Match[str], done: int) -> SecretName:
     """Return the whole name that a label is a part of, not before `done`, with the secret that it holds."""
     start, end = label.span(label.lastgroup or 0)
-    before = None
-    if start > done:
-        before = _BEFORE.search(text, max(start - 60, done), start)
-    if before and _OWN_ID.match(text, before.start()):
+    before = _start_of_word(text, start, done)
+    if before < start and _OWN_ID.match(text, before):
         return SecretName(start, end, "")
     if label.lastgroup == "key":
         return SecretName(start, end, "key", foreign=True)
-    if label.lastgroup != "noun":
+    if label.lastgroup == "password":
         return SecretName(start, end, "password", foreign=True)
-    if before:
-        start = before.start()
-    elif compound := _COMPOUND.search(text, max(start - 20, done), start):
+    if before < start:
+        start = before
+    elif text[start - 1 : start] in (" ", "\t") and (
+        compound := _COMPOUND.search(text, max(start - 20, done), start)
+    ):
         start = compound.start()  # `api key`, where `key` alone may be one of a map
     if _is_no_name(text, start, end):
         return SecretName(start, end, "")
     return SecretName(start, end, holds(text[start:end]), text=text[start:end])
+
+
+def _start_of_word(text: str, end: int, done: int) -> int:
+    """Return where the part of a name begins that ends at `end`, not before `done`."""
+    start = end
+    least = max(end - _LONGEST_BEFORE, done, 0)
+    while start > least and (text[start - 1].isalnum() or text[start - 1] in "_$-"):
+        start -= 1
+    return start
 
 
 def _is_no_name(text: str, start: int, end: int) -> bool:

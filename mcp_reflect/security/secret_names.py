@@ -83,6 +83,8 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
         found: list[Secret] = []
         if is_long_run and long_runs > _MOST_LONG_RUNS:
             found = [(name.end, run_end, "secret")]
+        elif name.kind and named >= _MOST_NAMED:
+            found = _rest_of(text, name)
         elif name.kind:
             named += 1
             found = _values_of(text, name, reads_sentences=named <= _MOST_TOLD)
@@ -90,6 +92,29 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
             spans += found
             done = found[-1][1]
     return spans
+
+
+_MOST_NAMED: Final = (
+    1_000  # names of a piece of a text that are read in full; work has half as many at most
+)
+_ANY_VALUE: Final = lazy_compile(
+    r"[\"'`]?[\])]?[ \t]{0,8}(?:=>|:=|={1,2}|:|->|\|)[ \t]{0,8}(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,400})(?P=quote)"
+    r"|[\"'`]?(?P<bare>[^\s\"'`,;]{4,400}))"
+)
+
+
+def _rest_of(text: str, name: SecretName) -> list[Secret]:
+    """Return what is assigned to a name, where very many names stand before it, whatever it looks like.
+
+    Such a text is a list of secrets, or is there to stall: to cut more of it is quick, and safe.
+    """
+    value = _ANY_VALUE.match(text, name.end)
+    if value is None:
+        return []
+    form = "bare" if value["bare"] else "quoted"
+    if not values.is_own_word(value[form]):
+        return []
+    return [(*value.span(form), "password" if name.kind == "password" else "secret")]
 
 
 def _values_of(text: str, name: SecretName, *, reads_sentences: bool) -> list[Secret]:

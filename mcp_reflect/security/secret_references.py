@@ -29,12 +29,17 @@ def referenced_secrets(text: str, find: Callable[[str], list[Secret]]) -> Iterat
     """
     if "$" not in text or "=" not in text:
         return
+    references = [*islice(_REFERENCE.finditer(text), _MOST)]
+    if not any(
+        f"{name}=" in text for name in {found["braced"] or found["bare"] for found in references}
+    ):
+        return
     assigned = {
         found["name"]: found.span("value") for found in islice(_ASSIGNED.finditer(text), _MOST)
     }
     changes: list[Change] = []
     origins: list[Span] = []
-    for reference in islice(_REFERENCE.finditer(text), _MOST):
+    for reference in references:
         origin = assigned.get(reference["braced"] or reference["bare"])
         if origin is not None and values.is_password(text[slice(*origin)]):
             changes.append((*reference.span(), text[slice(*origin)]))
