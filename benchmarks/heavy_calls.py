@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp import Client
-from mcp.types import CallToolResult, TextContent
+from mcp.types import TextContent
 
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
@@ -251,7 +251,7 @@ async def timed(
     found = await client.call_tool(tool, dict(arguments))
     took = time.process_time() - began
     said = ""
-    if isinstance(found, CallToolResult) and found.is_error:
+    if found.is_error:
         said = " ".join(part.text for part in found.content if isinstance(part, TextContent))
     return took, watch.longest_turn, said
 
