@@ -18,10 +18,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.decisions import DECISIONS, SETS, bank_of, outcome_of, shown_at, unrelated
+from benchmarks.decisions import unrelated
 from benchmarks.recall import OWN_SETS, embed_all, options_of, own_lessons, unrelated_hits
 from benchmarks.retrieval import lines
 from mcp_reflect.llm.local_model import LocalModel
+from tests.moments.past_chats import DECISIONS, SETS, bank_of, outcome_of, shown_at
 
 COLUMNS: Final = (
     "near in 5",

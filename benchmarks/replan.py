@@ -29,13 +29,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.failed_searches import measure as measure_failed
 from benchmarks.replan_calls import Call, calls
 from benchmarks.retrieval import DEPTH, lines, ndcg, recall
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.failed_search import MOST_QUERIES
 from mcp_reflect.replan.planner import plan
+from tests.replan.failed_searches import measure as measure_failed
 
 Operator = Literal["OR", "AND"]
 _WORD = re.compile(r"[^\W_]+")

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.decisions import DECISIONS, SETS, bank_of, outcome_of, shown_at
-from benchmarks.retrieval import lines
 from mcp_reflect import services
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import short_id
@@ -15,6 +13,7 @@ from mcp_reflect.moments.texts import KEEP, MOST_TOLD
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook
 from tests.imported import imported
+from tests.moments.past_chats import DECISIONS, SETS, bank_of, lines, outcome_of, shown_at
 
 NOT_SHOWN = {
     "decisions": {"D18"},  # the reports share hardly a telling word with the rules

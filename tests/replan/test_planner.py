@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.failed_searches import measure
 from mcp_reflect.models.search import (
     CatalogEntry,
     EmptyCause,
@@ -24,6 +23,7 @@ from mcp_reflect.replan.proposals import accept
 from mcp_reflect.replan.vocabulary import vocabulary
 from mcp_reflect.replan.words import content, tokens
 from mcp_reflect.schemas.search import read_catalog, read_queries
+from tests.replan.failed_searches import measure
 from tests.replan.samples import empty_state, query, request, texts
 
 

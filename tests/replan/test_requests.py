@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.failed_searches import request_of, searches
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, PlanProposal, Query, Strategy
 from mcp_reflect.replan import catalog
 from mcp_reflect.replan.messages import is_friendly, place_in_words
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.schemas.search import read_catalog, read_proposal, read_queries, read_results
+from tests.replan.failed_searches import request_of, searches
 from tests.replan.samples import FAIR, empty_state, query, request
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from benchmarks.calls import CALLS, RECORDED, VARIATIONS, read_calls, varied
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.server.app import build
@@ -17,6 +16,7 @@ from mcp_reflect.server.stdio import session
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.server.calls import FAILED_RUN, LESSON, answered, contents, refused, told
+from tests.server.varied_calls import CALLS, RECORDED, VARIATIONS, read_calls, varied
 
 RUN: dict[str, Any] = {"task": "Do it", "outcome": "failure"}
 GIVEN: dict[str, Any] = {"reflection": "It broke"}

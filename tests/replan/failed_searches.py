@@ -28,7 +28,7 @@ from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.schemas.search import read_catalog, read_queries
 
-CASES = Path(__file__).parents[1] / "tests/replan/cases/failed"
+CASES = Path(__file__).parent / "cases" / "failed"
 CALLS = 2
 _WORD = re.compile(r"\w+")
 
