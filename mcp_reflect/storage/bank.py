@@ -133,7 +133,7 @@ class Bank:
         return Transfer(self.context)
 
     def use(self, store: Any) -> None:
-        """Keep lessons, recalls, outcomes and reflections in the repositories of that name of another object."""
+        """Keep lessons, recalls, outcomes and reflections in another store, whose attributes of these names are used."""
         for name in ("lessons", "recalls", "outcomes", "reflections"):
             setattr(self, name, getattr(store, name))
 
@@ -155,6 +155,7 @@ class Bank:
             await self.db.close()
 
     def _copy_later(self) -> None:
+        """Begin to wait for the daily copy, unless one is waited for already."""
         if self._copying is None or self._copying.done():
             self._copying = asyncio.create_task(self._copy())
 
@@ -169,6 +170,7 @@ class Bank:
 
 
 def _database(settings: Settings, log: Log) -> Database:
+    """Return the database that the settings name, a file or a server; its package is imported only for that."""
     if not isinstance(settings.bank, ServerUrl):
         from mcp_reflect.storage.sqlite.database import SqliteDatabase
 

@@ -1,4 +1,7 @@
-"""Consolidation of a bank ("dream"): the plan by rules, its changes applied and undone, each in one transaction."""
+"""Dreams, which consolidate a project: lessons that say the same are merged, and harmful ones are archived.
+
+A plan, of rules alone (`planned`) or of a language model, is applied in one transaction, and undone in one.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -27,55 +30,51 @@ from mcp_reflect.storage.similarity import alike, nearest, same_record
 from mcp_reflect.storage.values import scoped
 from mcp_reflect.text.signature import digest
 
-# The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
-# give the same plan in any order, and an applied plan leaves nothing for the next one.
-
 BY_PERSON: Final = "a person merged them"
 """The reason of a merge that a person asked for: it may change what a person keeps."""
 
-ALIKE: Final = 0.35  # the minimum Jaccard similarity of the words of any two members of a cluster
+ALIKE: Final = 0.35
+"""The least Jaccard similarity of the words of any two members of a cluster."""
+
+_RATE_PLACES: Final = 4  # decimal places to which the rates of two records are compared
 
 _HARMFUL: Final = "its outcomes prove that it does more harm than good"
 
 
 def planned(records: Sequence[Lesson]) -> DreamPlan:
-    """Return the plan of rules alone."""
-    useless = {
-        record.id
-        for record in records
-        if record.importance < lesson_records.NEVER_FROM
-        and not record.is_kept_by_person
-        and record.harmful
-    }
-    groups = [
-        (first, *(record for record in others if not record.is_kept_by_person))
-        for first, *others in same_groups(one for one in records if one.id not in useless)
-    ]
-    similar = clusters([first for first, *_ in groups])
+    """Return the plan of rules alone: merge what says the same, archive what proved harmful.
+
+    Rules write no new text. The same records give the same plan in any order, and an applied plan leaves nothing for the
+    next one. The plan also names the clusters of similar records, of which a language model may make general lessons.
+    """
+    useless = [record for record in records if _is_useless(record)]
+    useful = [record for record in records if not _is_useless(record)]
+    groups = same_groups(useful)
+    similar = clusters([best for best, *_others in groups])
+    merges: list[Merge] = []
+    for best, *others in groups:
+        gone = tuple(record.id for record in others if not record.is_kept_by_person)
+        if gone:
+            merges.append(Merge(keep=best.id, gone=gone, reason="the same in other words"))
     return DreamPlan(
         looked_at=len(records),
         clusters=tuple(tuple(member.id for member in cluster) for cluster in similar),
-        merges=tuple(
-            Merge(
-                keep=first.id,
-                gone=tuple(record.id for record in others),
-                reason="the same in other words",
-            )
-            for first, *others in groups
-            if others
-        ),
-        archivings=tuple(
-            Archiving(id=record.id, reason=_HARMFUL) for record in records if record.id in useless
-        ),
+        merges=tuple(merges),
+        archivings=tuple(Archiving(id=record.id, reason=_HARMFUL) for record in useless),
         thinker=RULES,
     )
 
 
+def _is_useless(record: Lesson) -> bool:
+    """Return whether rules archive a record: its outcomes prove harm, it is not important, and no person keeps it."""
+    is_important = record.importance >= lesson_records.NEVER_FROM
+    return record.harmful and not is_important and not record.is_kept_by_person
+
+
 def same_groups(records: Iterable[Lesson]) -> list[tuple[Lesson, ...]]:
     """Group the records that say the same, the best first: each joins the first group whose best one says the same."""
-    return _grouped(
-        sorted(records, key=_worth), lambda group, record: same_record(group[0], record)
-    )
+    best_first = sorted(records, key=_worth)
+    return _grouped(best_first, lambda group, record: same_record(group[0], record))
 
 
 def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:
@@ -96,22 +95,24 @@ def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:
 def _grouped(
     records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], bool]
 ) -> list[tuple[Lesson, ...]]:
+    """Put each record into the first group that it `joins`, or into a new one."""
     groups: list[list[Lesson]] = []
     for record in records:
-        group = next((group for group in groups if joins(group, record)), None)
-        if group is None:
-            groups.append([record])
+        for group in groups:
+            if joins(group, record):
+                group.append(record)
+                break
         else:
-            group.append(record)
+            groups.append([record])
     return [tuple(group) for group in groups]
 
 
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
-    """Sort the best first, by what is in the records, and by id only if they are equal in everything else."""
-    trust = -list(Trust).index(record.trust)
+    """Return the key that sorts the best first, by what is in the records; the id decides only between equal ones."""
+    trust = list(Trust).index(record.trust)  # the least trusted is the first
     return (
-        trust,
-        -round(record.rate, 4),
+        -trust,
+        -round(record.rate, _RATE_PLACES),
         -record.strength,
         -record.importance,
         record.text,
@@ -119,19 +120,19 @@ def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
     )
 
 
-MOST_RECORDS: Final = (
-    600  # the most important recent ones of a project; comparing them takes about a second
-)
-# The fields that undoing restores: what a merge can change, and the state.
-_KEPT: Final = ("kind", "trust", "source", "context", "task_type", "external_id")
+MOST_RECORDS: Final = 600
+"""The most important recent records of a project, over which a dream plans; comparing them takes about a second."""
+
+_NOT_CHANGED: Final = ("kind", "trust", "source", "context", "task_type", "external_id")
 _RESTORED: Final = (
-    *(field.name for field in fields(LessonDraft) if field.name not in _KEPT),
+    *(field.name for field in fields(LessonDraft) if field.name not in _NOT_CHANGED),
     "strength",
 )
+"""The fields that undoing restores: all that a merge can change, and the state."""
 
 
 class ConsolidationRepository(Repository):
-    """Dreams. Their plans add and supersede: every record stays, and is linked."""
+    """Dreams: their plans archive records and link them, and delete none, so that a dream can be undone."""
 
     async def load(self, scope: Scope) -> list[Lesson]:
         """Return the important recent records of a project, without global ones."""
@@ -140,9 +141,9 @@ class ConsolidationRepository(Repository):
     async def last(self, scope: Scope) -> tuple[str, float]:
         """Return the digest of the records as the last dream left them, and its time; ("", 0) before the first."""
         row = await self.db.row("dream_last", scoped(scope))
-        if row:
-            return (row["digest"], row["created_at"])
-        return ("", 0.0)
+        if row is None:
+            return ("", 0.0)
+        return (row["digest"], row["created_at"])
 
     async def latest(self, scope: Scope, limit: int = 20) -> list[dict[str, Any]]:
         """Return the dreams of a project, newest first."""
@@ -159,36 +160,40 @@ class ConsolidationRepository(Repository):
         part: bool = False,
         by: Speaker = Speaker.AGENT,
     ) -> Dream:
-        """Plan over the records and apply the plan, in one transaction: of two dreams at once, one finds nothing to do.
+        """Make a plan of the records and apply it, in one transaction: of two dreams at once, one finds nothing to do.
 
-        `part` says that the plan is a part of what was due: the next dream looks at the records again.
+        `part` says that the plan is only a part of what was due: the next dream looks at the records again.
         """
         plan = plan_of(_records(tx, scope))
         if plan.empty and not plan.tokens:
             return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
-        dream_id, now = self.clock.new_id("drm"), self.clock.now()
+        dream_id = self.clock.new_id("drm")
+        now = self.clock.now()
         changes = _Changes(tx, scope, now, by)
-        for new in plan.generalizations:
-            changes.generalize(
-                new, screening.screened(screening.record_of(new.lesson, scope, self.clock))
-            )
+        for generalization in plan.generalizations:
+            record = screening.record_of(generalization.lesson, scope, self.clock)
+            changes.generalize(generalization, screening.screened(record))
         for merge in plan.merges:
             changes.merge(merge, f"merged in dream {dream_id}")
         for archiving in plan.archivings:
             record = lesson_records.lesson_by_id(tx, scope, archiving.id)
-            if record.is_kept_by_person:
-                continue
-            changes.write(
-                record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}"
-            )
+            if not record.is_kept_by_person:
+                archived = replace(record, state=State.ARCHIVED)
+                changes.write(record, archived, f"archived: {archiving.reason}")
         lesson_records.archive_excess(tx, scope, self.context.size, now)
-        state = "" if part else digest_of(_records(tx, scope))
-        values = scoped(scope, id=dream_id, digest=state, tokens=plan.tokens, now=now)
-        undoing = {"records": changes.records, "added": changes.added}
-        tx.run(
-            "dream_add",
-            {**values, "plan": json.loads(json.dumps(asdict(plan))), "changes": undoing},
+        digest_after = ""
+        if not part:
+            digest_after = digest_of(_records(tx, scope))
+        values = scoped(
+            scope,
+            id=dream_id,
+            digest=digest_after,
+            tokens=plan.tokens,
+            plan=json.loads(json.dumps(asdict(plan))),
+            changes={"records": changes.records, "added": changes.added},
+            now=now,
         )
+        tx.run("dream_add", values)
         return Dream(
             dream_id=dream_id,
             status="applied",
@@ -201,50 +206,49 @@ class ConsolidationRepository(Repository):
     def undo(
         self, tx: Writing, scope: Scope, dream_id: str, *, by: Speaker = Speaker.AGENT
     ) -> Undone:
-        """Restore what a dream changed, in one transaction; records that changed since stay as they are."""
-        now, reason = self.clock.now(), f"dream {dream_id} undone"
+        """Restore the records that a dream changed, and archive those that it added, in one transaction.
+
+        Records that changed since stay as they are, and their ids are `skipped` in the answer; so are those that a
+        person keeps, unless a person asks.
+        """
+        now = self.clock.now()
+        reason = f"dream {dream_id} undone"
         fix = "`mcp-reflect dream --list` shows the dreams."
         row = tx.existing("dream_by_id", scope, "dream_id", dream_id, fix)
         if row["state"] == "undone":
             raise InputError("dream_id", "that dream is undone already", "Name another one.")
         changes = json.loads(row["changes"])
-        restored: list[Lesson] = []
+        restored: list[str] = []
         skipped: list[str] = []
-        for name, change in changes["records"].items():
-            current = lesson_records.find(tx, scope, name)
-            if (
-                current is None
-                or not _may_undo(current, by)
-                or current.updated_at != change["after"]
-            ):
-                skipped.append(name)
+        for record_id, change in changes["records"].items():
+            current = lesson_records.find(tx, scope, record_id)
+            if current is None or not _may_undo(current, change, by):
+                skipped.append(record_id)
                 continue
             earlier = replace(current, **_fields_before(change["before"]), updated_at=now)
             lesson_records.revise(tx, scope, current, screening.judged(earlier), reason, by=by)
-            restored.append(current)
-        names = {record.id for record in restored}
+            restored.append(record_id)
         for merge in json.loads(row["plan"])["merges"]:
-            for name in names.intersection(merge["gone"]):
-                tx.run_many("link_remove", _merge_links(name, merge["keep"]))
+            for record_id in set(restored).intersection(merge["gone"]):
+                tx.run_many("link_remove", _merge_links(record_id, merge["keep"]))
         # Merged records get their outcomes back, and the kept record only its own.
-        for record in restored:
-            outcomes.recompute(tx, scope, lesson_records.lesson_by_id(tx, scope, record.id))
-        for name in changes["added"]:
-            added = lesson_records.find(tx, scope, name)
-            if added is not None and _may_undo(added, by):
-                lesson_records.set_state(tx, scope, name, State.ARCHIVED, reason, now, by=by)
+        for record_id in restored:
+            outcomes.recompute(tx, scope, lesson_records.lesson_by_id(tx, scope, record_id))
+        for record_id in changes["added"]:
+            added = lesson_records.find(tx, scope, record_id)
+            if added is not None and _may_change(added, by):
+                lesson_records.set_state(tx, scope, record_id, State.ARCHIVED, reason, now, by=by)
         tx.run("dream_undone", scoped(scope, id=dream_id))
         lesson_records.archive_excess(tx, scope, self.context.size, now)
-        return Undone(
-            dream_id=dream_id,
-            restored=tuple(record.id for record in restored),
-            skipped=tuple(skipped),
-        )
+        return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
 
 
 @dataclass
 class _Changes:
-    """The changes of a plan as they are written at `now`, with what undoes them."""
+    """Writes the changes of a plan at `now`, and collects what undoes them.
+
+    `records` has, by id, the fields of a record before its change and the time of the change; `added` has new ids.
+    """
 
     tx: Writing
     scope: Scope
@@ -254,16 +258,17 @@ class _Changes:
     added: list[str] = field(default_factory=list[str])
 
     def merge(self, merge: Merge, reason: str) -> None:
-        keep, *gone = (
-            lesson_records.lesson_by_id(self.tx, self.scope, name)
-            for name in (merge.keep, *merge.gone)
-        )
-        # A person's lesson stays as it is, whatever says the same.
-        by_person = self.by is Speaker.PERSON
-        after, gone = keep, [one for one in gone if by_person or not one.is_kept_by_person]
-        if keep.is_kept_by_person and not by_person:
+        """Merge records into the one to keep, archive them, and give their outcomes to that one.
+
+        A person's lesson stays as it is, unless a person merges: what says the same as one is only archived.
+        """
+        keep = self._record(merge.keep)
+        named = [self._record(record_id) for record_id in merge.gone]
+        gone = [record for record in named if _may_change(record, self.by)]
+        if not _may_change(keep, self.by):
             self.archive(gone, keep)
             return
+        after = keep
         for record in gone:
             if record.text != keep.text:
                 lesson_records.keep_version(self.tx, keep.id, f"merged from {record.id}", record)
@@ -278,39 +283,46 @@ class _Changes:
         for record in gone:
             self.tx.run_many("link_add", _merge_links(record.id, keep.id))
         for record in (*gone, keep):
-            outcomes.recompute(
-                self.tx, self.scope, lesson_records.lesson_by_id(self.tx, self.scope, record.id)
-            )
+            outcomes.recompute(self.tx, self.scope, self._record(record.id))
+
+    def _record(self, record_id: str) -> Lesson:
+        """Return a record as the transaction sees it now."""
+        return lesson_records.lesson_by_id(self.tx, self.scope, record_id)
 
     def archive(self, gone: Sequence[Lesson], keep: Lesson) -> None:
+        """Archive records that say the same as the one to keep."""
         for record in gone:
             self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
 
-    def generalize(self, new: Generalization, lesson: Lesson) -> None:
-        """Add the new lesson unless it is there already, with links to its sources."""
+    def generalize(self, generalization: Generalization, lesson: Lesson) -> None:
+        """Add the general lesson, unless one that says the same is there, with links to the lessons it was made of."""
         if lesson_merging.first_equal(lesson, nearest(self.tx, self.scope, lesson)) is not None:
             return
         lesson_records.insert(self.tx, self.scope, lesson)
         self.added.append(lesson.id)
-        for name in new.sources:
-            self.tx.run_many(
-                "link_add",
-                [_link(lesson.id, "derived_from", name), _link(name, "source_of", lesson.id)],
-            )
+        for source_id in generalization.sources:
+            links = [
+                _link(lesson.id, "derived_from", source_id),
+                _link(source_id, "source_of", lesson.id),
+            ]
+            self.tx.run_many("link_add", links)
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
+        """Write a changed record with a version of what it was, and note what undoes the change."""
         after = replace(after, updated_at=self.now)
         lesson_records.revise(self.tx, self.scope, before, after, reason, by=self.by)
         fields_before = {name: getattr(before, name) for name in _RESTORED}
         self.records[before.id] = {"before": fields_before, "after": self.now}
 
 
-def _link(one: str, relation: str, other: str) -> dict[str, str]:
-    return {"from_id": one, "relation": relation, "to_kind": "record", "to_id": other}
+def _link(from_id: str, relation: str, to_id: str) -> dict[str, str]:
+    """Return the values of a link between two records."""
+    return {"from_id": from_id, "relation": relation, "to_kind": "record", "to_id": to_id}
 
 
-def _merge_links(gone: str, keep: str) -> list[dict[str, str]]:
-    return [_link(gone, "merged_into", keep), _link(keep, "merged_from", gone)]
+def _merge_links(gone_id: str, keep_id: str) -> list[dict[str, str]]:
+    """Return the two links between a merged record and the one that was kept."""
+    return [_link(gone_id, "merged_into", keep_id), _link(keep_id, "merged_from", gone_id)]
 
 
 def digest_of(records: list[Lesson]) -> str:
@@ -323,15 +335,21 @@ def digest_of(records: list[Lesson]) -> str:
 
 
 def _records(reading: Reading, scope: Scope) -> list[Lesson]:
+    """Return the records over which a dream plans."""
     return reading.lessons("dream_records", scope, limit=MOST_RECORDS)
 
 
-def _may_undo(record: Lesson, by: Speaker) -> bool:
-    """Return whether a record may be changed back: one that a person keeps by a person alone."""
-    return by is not Speaker.AGENT or not record.is_kept_by_person
+def _may_change(record: Lesson, by: Speaker) -> bool:
+    """Return whether a speaker may change a record: one that a person keeps, only a person may."""
+    return by is Speaker.PERSON or not record.is_kept_by_person
+
+
+def _may_undo(record: Lesson, change: dict[str, Any], by: Speaker) -> bool:
+    """Return whether a record may be changed back: it must be as the dream left it."""
+    return _may_change(record, by) and record.updated_at == change["after"]
 
 
 def _fields_before(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a record's fields before a dream, from JSON."""
-    fields = {**stored, "state": State(stored["state"])}
-    return fields | {name: tuple(fields[name]) for name in LISTS}
+    """Return the values of a record's fields before a dream, from JSON, which has no enums and tuples."""
+    lists = {name: tuple(stored[name]) for name in LISTS}
+    return {**stored, **lists, "state": State(stored["state"])}

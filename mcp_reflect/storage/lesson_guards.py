@@ -21,9 +21,9 @@ _MOST_MET: Final = 300  # guards of the same program that one call is compared w
 
 
 def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
-    """Return the lessons whose guards a call goes against, a person's first.
+    """Return the lessons whose guards a call goes against, those that a person keeps first.
 
-    Of a call that could not be read they are those that it may go against: its words have the program of each.
+    Of a call that could not be read in full, they are those that it may go against: its words have the program of each.
     """
     if call.script.is_partial:
         return _met_by(reading, scope, call, _keys_in(reading, scope, call), may_be_met)
@@ -44,13 +44,19 @@ def _met_by(
     keys: list[str],
     meets: Callable[[Guard, Call], bool],
 ) -> tuple[Lesson, ...]:
-    rows = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_MET)
-    lessons = {lesson.id: lesson for lesson in rows}
-    found = ((lesson, stored_guard(lesson.guard)) for lesson in lessons.values())
-    return tuple(lesson for lesson, guard in found if guard is not None and meets(guard, call))
+    """Return the lessons whose guards have one of these keys, and which the call meets as `meets` tells."""
+    with_key = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_MET)
+    each_once = {lesson.id: lesson for lesson in with_key}
+    met: list[Lesson] = []
+    for lesson in each_once.values():
+        guard = stored_guard(lesson.guard)
+        if guard is not None and meets(guard, call):
+            met.append(lesson)
+    return tuple(met)
 
 
 def _keys_in(reading: Reading, scope: Scope, call: Call) -> list[str]:
+    """Return the keys of a project's guards whose program, file or tool the words of a call have."""
     rows = reading.rows("guard_keys_of_project", scoped(scope))
     return [row["key"] for row in rows if key_may_be_met(row["key"], call)]
 

@@ -1,4 +1,4 @@
-"""Outcomes of using lessons: recorded once for each recall and lesson, the latest one; and a lesson's totals."""
+"""Outcomes of using lessons: the latest one of each recall and lesson, and the totals of each lesson."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -19,11 +19,15 @@ from mcp_reflect.storage.repository import BankContext, Repository, Writing
 from mcp_reflect.storage.rows import Row, lesson_from
 from mcp_reflect.storage.values import scoped
 
-# Totals over outcomes. A moving average that starts at .5 is shown; ranking uses wins and losses, each weighted by its
-# evidence. Both are folds over the outcomes in the order in which they were first recorded, so recording the same
-# outcome twice changes nothing. An agent's own word counts least; a test or a measurement that was seen counts whole.
+# Totals over outcomes. People are shown a moving average; ranking uses wins and losses, each weighted by its evidence.
+# Both are made anew of all outcomes, in the order in which they were first recorded, so that recording the same outcome
+# twice changes nothing. An agent's own word counts least; a test or a measurement that was seen counts whole.
 START: Final = 0.5
-RATE: Final = 0.3  # the share by which one outcome of full weight moves the average
+"""The moving average before the first outcome: nobody knows."""
+
+RATE: Final = 0.3
+"""The share of the way to 0 or 1 by which one outcome of full weight moves the average."""
+
 BACKED_WEIGHT: Final = 0.6
 """Of an agent's own word with results or a quotation that nobody saw but the agent."""
 
@@ -74,20 +78,21 @@ class Totals(NamedTuple):
 def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
     """Return the totals over all outcomes, oldest first."""
     average: float | None = None
-    proven, told = _Weights(), _Weights()
-    for one in outcomes:
+    proven = _Weights()
+    self_reported = _Weights()
+    for outcome in outcomes:
         if average is None:
             average = START
-        average += RATE * one.weight * (one.success - average)
-        kind = told
-        if one.proven:
-            kind = proven
-        kind.weight += one.weight
-        kind.wins += one.weight * one.success
-    share = _share_of_told(proven, told)
-    wins = proven.wins + share * told.wins
-    weight = proven.weight + share * told.weight
-    return Totals(average, wins, max(weight - wins, 0.0), proven.weight)
+        average += RATE * outcome.weight * (outcome.success - average)
+        if outcome.proven:
+            proven.add(outcome)
+        else:
+            self_reported.add(outcome)
+    share = _share_that_counts(proven, self_reported)
+    wins = proven.wins + share * self_reported.wins
+    weight = proven.weight + share * self_reported.weight
+    losses = max(weight - wins, 0.0)
+    return Totals(average, wins, losses, proven.weight)
 
 
 @dataclass(slots=True)
@@ -97,13 +102,18 @@ class _Weights:
     weight: float = 0.0
     wins: float = 0.0
 
+    def add(self, outcome: WeightedOutcome) -> None:
+        """Add the weight of an outcome."""
+        self.weight += outcome.weight
+        self.wins += outcome.weight * outcome.success
 
-def _share_of_told(proven: _Weights, told: _Weights) -> float:
-    """Return the share of what agents told that counts beside what is proven."""
-    if not told.weight:
+
+def _share_that_counts(proven: _Weights, self_reported: _Weights) -> float:
+    """Return the share (0..1) of the self-reported weight that counts: see MAX_SELF_REPORTED."""
+    if not self_reported.weight:
         return 0.0
     allowed = max(MAX_SELF_REPORTED - proven.weight, 0.0)
-    return min(1.0, allowed / told.weight)
+    return min(1.0, allowed / self_reported.weight)
 
 
 class OutcomeRepository(Repository):
@@ -116,10 +126,10 @@ class OutcomeRepository(Repository):
     async def record(
         self, scope: Scope, draft: models.OutcomeDraft, *, irrelevant: bool = False
     ) -> tuple[models.Updated, ...]:
-        """Write the outcome for every lesson it is about, and return these lessons' new effectiveness.
+        """Write the outcome for every lesson that it is about, and return the new effectiveness of each.
 
-        A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole. `irrelevant`
-        lessons are linked to the recall whose task they did not fit; their effectiveness does not change.
+        If a recall is named without lessons, those that it showed share the weight of one outcome; named lessons get it
+        whole. `irrelevant` lessons are linked to the recall whose task they did not fit, and their effectiveness stays.
         """
         await self._recalls.flush()
         recall_id = draft.recall_id or self.clock.new_id("out")
@@ -131,19 +141,19 @@ class OutcomeRepository(Repository):
         }
 
         def record(tx: Writing) -> tuple[models.Updated, ...]:
-            concerned: list[Lesson] = []
+            lessons: list[Lesson] = []
             if not draft.of_task:
-                concerned = _lessons(tx, scope, draft)
+                lessons = _lessons_of(tx, scope, draft)
             if irrelevant:
                 link = {"relation": "irrelevant_to", "to_kind": "recall", "to_id": recall_id}
-                tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in concerned])
-                return tuple(_answer(lesson, lesson.effectiveness) for lesson in concerned)
+                tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in lessons])
+                return tuple(_answer(lesson, lesson.effectiveness) for lesson in lessons)
             # The task's outcome counts whether its lessons were shown or held out.
             if draft.recall_id is not None:
                 tx.run("task_outcome_add", values)
-            own = {**values, "weight": _weight_of(draft, len(concerned)), "note": draft.note}
-            tx.run_many("outcome_add", [{**own, "lesson_id": lesson.id} for lesson in concerned])
-            return tuple(_answer(lesson, recompute(tx, scope, lesson)) for lesson in concerned)
+            own = {**values, "weight": _weight_of(draft, len(lessons)), "note": draft.note}
+            tx.run_many("outcome_add", [{**own, "lesson_id": lesson.id} for lesson in lessons])
+            return tuple(_answer(lesson, recompute(tx, scope, lesson)) for lesson in lessons)
 
         return await self.db.write(scope.tenant, record)
 
@@ -157,9 +167,10 @@ class OutcomeRepository(Repository):
         worked: bool,
         call_id: str | None,
     ) -> None:
-        """Note which of the lessons that a session was shown its call follows; one that worked is their outcome.
+        """Note which of the lessons that a session was shown its call follows; a call that worked is their outcome.
 
-        Shown are those that hooks named (`shown`), and those of recalls of the last hours. A call counts once.
+        Compared are those that hooks showed (`shown`, ids), and those of recalls of the last hours. A call with an id
+        counts once, however often it is reported.
         """
         await self._recalls.flush()
         now = self.clock.now()
@@ -180,20 +191,20 @@ class OutcomeRepository(Repository):
     async def followed_lately(
         self, scope: Scope, ids: Sequence[str], *, worked: bool
     ) -> frozenset[str]:
-        """Return those of some lessons that a session followed in the last hours, by a call that worked, or failed."""
+        """Return which of some lessons any session followed in the last hours, by a call that `worked` or that failed."""
         values = scoped(scope, ids=list(ids), since=self.clock.now() - SHOWN_SECONDS)
         rows = await self.db.rows("followed_lately", values)
         return frozenset(row["lesson_id"] for row in rows if bool(row["worked"]) is worked)
 
 
-def _weight_of(draft: models.OutcomeDraft, lessons: int) -> float:
+def _weight_of(draft: models.OutcomeDraft, lesson_count: int) -> float:
     """Return the weight of an outcome for each lesson: named ones get it whole, those of a recall share it."""
     weight = EVIDENCE_WEIGHT[draft.evidence]
     if draft.backed:
         weight = BACKED_WEIGHT
     if draft.lesson_ids:
         return weight
-    return weight / max(lessons, 1)
+    return weight / max(lesson_count, 1)
 
 
 def _note_followed(
@@ -206,22 +217,32 @@ def _note_followed(
     call_id: str | None,
     now: float,
 ) -> None:
+    """Note that a call of a session follows a lesson, and record the success of one that worked as an outcome.
+
+    A call that failed is no outcome: it may have failed for any reason. A call that was reported before is skipped.
+    """
     own = scoped(scope, lesson_id=lesson.id, session=session)
     before = tx.row("followed_in", own)
-    calls: list[str] = []
+    call_ids: list[str] = []
     if before is not None:
-        calls = json.loads(before["calls"])
-    if call_id is not None and call_id in calls:
-        return  # it was reported before, and may not be told anew
+        call_ids = json.loads(before["calls"])
+    if call_id is not None and call_id in call_ids:
+        return
     if call_id:
-        calls.append(call_id)
-    noted = {"worked": worked, "calls": calls[-_MOST_CALLS:], "now": now}
-    tx.run("followed_put", {**own, **noted})
+        call_ids.append(call_id)
+    tx.run("followed_put", {**own, "worked": worked, "calls": call_ids[-_MOST_CALLS:], "now": now})
     if not worked:
-        return  # it may have failed for any reason
-    values = {"recall_id": f"{_OF_SESSION}{session}", "lesson_id": lesson.id, "success": 1.0}
-    values |= {"evidence": Evidence.METRIC, "weight": EVIDENCE_WEIGHT[Evidence.METRIC], "now": now}
-    tx.run("outcome_add", {**values, "note": FOLLOWED_NOTE})
+        return
+    outcome = {
+        "recall_id": f"{_OF_SESSION}{session}",
+        "lesson_id": lesson.id,
+        "success": 1.0,
+        "evidence": Evidence.METRIC,
+        "weight": EVIDENCE_WEIGHT[Evidence.METRIC],
+        "note": FOLLOWED_NOTE,
+        "now": now,
+    }
+    tx.run("outcome_add", outcome)
     recompute(tx, scope, lesson)
 
 
@@ -235,42 +256,47 @@ def add_measured_outcome(
     lesson = lesson_records.find(tx, scope, lesson_id)
     if lesson is None:
         return
-    evidence, note = Evidence.METRIC, "seen in the calls after a warning"
-    values = {
+    outcome = {
         "recall_id": warning_id,
         "lesson_id": lesson_id,
         "success": success,
-        "evidence": evidence,
+        "evidence": Evidence.METRIC,
+        "weight": EVIDENCE_WEIGHT[Evidence.METRIC],
+        "note": "seen in the calls after a warning",
         "now": now,
     }
-    tx.run("outcome_add", {**values, "weight": EVIDENCE_WEIGHT[evidence], "note": note})
+    tx.run("outcome_add", outcome)
     recompute(tx, scope, lesson)
 
 
-def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Lesson]:
-    """Return the lessons that the outcome is about, each once: those that are named, or else all of the recall."""
-    shown: list[str] = []
+def _lessons_of(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Lesson]:
+    """Return the lessons that the outcome is about, each once: those that are named, or else all of the recall.
+
+    InputError if a named one was not among those of the recall, or if nothing was shown and nothing is named.
+    """
+    shown_ids: list[str] = []
     if draft.recall_id is not None:
         recall = recall_row(tx, scope, draft.recall_id)
-        shown = json.loads(recall["lesson_ids"])
-        if not shown and not recall["held_out"] and not draft.lesson_ids:
+        shown_ids = json.loads(recall["lesson_ids"])
+        if not shown_ids and not recall["held_out"] and not draft.lesson_ids:
             raise InputError(
                 "recall_id", "that recall showed nothing", "There is no outcome to record for it."
             )
     named: dict[str, Lesson] = {}
     for place, lesson_id in enumerate(draft.lesson_ids):
         field = f"lesson_ids[{place}]"
-        if draft.recall_id is not None and lesson_id not in shown:
+        if draft.recall_id is not None and lesson_id not in shown_ids:
             fault = f"'{quoted(lesson_id)}' was not among the lessons of {draft.recall_id}"
             raise InputError(field, fault, "Name lessons of that recall, or leave recall_id out.")
         named[lesson_id] = lesson_records.lesson_by_id(tx, scope, lesson_id, field)
     if named:
         return list(named.values())
-    found = (lesson_records.find(tx, scope, name) for name in shown)
-    return [lesson for lesson in found if lesson is not None]  # one may have been erased since
+    of_recall = (lesson_records.find(tx, scope, lesson_id) for lesson_id in shown_ids)
+    return [lesson for lesson in of_recall if lesson is not None]  # one may have been erased since
 
 
 def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
+    """Return what the answer says of a lesson: its new effectiveness (0..1), None before its first outcome."""
     if effectiveness is not None:
         effectiveness = round(effectiveness, 4)
     return models.Updated(
@@ -283,29 +309,31 @@ def recompute(
 ) -> float | None:
     """Write a record's totals over all of its outcomes; sessions that followed it with success confirm the record.
 
-    The outcomes of a merged record count for the one that it was merged into, whose totals are written too, and no
-    longer for itself. Returns the effectiveness (0..1) of the last one, None without any outcome.
+    The outcomes of a record that was merged count for the one that it was merged into, at any distance, and no longer
+    for itself: both get new totals. `seen` has the ids that were passed on the way, so that a circle ends. Returns the
+    effectiveness (0..1) of the last one, None without any outcome.
     """
-    target = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
+    merged_into = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
     rows: Sequence[Row] = ()
-    if target is None:
+    if merged_into is None:
         rows = tx.rows("outcome_fold", {"lesson_id": lesson.id})
     totals = total(
-        WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF)
+        WeightedOutcome(row["success"], row["weight"], proven=row["evidence"] != Evidence.SELF)
         for row in rows
     )
     trust = lesson.trust
-    if trust is Trust.OBSERVED and target is None and _is_proven(tx, scope, lesson.id):
+    if trust is Trust.OBSERVED and merged_into is None and _is_proven(tx, scope, lesson.id):
         trust = Trust.CONFIRMED
     tx.run(
         "lesson_outcome",
         {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant},
     )
-    if target is None or target["id"] in seen:
+    if merged_into is None or merged_into["id"] in seen:
         return totals.effectiveness
-    return recompute(tx, scope, lesson_from(target), seen | {lesson.id})
+    return recompute(tx, scope, lesson_from(merged_into), seen | {lesson.id})
 
 
 def _is_proven(tx: Writing, scope: Scope, lesson_id: str) -> bool:
+    """Return whether enough sessions followed a lesson with success: see PROVING_SESSIONS."""
     row = tx.row("followed_sessions", scoped(scope, lesson_id=lesson_id))
     return row is not None and row["count"] >= PROVING_SESSIONS

@@ -15,10 +15,14 @@ from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.rows import Row, keeps, lesson_values, lessons_from
 from mcp_reflect.storage.values import scoped
 
-# What may be there in both projects: of most the new one's row stays, and the rest of the old one's is dropped.
+# The tables of a bank, by what becomes of their rows when one project is merged into another.
 _JOINED: Final = ("search_catalogs", "sessions", "failures", "guards", "findings", "promotions")
-_DROPPED: Final = ("steps", "session_calls")  # of runs and sessions that go on
-_GIVEN: Final = (
+"""Both projects may have a row for the same thing: then that of the new one stays, and the old one's is dropped."""
+
+_DROPPED: Final = ("steps", "session_calls")
+"""State of runs and sessions that go on, which begins anew."""
+
+_GIVEN: Final = (  # rows that only change their project
     "reflections",
     "recalls",
     "critique_sessions",
@@ -42,7 +46,11 @@ class ProjectCounts(NamedTuple):
 
 
 class _Names(NamedTuple):
-    """The other names of a tenant's projects, those that a person gave, and paths under which records still are."""
+    """The names of a tenant's projects.
+
+    `known` has the project by each other name (a path, a remote, a first commit), `given` the names that a person gave,
+    `used` those of a folder's names under which records are stored still.
+    """
 
     known: dict[str, str]
     given: set[str]
@@ -63,21 +71,30 @@ class ProjectRepository(Repository):
         if folder is None or not folder.name:
             names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
             return replace(scopes, own=Scope(tenant, names.known.get(own, own)), names=names.known)
-        path, remote = stored_name(folder.path), folder.remote and stored_name(folder.remote)
-        own_names = [path, *([remote] if remote else [])]
+        path = stored_name(folder.path)
+        own_names = [path]
+        remote: str | None = None
+        if folder.remote:
+            remote = stored_name(folder.remote)
+            own_names.append(remote)
         names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, own_names))
         project = _project_of(path, remote, names)
         is_claim = project is not None and _is_claim(project, path, remote, names)
+        has_new_name = stores and names.known.get(path) != project
         if not stores and path in names.used and path not in names.known:
             project = path  # where the records of an earlier release still are
-        elif project is None or is_claim or (stores and names.known.get(path) != project):
+        elif project is None or is_claim or has_new_name:
             commit = await asyncio.to_thread(folder.first_commit)
-            if project is not None and is_claim and names.known.get(commit or "") != project:
+            project_of_commit = None
+            if commit:
+                project_of_commit = names.known.get(commit)
+            if project is not None and is_claim and project_of_commit != project:
+                # The origin alone says that it is this project: a person has to confirm it (`accept_claim`).
                 own = Scope(tenant, names.known.get(path, path))
                 return replace(scopes, own=own, names=names.known, claimed=project)
-            owner = commit and names.known.get(commit, commit)
-            project = project or owner or path
-            own_names += [commit] if commit and owner in (commit, project) else []
+            project = project or project_of_commit or commit or path
+            if commit and project_of_commit in (None, commit, project):
+                own_names.append(commit)
         if stores:
             project = await self._note(tenant, project, own_names, names)
         return replace(scopes, own=Scope(tenant, project), names=names.known)
@@ -101,33 +118,34 @@ class ProjectRepository(Repository):
             return scopes
         return replace(scopes, own=Scope(tenant, project), names=names.known)
 
-    async def _note(self, tenant: str, project: str, names: Sequence[str], found: _Names) -> str:
-        """Note what the names of a folder stand for, and give what is under them to the project.
+    async def _note(
+        self, tenant: str, project: str, own_names: Sequence[str], names: _Names
+    ) -> str:
+        """Note that the names of a folder stand for a project, and give the records under them to it.
 
         Returns the project; where nothing can be written, the name under which the records are.
         """
-        new = [name for name in names if name != project and found.known.get(name) != project]
-        late = [
-            name
-            for name in names
-            if name != project and (name in found.used or name.startswith(COMMIT))
-        ]
-        if not new and not late:
+        others = [name for name in own_names if name != project]
+        new_names = [name for name in others if names.known.get(name) != project]
+        with_records = [name for name in others if name in names.used or name.startswith(COMMIT)]
+        if not new_names and not with_records:
             return project
 
         def write(tx: Writing) -> None:
-            for name in new:
+            for name in new_names:
                 tx.run(
                     "project_name_put",
                     {"tenant": tenant, "name": name, "project": project, "given": False},
                 )
-            for name in late:
+            for name in with_records:
                 _give(tx, tenant, name, project)
 
         try:
             await self.db.write(tenant, write)
         except BankError:
-            return next((name for name in late if name in found.used), project)
+            for name in with_records:
+                if name in names.used:
+                    return name
         return project
 
     async def list(self, tenant: str) -> list[ProjectCounts]:
@@ -166,18 +184,20 @@ class ProjectRepository(Repository):
 
 
 def _names_of(reading: Reading, tenant: str, own: Sequence[str] = ()) -> _Names:
+    """Return the names of a tenant's projects, and which of a folder's own names have records."""
     rows: list[Row] = reading.rows("project_names", {"tenant": tenant})
     known = {row["name"]: row["project"] for row in rows}
-    used = [
-        name
-        for name in own
-        if reading.rows("project_is_used", scoped(Scope(tenant, name)))[0]["used"]
-    ]
-    return _Names(known, {row["name"] for row in rows if row["given"]}, set(used))
+    given = {row["name"] for row in rows if row["given"]}
+    used: set[str] = set()
+    for name in own:
+        (row,) = reading.rows("project_is_used", scoped(Scope(tenant, name)))
+        if row["used"]:
+            used.add(name)
+    return _Names(known, given, used)
 
 
 def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
-    """Return the project of a folder; None if its first commit has to tell."""
+    """Return the project of a folder: by its remote, by the name that a person gave, else None: its first commit tells."""
     if remote in names.known:
         return names.known[remote]
     if path in names.given or not remote:
@@ -230,4 +250,5 @@ def _move(tx: Writing, scope: Scope, lessons: Sequence[Lesson]) -> None:
             "project_lesson_move",
             {name: values[name] for name in ("tenant", "project", "digest", "id")},
         )
-    index.add(tx, [entry for lesson in moved if (entry := index.entry(scope, lesson))])
+    entries = (index.entry(scope, lesson) for lesson in moved)
+    index.add(tx, [entry for entry in entries if entry])

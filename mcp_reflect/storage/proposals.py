@@ -73,20 +73,15 @@ class ProposalRepository(Repository):
         The lesson that takes another's place is returned in its stead: the person trusts it.
         """
         proposal = _proposal(tx.existing("proposal_by_id", scope, "id", proposal_id, _FIX))
-        lesson, now = lesson_records.lesson_by_id(tx, scope, proposal.lesson_id), self.clock.now()
-        state = "approved" if approved else "rejected"
-        tx.run("proposal_decide", scoped(scope, id=proposal.id, state=state, now=now))
+        lesson = lesson_records.lesson_by_id(tx, scope, proposal.lesson_id)
+        now = self.clock.now()
         if not approved:
+            tx.run("proposal_decide", scoped(scope, id=proposal.id, state="rejected", now=now))
             return lesson
+        tx.run("proposal_decide", scoped(scope, id=proposal.id, state="approved", now=now))
         match proposal.kind:
             case ProposalKind.REPLACE:
-                own = Scope(scope.tenant, lesson.project)
-                draft: LessonDraft = from_json(LessonDraft, proposal.body)
-                record = screening.record_of(replace(draft, trust=Trust.TRUSTED), own, self.clock)
-                new = screening.screened(replace(record, agent=proposal.agent))
-                lesson_records.insert(tx, own, new, by=Speaker.PERSON)
-                lesson_records.supersede(tx, own, lesson, new, now, by=Speaker.PERSON)
-                return lesson_records.lesson_by_id(tx, own, new.id)
+                return self._replace(tx, Scope(scope.tenant, lesson.project), lesson, proposal)
             case ProposalKind.EDIT:
                 changes = dict(proposal.body)
                 if "tags" in changes:  # JSON has no tuples
@@ -99,6 +94,16 @@ class ProposalRepository(Repository):
         reason = f"proposed: {proposal.reason}"
         lesson_records.revise(tx, scope, lesson, after, reason, by=Speaker.PERSON)
         return after
+
+    def _replace(self, tx: Writing, scope: Scope, old: Lesson, proposal: Proposal) -> Lesson:
+        """Store the proposed lesson as one that a person trusts, in the place of the old one, and return it."""
+        draft: LessonDraft = from_json(LessonDraft, proposal.body)
+        record = screening.record_of(replace(draft, trust=Trust.TRUSTED), scope, self.clock)
+        new = screening.screened(replace(record, agent=proposal.agent))
+        lesson_records.insert(tx, scope, new, by=Speaker.PERSON)
+        now = self.clock.now()
+        lesson_records.supersede(tx, scope, old, new, now, by=Speaker.PERSON)
+        return lesson_records.lesson_by_id(tx, scope, new.id)
 
 
 def _is_fulfilled(proposal: Proposal, lesson: Lesson) -> bool:
@@ -116,6 +121,7 @@ def _is_fulfilled(proposal: Proposal, lesson: Lesson) -> bool:
 
 
 def _has_values(lesson: Lesson, values: dict[str, Any]) -> bool:
+    """Return whether the fields of a lesson have these values, as JSON has both."""
     present = {name: getattr(lesson, name, None) for name in values}
     return json.loads(json.dumps(present)) == values
 
@@ -133,16 +139,16 @@ def add_proposal(
 ) -> Proposal | None:
     """Keep a proposal about a lesson, in the lesson's own project; see `ProposalRepository.add`."""
     own = Scope(scope.tenant, lesson.project)
-    known = [
-        _proposal(row) for row in tx.rows("proposals_of_lesson", scoped(own, lesson_id=lesson.id))
-    ]
+    rows = tx.rows("proposals_of_lesson", scoped(own, lesson_id=lesson.id))
+    known = [_proposal(row) for row in rows]
     new = Proposal(
         id=proposal_id, lesson_id=lesson.id, kind=kind, reason=reason[:_MOST_REASON], body=body,
         agent=screening.AGENT.get(), created_at=now,
     )  # fmt: skip
-    for one in known:
-        if one.kind is kind and one.body == json.loads(json.dumps(body, ensure_ascii=False)):
-            return one
+    body_as_stored = json.loads(json.dumps(body, ensure_ascii=False))
+    for proposal in known:
+        if proposal.kind is kind and proposal.body == body_as_stored:
+            return proposal
     if len(known) >= MOST_OF_A_LESSON:
         return None
     tx.run("proposal_add", scoped(own, now=now, **{**asdict(new), "created_at": None}))
@@ -153,4 +159,5 @@ _FIX: Final = "`mcp-reflect lessons review` lists what waits."
 
 
 def _proposal(row: Row) -> Proposal:
+    """Return a row of `proposals` as the record; BankError if the row is damaged."""
     return record_from(row, Proposal, _READERS)

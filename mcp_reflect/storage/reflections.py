@@ -1,4 +1,4 @@
-"""Reflections: stored with all that belongs to them, and given their next version."""
+"""Reflections: stored with their strategy, lessons and failures, given their next version, and read."""
 
 import json
 from collections.abc import Sequence
@@ -44,21 +44,7 @@ class ReflectionRepository(Repository):
         tx.run(
             "reflection_add", {"trace": draft.run, "run_digest": draft.run_digest, **run, **parts}
         )
-        session = lesson_merging.session_of(run["run_id"])
-        watched = session is not None and warnings.session_state(tx, scope, session) is not None
-        hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
-        # Hooks counted the calls of their sessions when these were made. Beside them, other events are told: no case.
-        told = hooks and not watched and run["run_id"] == session
-        case = (
-            None if told else session or reflection_id
-        )  # a run without a session is one of its own
-        again = not (watched or told)
-        for failure in draft.failures:
-            failures.note_failure(
-                tx, scope, failure, now, reflection_id=reflection_id, session=case, again=again
-            )
-        if again:
-            failures.note_worked(tx, scope, draft.worked, now)
+        _note_calls(tx, scope, draft, reflection_id, now)
         return self._written(tx, scope, draft, reflection_id)
 
     @transaction
@@ -76,24 +62,20 @@ class ReflectionRepository(Repository):
         version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
         tx.run("version_add", version)
         # The strategy of the earlier judgment is retired, and lessons of which there is a newer correction.
-        earlier = [
-            lesson
-            for row in tx.rows(
-                "lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}
-            )
-            if (lesson := lesson_from(row)).state is State.ACTIVE
-        ]
-        strategies = (record for record in earlier if record.kind is RecordKind.STRATEGY)
-        for strategy in (one for one in strategies if not one.is_kept_by_person):
-            lesson_records.change(tx, scope, replace(strategy, state=State.RETIRED, updated_at=now))
+        of_reflection = {"reflection_id": before.id, "tenant": scope.tenant}
+        records = [lesson_from(row) for row in tx.rows("lesson_of_reflection", of_reflection)]
+        earlier = [record for record in records if record.state is State.ACTIVE]
+        for record in earlier:
+            if record.kind is RecordKind.STRATEGY and not record.is_kept_by_person:
+                retired = replace(record, state=State.RETIRED, updated_at=now)
+                lesson_records.change(tx, scope, retired)
         values = self._write_parts(tx, scope, draft, before.id, now)
         tx.run("reflection_change", values)
-        told = [lesson for lesson in earlier if lesson.kind is RecordKind.LESSON]
+        earlier_lessons = [record for record in earlier if record.kind is RecordKind.LESSON]
         for learned in values["body"]["lessons"]:
             if learned["status"] != "quarantined":
-                _replace_earlier(
-                    tx, scope, lesson_records.lesson_by_id(tx, scope, learned["id"]), told, now
-                )
+                new = lesson_records.lesson_by_id(tx, scope, learned["id"])
+                _replace_earlier(tx, scope, new, earlier_lessons, now)
         return self._written(tx, scope, draft, before.id)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
@@ -106,12 +88,10 @@ class ReflectionRepository(Repository):
         self, scope: Scope, run_digest: str, *, by_model: bool
     ) -> list[StoredReflection]:
         """Return what a language model (or rules alone) wrote about an equal run, the latest first, at most five."""
-        values = {
-            "run_digest": run_digest,
-            "thinks": "model" if by_model else RULES,
-            "rules": RULES,
-            "host": HOST,
-        }
+        author = RULES
+        if by_model:
+            author = "model"
+        values = {"run_digest": run_digest, "thinks": author, "rules": RULES, "host": HOST}
         rows = await self.db.rows("reflection_of_same_run", scoped(scope, **values))
         return [_reflection_from(row) for row in rows]
 
@@ -121,11 +101,11 @@ class ReflectionRepository(Repository):
         return readable(rows, _reflection_from, self.context.log)
 
     async def findings(self, scope: Scope, *, limit: int = 200) -> dict[str, list[str]]:
-        """Return the findings without a lesson, the latest first, by the id of the reflection that has them."""
-        by_id: dict[str, list[str]] = {}
+        """Return the texts of findings of which no lesson was made, the latest first, by the id of their reflection."""
+        texts_by_id: dict[str, list[str]] = {}
         for row in await self.db.rows("reflection_findings", scoped(scope, limit=limit)):
-            by_id.setdefault(row["id"], []).append(row["text"])
-        return by_id
+            texts_by_id.setdefault(row["id"], []).append(row["text"])
+        return texts_by_id
 
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""
@@ -136,10 +116,9 @@ class ReflectionRepository(Repository):
 
     async def metrics_before(self, scope: Scope, component: str) -> dict[str, Json]:
         """Return the metrics of the latest execution of a component that was reflected on; empty if there is none."""
-        row = await self.db.row(
-            "reflection_of_component", scoped(scope, component=component.strip())
-        )
-        if not row:
+        values = scoped(scope, component=component.strip())
+        row = await self.db.row("reflection_of_component", values)
+        if row is None:
             return {}
         return json.loads(row["trace"])["execution"]["metrics"]
 
@@ -157,15 +136,17 @@ class ReflectionRepository(Repository):
     def _written(
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str
     ) -> StoredReflection:
-        """Keep the bank's size; return the reflection for its author, with the texts that wait for a person too."""
+        """Archive what the bank has too much; return the reflection for its author.
+
+        The author sees all texts as written, also those that are in quarantine and shown to nobody else.
+        """
         lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
         stored = _by_id(tx, scope, reflection_id)
-        own = {
-            name: draft.body[name]
-            for name in ("reflection", "insights", "tags", "strategy")
-            if name in draft.body
-        }
-        return replace(stored, body={**stored.body, **own})
+        as_written: dict[str, Any] = {}
+        for name in ("reflection", "insights", "tags", "strategy"):
+            if name in draft.body:
+                as_written[name] = draft.body[name]
+        return replace(stored, body={**stored.body, **as_written})
 
     def _write_parts(
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
@@ -195,23 +176,52 @@ class ReflectionRepository(Repository):
         )
 
 
+def _note_calls(
+    tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
+) -> None:
+    """Note the calls of a run that failed, each with its reflection, and clear those that worked.
+
+    Where hooks watch a session, they counted its calls when these were made: they are not counted again. Where hooks
+    watch a project, a run of a session that they did not see was told by somebody, and counts as no session of its own.
+    """
+    run_id = draft.run.get("run_id")
+    session = lesson_merging.session_of(run_id)
+    is_watched = session is not None and warnings.session_state(tx, scope, session) is not None
+    has_hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
+    is_only_told = has_hooks and not is_watched and run_id == session
+    is_counted_now = not (is_watched or is_only_told)
+    counted_session: str | None = None
+    if not is_only_told:
+        counted_session = session or reflection_id  # a run without a session is one of its own
+    for failure in draft.failures:
+        failures.note_failure(
+            tx,
+            scope,
+            failure,
+            now,
+            reflection_id=reflection_id,
+            session=counted_session,
+            again=is_counted_now,
+        )
+    if is_counted_now:
+        failures.note_worked(tx, scope, draft.worked, now)
+
+
 def _replace_earlier(
     tx: Writing, scope: Scope, new: Lesson, earlier: Sequence[Lesson], now: float
 ) -> None:
     """Let a newer correction replace the earlier one of the same mistake, unless a person or a proof backs that."""
     for old in earlier:
         backed = old.is_kept_by_person or old.trust is Trust.CONFIRMED
-        same = (
-            similarity.closeness(old.mistake or old.text, new.mistake or new.text)
-            >= similarity.NEAR_MEANING
-        )
-        if old.id != new.id and same and not backed and new.created_at >= old.created_at:
-            lesson_records.supersede(
-                tx, scope, old, lesson_records.lesson_by_id(tx, scope, new.id), now
-            )
+        if backed or old.id == new.id or new.created_at < old.created_at:
+            continue
+        if similarity.one_subject(old.mistake or old.text, new.mistake or new.text):
+            current = lesson_records.lesson_by_id(tx, scope, new.id)
+            lesson_records.supersede(tx, scope, old, current, now)
 
 
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:
+    """Return the reflection of this scope with that id; NotFoundError names the field."""
     fix = "Send the id that reflect gave."
     return _reflection_from(
         reading.existing("reflection_by_id", scope, "reflection_id", reflection_id, fix)
@@ -219,6 +229,7 @@ def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflecti
 
 
 def _reflection_from(row: Row) -> StoredReflection:
+    """Return a row of `reflections` as the record; BankError if the row is damaged."""
     return record_from(row, StoredReflection, {"trace": json.loads, "body": json.loads})
 
 
@@ -268,18 +279,22 @@ class _Parts:
         session = lesson_merging.session_of(self.draft.run.get("run_id"))
         for part in self.draft.lessons:
             lesson = self._record_of(part)
-            lesson_id, status, _ = lesson_merging.add_or_merge(self.tx, self.scope, lesson, session)
-            lesson_records.add_links(self.tx, lesson_id, (*self._origin(), *self._tools_of(lesson)))
-            learned.append({"id": lesson_id, "status": status})
+            added = lesson_merging.add_or_merge(self.tx, self.scope, lesson, session)
+            lesson_records.add_links(self.tx, added.id, (*self._origin(), *self._tools_of(lesson)))
+            learned.append({"id": added.id, "status": added.status})
         return learned
 
     def _record_of(self, part: LessonDraft, record_id: str | None = None) -> Lesson:
+        """Return a part of the reflection as a screened record; None gives it a new id."""
         record = screening.record_of(part, self.scope, self.clock, record_id)
         record = screening.screened(record, self.outputs, self.waiting)
         return replace(record, reflection_id=self.reflection_id)
 
     def _origin(self) -> list[Link]:
-        """Return the links to the reflection and to the events that it rests on; another run has an `e1` of its own."""
+        """Return the links to the reflection and to the events of the run that it rests on.
+
+        The ids of events (`e1`) are unique in a run alone: the reflection's id stands before them.
+        """
         origin = Link(relation="from", to_kind="reflection", to_id=self.reflection_id)
         events = [
             replace(link, to_id=f"{self.reflection_id}/{link.to_id}")
@@ -289,6 +304,7 @@ class _Parts:
         return [origin, *events]
 
     def _tools_of(self, lesson: Lesson) -> list[Link]:
+        """Return the links to the tools of the run that a lesson is tagged with."""
         return [
             link
             for link in self.draft.links

@@ -44,16 +44,13 @@ _PREFIX: Final = {
     RecordKind.STRATEGY: "str",
     RecordKind.REFLECTION: "ref",
 }
-_OUTPUTS: Final = (
-    "tool_response",
-    "tool_call",
-    "observation",
-    "error_event",
-)  # a call may hold its own output
+_EVENTS_WITH_OUTPUT: Final = ("tool_response", "tool_call", "observation", "error_event")
+"""The types of events whose content came from a tool; a call may hold its own output."""
+
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
-_SINGLE: Final = re.compile(
-    r"(?<!\w)'([^'\n]+)'(?!\w)"
-)  # a text with double quotation marks is put in single ones
+_SINGLE_QUOTED: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
+"""How rules quote a text that has double quotation marks itself."""
+
 _MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
 _MOST_WAITING: Final = 200  # newest records in quarantine with which a new one is compared
 _PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which cannot be an order
@@ -61,14 +58,21 @@ _PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which cannot be 
 
 def tool_outputs(run: Json) -> list[str]:
     """Return the outputs of the tools of a run: words that came from outside, and were not the agent's."""
-    events = run.get("events") if isinstance(run, dict) else None
-    return [
-        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        for event in (events if isinstance(events, list) else ())
-        if isinstance(event, dict)
-        and event.get("type") in _OUTPUTS
-        and (content := event.get("content"))
-    ]
+    if not isinstance(run, dict):
+        return []
+    events = run.get("events")
+    if not isinstance(events, list):
+        return []
+    outputs: list[str] = []
+    for event in events:
+        if not isinstance(event, dict) or event.get("type") not in _EVENTS_WITH_OUTPUT:
+            continue
+        content = event.get("content")
+        if isinstance(content, str):
+            outputs.append(content)
+        elif content:
+            outputs.append(json.dumps(content, ensure_ascii=False))
+    return [output for output in outputs if output]
 
 
 def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
@@ -81,8 +85,9 @@ def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
 def record_of(
     draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None
 ) -> Lesson:
-    """Return a draft as a record with an id and times, its words as they are."""
-    now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
+    """Return a draft as a record of a scope with an id (a new one for None) and times, its words as they are."""
+    now = clock.now()
+    record_id = lesson_id or clock.new_id(_PREFIX[draft.kind])
     values = {name: getattr(draft, name) for name in DRAFT_FIELDS}
     return Lesson(
         **values,
@@ -97,18 +102,17 @@ def record_of(
 def screened(lesson: Lesson, outputs: Sequence[str] = (), waiting: Sequence[Lesson] = ()) -> Lesson:
     """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
 
-    From outside are the `outputs` of tools, and the records that are `waiting` for a person.
-    An import comes from outside, and so does a text that rules quote from a run, or that repeats words from outside.
-    One that says the same as a record in quarantine waits as that does. A text that an agent, a model or a person wrote
-    in words of their own is never put into quarantine. A context is used for search only and never shown: a suspicious
-    one is dropped, as is the name of an agent, and the record stays.
+    Words from outside are imports, what rules quote from a run, and what repeats the `outputs` of tools or the records
+    that are `waiting` in quarantine. A record that says the same as one in quarantine waits as that does. A text that an
+    agent, a model or a person wrote in words of their own is never put into quarantine. A context is used for search
+    only and never shown: a suspicious one is dropped, as is the name of an agent, and the record stays.
     """
     if lesson.mistake and lesson.correction:  # of which an edit may have changed one
         lesson = replace(lesson, text=lesson_text(lesson.mistake, lesson.correction))
     texts = _texts_of(lesson)
-    others = (*outputs, *(other.text for other in waiting))
-    lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(texts), others))
-    lesson = _as_its_twin(lesson, waiting)
+    words_from_outside = (*outputs, *(other.text for other in waiting))
+    is_from_outside = lesson.outside or repeats("\n".join(texts), words_from_outside)
+    lesson = _held_as_equal_one(replace(lesson, outside=is_from_outside), waiting)
     reason = _reason_to_hold(lesson, texts)
     lesson = _without_suspicious_names(lesson)
     if reason is None or lesson.trust is Trust.TRUSTED:
@@ -133,14 +137,18 @@ def _texts_of(lesson: Lesson) -> list[str]:
     return texts
 
 
-def _as_its_twin(lesson: Lesson, waiting: Sequence[Lesson]) -> Lesson:
-    """Return a record that says the same as one in quarantine as words from outside; it waits, too, but for a person's."""
-    same = next((other for other in waiting if same_record(lesson, other)), None)
-    if same is None:
-        return lesson
-    if lesson.trust is Trust.TRUSTED:
-        return replace(lesson, outside=True)
-    return replace(lesson, outside=True, trust=Trust.QUARANTINED, held=same.held)
+def _held_as_equal_one(lesson: Lesson, waiting: Sequence[Lesson]) -> Lesson:
+    """Return a record put into quarantine if one there says the same: an agent may not make it its own by typing it.
+
+    A person's record only counts as words from outside then.
+    """
+    for other in waiting:
+        if not same_record(lesson, other):
+            continue
+        if lesson.trust is Trust.TRUSTED:
+            return replace(lesson, outside=True)
+        return replace(lesson, outside=True, trust=Trust.QUARANTINED, held=other.held)
+    return lesson
 
 
 def _reason_to_hold(lesson: Lesson, texts: Sequence[str]) -> str | None:
@@ -159,7 +167,7 @@ def _quotes_of(lesson: Lesson) -> list[str]:
         return []
     quotes: list[str] = []
     for text in (lesson.text, lesson.why or ""):
-        quotes += [*text.split('"'), *_SINGLE.findall(text)]
+        quotes += [*text.split('"'), *_SINGLE_QUOTED.findall(text)]
     return [quote for quote in quotes if len(quote) >= _MIN_QUOTE]
 
 
@@ -210,4 +218,5 @@ def suspicion_of(lesson: Lesson) -> str | None:
 
 
 def _is_from_outside(lesson: Lesson) -> bool:
+    """Return whether nobody who works here wrote a record in words of their own: it is imported, quoted or repeated."""
     return lesson.outside or lesson.source in (Source.IMPORT, Source.RULES)

@@ -56,9 +56,12 @@ def same_record(one: Lesson, other: Lesson) -> bool:
     """True if two records of one kind and project say the same, and neither has another task type."""
     if one.kind is not other.kind or one.project != other.project:
         return False
-    parts = ("mistake", "correction") if one.kind is RecordKind.LESSON else ("text",)
-    same = all(same_text(getattr(one, part) or "", getattr(other, part) or "") for part in parts)
-    return same and len({one.task_type, other.task_type} - {None}) < 2
+    if one.task_type and other.task_type and one.task_type != other.task_type:
+        return False
+    if one.kind is not RecordKind.LESSON:
+        return same_text(one.text, other.text)
+    says_same_mistake = same_text(one.mistake or "", other.mistake or "")
+    return says_same_mistake and same_text(one.correction or "", other.correction or "")
 
 
 def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
@@ -66,17 +69,20 @@ def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 
     `near` are ordered by shared words: the first few are compared.
     """
-    others = [
-        other
-        for other in near
-        if other.id != lesson.id and not (other.outside or other.suspicion or other.held)
-    ]
-    best = max(
-        others[:_MOST_EMBEDDED], key=lambda other: closeness(lesson.text, other.text), default=None
-    )
-    if not (best and closeness(lesson.text, best.text) >= NEAR_MEANING):
-        return None
-    return best
+    nearest_lesson: Lesson | None = None
+    highest = 0.0
+    others = [other for other in near if other.id != lesson.id and _may_be_shown(other)]
+    for other in others[:_MOST_EMBEDDED]:
+        close = closeness(lesson.text, other.text)
+        if close >= NEAR_MEANING and close > highest:
+            nearest_lesson = other
+            highest = close
+    return nearest_lesson
+
+
+def _may_be_shown(lesson: Lesson) -> bool:
+    """Return whether the author of another lesson may be shown one: it has no words from outside, and no orders."""
+    return not (lesson.outside or lesson.suspicion or lesson.held)
 
 
 def one_subject(one: str, other: str) -> bool:
@@ -89,11 +95,12 @@ def closeness(one: str, other: str) -> float:
     first, second = _vector(one), _vector(other)
     if not (first and second):
         return 0.0
-    return sum(map(mul, first, second))
+    return sum(map(mul, first, second))  # both have the length 1
 
 
 @lru_cache(maxsize=1_000)
 def _vector(text: str) -> "tuple[float, ...] | None":
+    """Return the vector of a text by the packaged table of word vectors, None if it knows no word of it."""
     vector = shared_table().embed(text)
     if not vector:
         return None
@@ -101,26 +108,29 @@ def _vector(text: str) -> "tuple[float, ...] | None":
 
 
 def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
-    """True if two texts say the same."""
-    mine, theirs = telling_words(one), telling_words(other)
-    return (
-        (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
-        and shared(mine, theirs) >= least
-        and points(one) == points(other)
-        and _in_order(one, other)
-    )
+    """Return whether two texts say the same: one has the words of the other, and few more; `least` is how few (0..1).
+
+    A word in the place of another makes another text, and so does any difference in the points.
+    """
+    words, other_words = telling_words(one), telling_words(other)
+    is_one_in_other = words <= other_words or other_words <= words
+    if not is_one_in_other or shared(words, other_words) < least:
+        return False
+    return points(one) == points(other) and _negate_the_same(one, other)
 
 
-def _in_order(one: str, other: str) -> bool:
-    """Return False if a text has a negation and the word order differs: it may negate something else."""
+def _negate_the_same(one: str, other: str) -> bool:
+    """Return whether two texts with the same words have them in one order, if one negates: else it may negate another."""
     if _NEGATIONS.isdisjoint(token.lower() for token in tokens(one)):
         return True
     known = telling_words(one) & telling_words(other) | _NEGATIONS
-    orders = (
-        [word for token in tokens(text) if (word := stem(token.lower())) in known]
-        for text in (one, other)
-    )
-    return next(orders) == next(orders)
+    return _order_of(one, known) == _order_of(other, known)
+
+
+def _order_of(text: str, known: AbstractSet[str]) -> list[str]:
+    """Return the stems of a text that are known, in their order."""
+    stems = (stem(token.lower()) for token in tokens(text))
+    return [word for word in stems if word in known]
 
 
 def alike(one: str, other: str) -> float:
@@ -137,9 +147,9 @@ def shared(one: AbstractSet[str], other: AbstractSet[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def points(text: str) -> frozenset[str]:
-    """Return the parts that must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
-    words = {stem(token.lower()) for token in tokens(text)}
-    return codes(text) | (words | telling_words(text)) & _TURNS
+    """Return the parts that must not differ: numbers, identifiers, paths, quoted code, negations and opposites."""
+    words = {stem(token.lower()) for token in tokens(text)} | telling_words(text)
+    return codes(text) | (words & _TURNS)
 
 
 def codes(text: str) -> frozenset[str]:
@@ -149,31 +159,37 @@ def codes(text: str) -> frozenset[str]:
 
 def tokens(text: str) -> list[str]:
     """Return the words, numbers, identifiers and quoted code of a text, without the sign that ends a sentence."""
-    return [token for raw in _TOKEN.findall(text) if (token := raw.rstrip(".:").replace("’", "'"))]
+    without_ends = (raw.rstrip(".:").replace("’", "'") for raw in _TOKEN.findall(text))
+    return [token for token in without_ends if token]
 
 
 def is_code(token: str) -> bool:
     """True if a token is a number, an identifier, a path, an option or quoted code."""
-    if token[:1] in "`\"'" or any(sign in token for sign in "_/\\=<>$@#*|+:%.0123456789"):
+    is_quoted = token[:1] in _QUOTES
+    if is_quoted or not _SIGNS_OF_CODE.isdisjoint(token):
         return True
-    inner = token[1:]
-    return token.startswith("-") or (inner != inner.lower() and len(token) > 1)
+    after_first = token[1:]
+    has_inner_capital = after_first != after_first.lower()
+    return token.startswith("-") or has_inner_capital
 
+
+_QUOTES: Final = "`\"'"
+_SIGNS_OF_CODE: Final = frozenset("_/\\=<>$@#*|+:%.0123456789")
 
 COMPARED: Final = 12  # lessons whose words are compared with those of a new one
 
 
 def nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
-    """Return the active lessons, out of quarantine, of the scope and global, that share most of a lesson's words.
+    """Return the lessons in use, of the scope and global, that share most of a lesson's words, the nearest first.
 
     They are read as the transaction sees them; the lesson itself is among them if it is stored.
     """
     counts = TermCounts(reading, scope)
     rows = find_rows(counts, weigh(counts, lesson.text).own, COMPARED)
     words = telling_words(lesson.text)
-    near = [
-        other
-        for other in lessons_at(reading, scope, rows).values()
-        if other.kind is RecordKind.LESSON
-    ]
-    return sorted(near, key=lambda other: (-shared(words, telling_words(other.text)), other.id))
+
+    def farness(other: Lesson) -> tuple[float, str]:
+        return -shared(words, telling_words(other.text)), other.id
+
+    records = lessons_at(reading, scope, rows).values()
+    return sorted((other for other in records if other.kind is RecordKind.LESSON), key=farness)

@@ -28,23 +28,27 @@ _PRINTED: Final = ("result", "error")  # what a call printed
 
 
 def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool:
-    """Append records, redacted, each as a line with its checksum; return whether all of them fitted.
+    """Append records to the spool of a bank, each as a line with its checksum; return whether all of them fitted.
 
-    Then what a call printed is shortened to its ends of `most` characters: half a secret would not be recognized.
+    They are redacted, and only then what a call printed is shortened to `most` characters at each end: half a secret
+    would not be recognized.
     """
     from mcp_reflect.security.gate import clean_record  # noqa: PLC0415 - it takes as long to import as the rest of a hook
 
     lines = [_line_of(clean_record(record, _PRINTED, most)) for record in records]
-    left = 0
+    all_fitted = True
     with _locked(bank + ENDING) as file:
         for line in lines:
-            if len(line) <= _MAX_LINE_BYTES and file.seek(0, os.SEEK_END) + len(line) <= _MAX_BYTES:
-                left += bool(file.write(line))
-    return left == len(lines)
+            size = file.seek(0, os.SEEK_END)
+            if len(line) > _MAX_LINE_BYTES or size + len(line) > _MAX_BYTES:
+                all_fitted = False
+                continue
+            file.write(line)
+    return all_fitted
 
 
 def _line_of(record: "CleanJson") -> bytes:
-    """Return the line of a record: nothing gets into the file that did not pass the gate."""
+    """Return the line of a record, `CRC32 JSON`; its type says that it is redacted."""
     text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
@@ -103,6 +107,7 @@ def team_spool(options: "Mapping[str, str]", bank: "Path") -> Spool:
 
 
 def _cut(file: BinaryIO, most: int) -> list[bytes]:
+    """Remove the first lines of a file, at most `most`, and return them."""
     lines = file.read().splitlines(keepends=True)
     file.seek(0)
     file.writelines(lines[most:])
@@ -111,6 +116,7 @@ def _cut(file: BinaryIO, most: int) -> list[bytes]:
 
 
 def _records(lines: "Iterable[bytes]") -> "Iterator[dict[str, Any]]":
+    """Yield the records of lines whose checksum is right; a process that was killed may have written half of one."""
     for line in lines:
         checksum, _, text = line.rstrip(b"\n").partition(b" ")
         if checksum == b"%08x" % zlib.crc32(text):
@@ -119,6 +125,7 @@ def _records(lines: "Iterable[bytes]") -> "Iterator[dict[str, Any]]":
 
 @contextmanager
 def _locked(path: str) -> Generator[BinaryIO]:
+    """Open a file, which is made if it is not there, and lock it for this process until the block ends."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - hooks import no pathlib
     with os.fdopen(_opened(path, os.O_RDWR | os.O_CREAT), "r+b") as file:
         with suppress(ImportError):
@@ -153,11 +160,14 @@ _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
 
 
 def folder_key(folder: str) -> str:
-    """Return the key of a folder in which a hook runs: below where its session began, that place belongs to it."""
-    began = os.environ.get(SESSION_FOLDER)
-    if began in (None, "", folder):
+    """Return the key under which the project of a hook's folder is kept.
+
+    In a folder below the one where its session began, the project depends on both.
+    """
+    session_folder = os.environ.get(SESSION_FOLDER)
+    if session_folder in (None, "", folder):
         return folder
-    return f"{folder} in {began}"
+    return f"{folder} in {session_folder}"
 
 
 def project_in(bank: str, folder: str) -> str | None:
@@ -166,12 +176,13 @@ def project_in(bank: str, folder: str) -> str | None:
 
 
 def note_project(bank: str, folder: str, project: str) -> None:
-    """Keep the project of a folder. Raises OSError if that cannot be written."""
+    """Keep the project of a folder; the oldest folder goes if there are too many. OSError if it cannot be written."""
     known = _folders(bank)
     if known.get(folder) == project:
         return
     known.pop(folder, None)
-    kept = dict([*known.items(), (folder, project)][-_MOST_FOLDERS:])
+    known[folder] = project  # as the last one
+    kept = dict(list(known.items())[-_MOST_FOLDERS:])
     replace_whole(bank + _FOLDERS, json.dumps(kept).encode())
 
 
@@ -182,6 +193,7 @@ def forget_projects(bank: str) -> None:
 
 
 def _folders(bank: str) -> dict[str, str]:
+    """Return the project of each folder that is kept, the oldest first; none if the file cannot be read."""
     try:
         with os.fdopen(_opened(bank + _FOLDERS, os.O_RDONLY), encoding="utf-8") as file:
             return dict(json.load(file))

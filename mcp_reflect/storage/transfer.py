@@ -5,6 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import Clock, iso
@@ -22,7 +23,7 @@ _EXPORT_PAGE: Final = 1000
 _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it
 _PAUSE_SECONDS: Final = 0.015  # after a transaction, in which others begin theirs
 
-_PAST: Final = (
+_PAST: Final = (  # the queries of what became of a record, the column with its id, and the columns to export
     ("version", "record_id", ("reason", "body")),
     ("outcome", "lesson_id", ("recall_id", "success", "evidence", "weight", "note")),
 )
@@ -44,19 +45,27 @@ class Transfer(Repository):
     """Imports and exports lessons."""
 
     async def export(self, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
-        """Yield every lesson of a project (None: of all), oldest first, as import reads it, without empty fields."""
+        """Yield every lesson of a project (None: of all), oldest first, as import reads it, without empty fields.
+
+        Lessons are read in pages, with the earlier wordings and outcomes of each page.
+        """
         values = {"tenant": tenant, "project": project, "limit": _EXPORT_PAGE}
-        after = ""
-        while rows := await self.db.rows("lesson_page", {**values, "after": after}):
+        last_id = ""
+        while rows := await self.db.rows("lesson_page", {**values, "after": last_id}):
             ids = [row["id"] for row in rows]
-            past: _Past = defaultdict(list)
-            for kind, record, names in _PAST:
-                for row in await self.db.rows(f"{kind}_page", {"ids": ids, "tenant": tenant}):
-                    past[f"{kind}s", row[record]].append(_past_of(row, names))
+            past = await self._past(tenant, ids)
             for lesson in lessons_from(rows, self.context.log):
                 if lesson.kind is RecordKind.LESSON:
                     yield _line_of(lesson, past)
-            after = ids[-1]
+            last_id = ids[-1]
+
+    async def _past(self, tenant: str, ids: Sequence[str]) -> "_Past":
+        """Return the earlier wordings and the outcomes of some records."""
+        past: _Past = defaultdict(list)
+        for kind, id_column, columns in _PAST:
+            for row in await self.db.rows(f"{kind}_page", {"ids": ids, "tenant": tenant}):
+                past[f"{kind}s", row[id_column]].append(_past_of(row, columns))
+        return past
 
     async def import_lessons(
         self, drafts: Sequence[tuple[Scope, LessonDraft]], waits_since: str = ""
@@ -71,27 +80,29 @@ class Transfer(Repository):
         for start in range(0, len(drafts), _BATCH):
             batch = drafts[start : start + _BATCH]
 
-            def prepare(batch: Sequence[tuple[Scope, LessonDraft]] = batch) -> list[_Record]:
-                prepared: list[_Record] = []
-                for scope, draft in batch:
-                    record = screening.record_of(draft, scope, self.clock)
-                    if draft.trust is Trust.QUARANTINED and waits_since:
-                        record = replace(record, held=waits_since)
-                    lesson = screening.screened(record)
-                    prepared.append((scope, lesson, lesson_rows(scope, lesson)))
-                return prepared
-
-            def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
-                results = _add(tx, records)
-                for scope in dict.fromkeys(scope for scope, _, _ in records):
-                    lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
-                return results
-
-            records = await asyncio.to_thread(prepare)
-            yield await self.db.write(
-                batch[0][0].tenant, lambda tx, records=records: store(tx, records)
-            )
+            records = await asyncio.to_thread(self._prepared, batch, waits_since)
+            yield await self.db.write(records[0].scope.tenant, partial(self._store, records))
             await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _prepared(
+        self, batch: Sequence[tuple[Scope, LessonDraft]], waits_since: str
+    ) -> list["_Record"]:
+        """Return drafts as records that are screened, with all that is stored of them."""
+        prepared: list[_Record] = []
+        for scope, draft in batch:
+            record = screening.record_of(draft, scope, self.clock)
+            if draft.trust is Trust.QUARANTINED and waits_since:
+                record = replace(record, held=waits_since)
+            lesson = screening.screened(record)
+            prepared.append(_Record(scope, lesson, lesson_rows(scope, lesson)))
+        return prepared
+
+    def _store(self, records: Sequence["_Record"], tx: Writing) -> list[Stored]:
+        """Add records that are new, and archive what their projects have too much; return the results in order."""
+        results = _add(tx, records)
+        for scope in dict.fromkeys(record.scope for record in records):
+            lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
+        return results
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
         """Store records of a person's own export as they were; one that the tenant has is a `duplicate`, and skipped.
@@ -130,25 +141,33 @@ def _line_of(lesson: Lesson, past: _Past) -> dict[str, Any]:
     return {name: value for name, value in line.items() if value not in (None, [])}
 
 
-_Record = tuple[Scope, Lesson, LessonRows]
+class _Record(NamedTuple):
+    """A lesson to store in a scope, with all that is stored of it."""
+
+    scope: Scope
+    lesson: Lesson
+    rows: LessonRows
 
 
 def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
-    by_digest: dict[Written, list[Lesson]] = {}
-    for scope in dict.fromkeys(scope for scope, _, _ in batch):
-        digests = [rows.row["digest"] for own, _, rows in batch if own == scope]
-        for row in tx.rows("lesson_same", scoped(scope, digests=digests)):
-            by_digest.setdefault(row["digest"], []).append(lesson_from(row))
+    """Store the records that are not there word for word, and return what became of each.
+
+    Equal ones have equal digests, in the bank as well as in the batch itself.
+    """
+    by_digest = _same_digests(tx, batch)
     results: list[Stored] = []
     new: list[LessonRows] = []
     for scope, lesson, rows in batch:
         same = by_digest.setdefault(rows.row["digest"], [])
-        if duplicate := next((other for other in same if says_nothing_new(lesson, other)), None):
-            results.append(Stored(lesson_id=duplicate.id, status="duplicate", scope=str(scope)))
+        duplicates = [other for other in same if says_nothing_new(lesson, other)]
+        if duplicates:
+            results.append(Stored(lesson_id=duplicates[0].id, status="duplicate", scope=str(scope)))
             continue
         same.append(lesson)
         new.append(rows)
-        status = "quarantined" if lesson.held else "stored"
+        status = "stored"
+        if lesson.held:
+            status = "quarantined"
         results.append(
             Stored(lesson_id=lesson.id, status=status, reason=lesson.held, scope=str(scope))
         )
@@ -156,20 +175,31 @@ def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
     return results
 
 
+def _same_digests(tx: Writing, batch: Sequence[_Record]) -> dict[Written, list[Lesson]]:
+    """Return the stored lessons that have the digest of one of the batch, by digest."""
+    by_digest: dict[Written, list[Lesson]] = {}
+    for scope in dict.fromkeys(record.scope for record in batch):
+        digests = [record.rows.row["digest"] for record in batch if record.scope == scope]
+        for row in tx.rows("lesson_same", scoped(scope, digests=digests)):
+            by_digest.setdefault(row["digest"], []).append(lesson_from(row))
+    return by_digest
+
+
 def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Stored]:
+    """Store exported records under their own ids with their past; see `Transfer.restore`."""
     ids = {"ids": [record.lesson.id for record in batch]}
-    taken = {row["id"]: row["tenant"] for row in tx.rows("lesson_ids_taken", ids)}
+    tenant_by_id = {row["id"]: row["tenant"] for row in tx.rows("lesson_ids_taken", ids)}
     results: list[Stored] = []
     for scope, exported, versions, outcomes in batch:
-        sent, status = exported, "restored"
-        if taken.get(exported.id, scope.tenant) != scope.tenant:
-            sent = replace(exported, id=clock.new_id("les"))
-        if sent.id in taken:
-            status = "duplicate"
-        else:
-            taken[sent.id] = scope.tenant
-            lesson_records.insert(tx, scope, screening.redacted(sent), by=Speaker.PERSON)
-            tx.run_many("version_add", [{"record_id": sent.id, **one} for one in versions])
-            tx.run_many("outcome_add", [{"lesson_id": sent.id, **one} for one in outcomes])
-        results.append(Stored(lesson_id=sent.id, status=status, scope=str(scope)))
+        lesson = exported
+        if tenant_by_id.get(exported.id, scope.tenant) != scope.tenant:
+            lesson = replace(exported, id=clock.new_id("les"))
+        if lesson.id in tenant_by_id:
+            results.append(Stored(lesson_id=lesson.id, status="duplicate", scope=str(scope)))
+            continue
+        tenant_by_id[lesson.id] = scope.tenant
+        lesson_records.insert(tx, scope, screening.redacted(lesson), by=Speaker.PERSON)
+        tx.run_many("version_add", [{"record_id": lesson.id, **version} for version in versions])
+        tx.run_many("outcome_add", [{"lesson_id": lesson.id, **outcome} for outcome in outcomes])
+        results.append(Stored(lesson_id=lesson.id, status="restored", scope=str(scope)))
     return results

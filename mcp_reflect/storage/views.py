@@ -9,14 +9,15 @@ from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Filter, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
+from mcp_reflect.storage.counting import counts
 from mcp_reflect.storage.repository import Reading, Repository
 from mcp_reflect.storage.rows import Row, readable
 from mcp_reflect.storage.values import scoped
-from mcp_reflect.storage.warnings import counts
 
 _MOST_RECALLS: Final = 100
 _REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
 _MOST_NEAR: Final = 50  # neighbors of a node
+_MOST_CHARS: Final = 300  # of a note or of the arguments of a call on the dashboard
 _SHARED: Final = ("tool", "failure")  # the kinds of node that records share
 _WITHHELD: Final = (
     ("recalls", "task"),
@@ -51,7 +52,7 @@ class Views(Repository):
         A node is a record by its id, or a tool or failure by its name.
         """
         values = scoped(scope, kind=kind, name=name, shared=list(_SHARED), limit=_MOST_NEAR)
-        return [_told_fields(row) for row in await self.db.rows("graph_step", values)]
+        return [_known_fields(row) for row in await self.db.rows("graph_step", values)]
 
     async def board(self, scope: Scope, *, most: int | None = None, whole: bool = True) -> "Table":
         """Return the dashboard's data: at most `most` records, best first, with outcomes, links, recalls and warnings.
@@ -96,8 +97,8 @@ class Views(Repository):
         }
 
 
-def _told_fields(row: Row) -> dict[str, Any]:
-    """Return what a step of the graph tells of a neighbor, without what is not known."""
+def _known_fields(row: Row) -> dict[str, Any]:
+    """Return what a row says of a neighbor in the graph, without what is not known."""
     names = ("relation", "through", "id", "kind", "state", "text")
     return {name: row[name] for name in names if row[name] is not None}
 
@@ -118,6 +119,7 @@ def _uplift(rows: Iterable[Row]) -> dict[str, Json]:
 
 
 def _arm(row: Row | None) -> dict[str, Json]:
+    """Return the number of tasks of one arm of the comparison, and how often they succeed (0..1); None without tasks."""
     if row is None or not row["cases"]:
         return {"tasks": 0, "success": None}
     cases = int(row["cases"])
@@ -193,6 +195,7 @@ Table = dict[str, Any]
 
 
 def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool) -> Table:
+    """Return the dashboard's data, see `Views.board`; outcomes and links name a lesson by its place in the table."""
     where = scoped(scope)
     events = {"limit": MOST_EVENTS, **where}
     records = sorted(reading.lessons("board_lessons", scope, limit=most), key=_order_on_board)
@@ -272,6 +275,8 @@ def _withhold_orders(table: Table) -> None:
 def _table(
     log: Log, rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]
 ) -> Table:
+    """Return a table with some columns of rows; a reader by the name of a column converts its values."""
+
     def values(row: Row) -> list[Any]:
         return [readers.get(name, _as_it_is)(row[name]) for name in columns]
 
@@ -293,9 +298,8 @@ def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
         "updated_at": int(lesson.updated_at),
     }
     if lesson.trust is Trust.QUARANTINED and not whole:
-        values |= dict.fromkeys(_WORDS) | {
-            "text": waits(lesson.held or "a person has to look at it")
-        }
+        reason = lesson.held or "a person has to look at it"
+        values |= {**dict.fromkeys(_WORDS), "text": waits(reason)}
     elif lesson.mistake is not None and lesson.correction is not None:
         values["text"] = None
     return [_short_value(value) for value in values.values()]
@@ -318,27 +322,30 @@ def _outcomes(
     Those of a merged record count for the record that it was merged into, at any distance (`into`).
     """
     for row in sorted(rows, key=lambda row: row["created_at"]):
-        lesson_id, seen = row["lesson_id"], set[str]()
-        while lesson_id in into and lesson_id not in seen:
-            seen.add(lesson_id)
-            lesson_id = into[lesson_id]
-        if lesson_id in places:
-            wins = round(row["weight"] * row["success"], 4)
-            losses, note = round(row["weight"] - wins, 4), row["note"] and row["note"][:300]
-            yield [
-                places[lesson_id],
-                int(row["created_at"]),
-                row["success"],
-                row["evidence"],
-                wins,
-                losses,
-                note,
-            ]
+        lesson_id = _end_of_merges(row["lesson_id"], into)
+        if lesson_id not in places:
+            continue
+        wins = round(row["weight"] * row["success"], 4)
+        losses = round(row["weight"] - wins, 4)
+        note = row["note"] and row["note"][:_MOST_CHARS]
+        at = int(row["created_at"])
+        yield [places[lesson_id], at, row["success"], row["evidence"], wins, losses, note]
+
+
+def _end_of_merges(lesson_id: str, into: Mapping[str, str]) -> str:
+    """Return the lesson that one was merged into, at any distance; a circle ends where it was entered."""
+    passed: set[str] = set()
+    while lesson_id in into and lesson_id not in passed:
+        passed.add(lesson_id)
+        lesson_id = into[lesson_id]
+    return lesson_id
 
 
 def _call(arguments: str | None) -> str | None:
     """Return a call's arguments as text, cut at 300 characters; None if the failure was removed."""
     if arguments is None:
         return None
-    (value,) = json.loads(arguments)
-    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:300]
+    (value,) = json.loads(arguments)  # stored in a list of one
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    return value[:_MOST_CHARS]

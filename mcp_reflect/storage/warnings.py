@@ -1,18 +1,16 @@
 """Warnings of calls that are known to fail: what a session was told, and what came of it."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope, from_json
-from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.models.proposal import PREFIX, ProposalKind
 from mcp_reflect.models.run import Failure, WorkedCall
 from mcp_reflect.models.warning import (
-    LAST_WORD_COUNTS,
     MAY_BE_EMPTY,
     SETTLED,
     TOLD,
@@ -22,6 +20,7 @@ from mcp_reflect.models.warning import (
     SessionNotes,
     SessionState,
 )
+from mcp_reflect.storage.counting import counts, counts_of_last_messages, counts_of_sessions
 from mcp_reflect.storage.failures import failures_of, note_failure, note_worked
 from mcp_reflect.storage.lesson_guards import (
     PASSED,
@@ -40,25 +39,37 @@ from mcp_reflect.storage.repository import (
     brief_transaction,
     transaction,
 )
-from mcp_reflect.storage.rows import Row, record_from
+from mcp_reflect.storage.rows import record_from
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.values import Values, scoped
+from mcp_reflect.storage.warning_settling import close_warning, settle_warnings
 
-MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
+
+
+def _notes_from(text: str) -> SessionNotes:
+    """Return the notes of a session, which are stored as JSON."""
+    return from_json(SessionNotes, json.loads(text))
+
+
 _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "held_out": bool,
     "worked": lambda text: tuple(json.loads(text).items()),
     "shown": lambda text: tuple(json.loads(text)),
-    "notes": lambda text: from_json(SessionNotes, json.loads(text)),
+    "notes": _notes_from,
 }
 
 
 class WarningRepository(Repository):
-    """Failing calls, sessions, and warnings."""
+    """Failing calls, the sessions that hooks watch, and the warnings that these were given.
+
+    The head of a call is its tool with what tells its kind: `shell:git push`, `read:src/a.py`. Its `exact`, `bare` and
+    `loose` keys tell whether another call is the same, the same but for quotation marks, or the same but for dates, ids
+    and the like. In a session that is held out, warnings are noted and not given, so that their effect can be measured.
+    """
 
     async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:
-        """Return the heads of the calls that worked in sessions that hooks watched since then."""
+        """Return the heads of the calls that worked in watched sessions since a time, in seconds since 1970."""
         heads: set[str] = set()
         for row in await self.db.rows("sessions_since", scoped(scope, since=since)):
             heads.update(json.loads(row["worked"]))
@@ -90,32 +101,28 @@ class WarningRepository(Repository):
         head: str,
         call: Call,
     ) -> tuple[SessionState, KnownCalls]:
-        """Return the state of a session (a new one with `held_out`), and what is known of a call that is made in it.
+        """Return the state of a session (a new one with `held_out`), and what is known of a call that it is about to make.
 
-        Known are failures of the call but for dates and ids, and this session's of the same head, the latest first.
+        That are earlier failures of the same call, failures of this session with the same head, the lessons about both,
+        and the lessons whose guards the call goes against. Failures come the latest first.
         """
 
         def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
-            calls = failures_of(reading, "failure_calls", scope, bare=bare, loose=loose)
-            heads = failures_of(reading, "failure_heads", scope, session=session, head=head)
-            known_state = session_state(reading, scope, session)
-            state = known_state or SessionState(id=session, held_out=held_out)
-            lessons = _lessons(reading, scope, (*calls, *heads))
-            met = guards_met(reading, scope, call)
-            unread = call.script.why_partial
-            if not (met or unread):
-                met = guards_in_doubt(reading, scope, call)
-                unread = MAY_BE_EMPTY
-            against = tuple(lesson for lesson in met if not suspicion_of(lesson))
-            mode = None
-            if against:
+            same_call = failures_of(reading, "failure_calls", scope, bare=bare, loose=loose)
+            same_head = failures_of(reading, "failure_heads", scope, session=session, head=head)
+            state = session_state(reading, scope, session)
+            if state is None:
+                state = SessionState(id=session, held_out=held_out)
+            guarded = _guards_against(reading, scope, call)
+            mode: GuardMode | None = None
+            if guarded.lessons:
                 mode = guard_mode(reading, scope)
             return state, KnownCalls(
-                same_call=calls,
-                same_head=heads,
-                unread=unread,
-                lessons=lessons,
-                guards=against,
+                same_call=same_call,
+                same_head=same_head,
+                unread=guarded.unread,
+                lessons=_lessons_about(reading, scope, (*same_call, *same_head)),
+                guards=guarded.lessons,
                 guard_mode=mode,
             )
 
@@ -126,16 +133,21 @@ class WarningRepository(Repository):
         state = await self.db.look(
             scope.tenant, lambda reading: session_state(reading, scope, session)
         )
-        return state or SessionState(id=session, held_out=held_out)
+        if state is None:
+            return SessionState(id=session, held_out=held_out)
+        return state
 
     async def same_error(self, scope: Scope, tool: str, fingerprint: str) -> KnownCalls:
-        """Return a tool's failures with the same error that may have a correction, the latest first, as `same_call`."""
+        """Return a tool's failures with the same error that may have a correction, the latest first, as `same_call`.
+
+        The fingerprint of an error is its text with placeholders for what differs each time, such as paths.
+        """
 
         def read(reading: Reading) -> KnownCalls:
-            found = failures_of(
+            failures = failures_of(
                 reading, "failure_by_error", scope, tool=tool, fingerprint=fingerprint
             )
-            return KnownCalls(same_call=found, lessons=_lessons(reading, scope, found))
+            return KnownCalls(same_call=failures, lessons=_lessons_about(reading, scope, failures))
 
         return await self.db.look(scope.tenant, read)
 
@@ -150,30 +162,28 @@ class WarningRepository(Repository):
         shown: Sequence[str] | None = None,
         warning: Values | None = None,
     ) -> str | None:
-        """Note what was said in a session; return the id of the warning, if there was one, given or held out.
+        """Note what a hook said in a session; return the id of the warning, if there was one, given or held out.
 
-        `change` changes its notes, as they are at that moment. The lessons in `shown` count as shown once more, and are
-        not shown again. `warning` has its failure (by row), lesson_id, match, certainty, exact, call_id, and its length
-        in characters.
+        `change` changes the session's notes, as they are at that moment. The lessons in `shown` (ids, some behind a prefix
+        and a colon) count as shown once more, and are not shown again. `warning` has its failure (by row), lesson_id,
+        match, certainty, exact, call_id, and its length in characters.
         """
-        now = self.clock.now()
-        own = scoped(scope, id=state.id, now=now)
+        own = scoped(scope, id=state.id, now=self.clock.now())
         self._begin(tx, scope, state)
         if change is not None:
-            notes = change((session_state(tx, scope, state.id) or state).notes)
-            tx.run("session_noted", {**own, "notes": asdict(notes)})
+            current = session_state(tx, scope, state.id) or state
+            tx.run("session_noted", {**own, "notes": asdict(change(current.notes))})
         if shown is not None:
-            # Some are noted with a prefix too.
-            new = {name.rpartition(":")[2] for name in set(shown) - set(state.shown)}
-            tx.run("lessons_applied", {"ids": sorted(new), "tenant": scope.tenant})
-            tx.run("session_shown", {**own, "shown": list(dict.fromkeys((*state.shown, *shown)))})
+            new = set(shown) - set(state.shown)
+            new_ids = {name.rpartition(":")[2] for name in new}
+            tx.run("lessons_applied", {"ids": sorted(new_ids), "tenant": scope.tenant})
+            all_shown = dict.fromkeys((*state.shown, *shown))
+            tx.run("session_shown", {**own, "shown": list(all_shown)})
         if warning is None:
             return None
         warning_id = self.clock.new_id("warn")
-        tx.run(
-            "warning_add",
-            {**own, **warning, "id": warning_id, "session": state.id, "shown": not state.held_out},
-        )
+        about_session = {"session": state.id, "shown": not state.held_out}
+        tx.run("warning_add", {**own, **warning, "id": warning_id, **about_session})
         return warning_id
 
     @brief_transaction
@@ -190,27 +200,32 @@ class WarningRepository(Repository):
         recurrence: bool,
         changed: bool,
     ) -> bool:
-        """Note a call's result, and what came of warnings.
+        """Note the result of a call, and what it shows about the open warnings of its session.
 
-        `judged`: the failure's error is kept already. Returns True if the session was shown a warning of this call.
+        `failure` is None if the call worked; `judged` says that its error was screened and is kept already. `recurrence`
+        and `changed` say whether a known failure came back, and whether the call may have changed something. Returns
+        whether the session had been shown a warning of this call.
         """
         now = self.clock.now()
         self._begin(tx, scope, state)
         current = session_state(tx, scope, state.id) or state
         step = current.step + 1
-        warned = _settle(tx, scope, current.id, call.exact, worked=failure is None, now=now)
-        worked = dict(current.worked)
+        was_warned = settle_warnings(
+            tx, scope, current.id, call.exact, worked=failure is None, now=now
+        )
+        step_by_head = dict(current.worked)
         if failure is not None:
             note_failure(tx, scope, failure, now, session=state.id, step=step, judged=judged)
         else:
             note_worked(tx, scope, (call,), now)
-            worked[head] = step
-        last = dict(sorted(worked.items(), key=lambda item: item[1])[-MOST_HEADS:])
+            step_by_head[head] = step
+        oldest_first = sorted(step_by_head.items(), key=lambda head_and_step: head_and_step[1])
         values = scoped(
             scope, id=state.id, failed=failure is not None, recurrence=recurrence, changed=changed
         )
-        tx.run("session_called", {**values, "worked": last, "now": now})
-        return warned
+        worked = dict(oldest_first[-MOST_HEADS:])
+        tx.run("session_called", {**values, "worked": worked, "now": now})
+        return was_warned
 
     @brief_transaction
     def settle_guards(
@@ -223,38 +238,41 @@ class WarningRepository(Repository):
         *,
         worked: bool,
     ) -> None:
-        """Record what the agent did after it was told of a lesson: the same call, or a correct one of the same kind.
+        """Record what the agent did after a guard told it of a lesson: the same call, or a correct one in its place.
 
-        The same call is made at most once more; a call of another kind says nothing.
+        Each entry of `notes.guarded` is `LESSON_ID EXACT_KEY`, with the suffix TOLD until the call at which the agent
+        was told has ended, and SETTLED when its answer is known. A call of another kind is no answer.
         """
         if call.script.is_partial:
             return  # what could not be read follows no lesson, and goes against none
         now = self.clock.now()
-        met = {lesson.id for lesson in guards_met(tx, scope, call)}
+        ids_against = {lesson.id for lesson in guards_met(tx, scope, call)}
         notes = (session_state(tx, scope, state.id) or state).notes
-        for watched in notes.guarded:
-            if watched.endswith(SETTLED):
+        for entry in notes.guarded:
+            if entry.endswith(SETTLED):
                 continue
-            lesson_id, key = watched.split(" ")[:2]
+            lesson_id, key = entry.split(" ")[:2]
             is_again = key == exact
-            may_follow = worked and not is_again and lesson_id not in met
-            if not is_again and not (may_follow and is_guarded(tx, scope, lesson_id, call)):
+            is_other_and_right = worked and not is_again and lesson_id not in ids_against
+            is_followed = is_other_and_right and is_guarded(tx, scope, lesson_id, call)
+            if not is_again and not is_followed:
                 continue
-            after = watched.removesuffix(TOLD)
-            # The call at which the agent was told is no answer to it: the next one counts.
-            if not (is_again and watched.endswith(TOLD)):
-                after += SETTLED
+            new_entry = entry.removesuffix(TOLD)
+            is_call_of_guard = is_again and entry.endswith(TOLD)
+            if not is_call_of_guard:  # that one is no answer: the next call counts
+                new_entry += SETTLED
                 self._note_answer(tx, scope, lesson_id, is_again=is_again, worked=worked)
-            guarded = tuple(after if one == watched else one for one in notes.guarded)
-            notes = replace(notes, guarded=guarded)
+            notes = _with_entry(notes, entry, new_entry)
             tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=now))
 
     def _note_answer(
         self, tx: Writing, scope: Scope, lesson_id: str, *, is_again: bool, worked: bool
     ) -> None:
-        """Record that an agent made a call once more that a guard spoke at, or a correct one in its place.
+        """Record that an agent made the call of a guard once more (`is_again`), or a correct one in its place.
 
-        What follows a lesson is noted of every call (`OutcomeRepository.note_followed`), so here is only the other.
+        The same call that works speaks against the lesson, one that fails for it. That a correct call follows the lesson
+        is noted elsewhere, as of every call (`OutcomeRepository.note_followed`). A person's guard whose calls work again
+        and again is proposed to be turned off.
         """
         now = self.clock.now()
         if is_again:
@@ -278,21 +296,18 @@ class WarningRepository(Repository):
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
         """Settle the open warnings of a session that has ended: they count as heeded."""
         for row in tx.rows("warning_open", scoped(scope, session=session, exact="")):
-            _close(tx, row, Sequel.HEEDED, self.clock.now())
+            close_warning(tx, row, Sequel.HEEDED, self.clock.now())
 
     async def effect(self, scope: Scope) -> dict[str, Json]:
         """Return counts of known failures that came back, and of what was done after a warning that was due.
 
         Those of sessions that were warned stand beside those that were only watched (`held_out`). `last_messages` has
-        the messages that were held or told, and what came of those that were held.
+        the last messages of agents that hooks held back or commented on, and what came of those that were held.
         """
         where = scoped(scope)
         sessions = {row["held_out"]: row for row in await self.db.rows("session_counts", where)}
         warnings = await self.db.rows("warning_counts", where)
-        notes = [
-            _SESSION_READERS["notes"](row["notes"])
-            for row in await self.db.rows("session_notes", where)
-        ]
+        notes = [_notes_from(row["notes"]) for row in await self.db.rows("session_notes", where)]
         shown = [row for row in warnings if row["shown"]]
         held_out = [row for row in warnings if not row["shown"]]
         given = sum(row["count"] for row in shown)
@@ -301,31 +316,66 @@ class WarningRepository(Repository):
         if given:
             characters_per_warning = round(characters / given, 1)
         return {
-            "warned": _group(sessions.get(0), shown),
-            "held_out": _group(sessions.get(1), held_out),
+            "warned": counts_of_sessions(sessions.get(0), shown),
+            "held_out": counts_of_sessions(sessions.get(1), held_out),
             "warnings_given": given,
             "warnings_by_match": counts(shown, "match", "open"),
             "characters": characters,
             "characters_per_warning": characters_per_warning,
-            "last_messages": _counts_of_last_messages(notes),
+            "last_messages": counts_of_last_messages(notes),
         }
 
     def _begin(self, tx: Writing, scope: Scope, state: SessionState) -> None:
         """Begin to watch a session, if it is new; then some of the oldest sessions and warnings go."""
         now = self.clock.now()
-        if tx.run("session_begin", scoped(scope, id=state.id, held_out=state.held_out, now=now)):
+        values = scoped(scope, id=state.id, held_out=state.held_out, now=now)
+        is_new = tx.run("session_begin", values) > 0
+        if is_new:
             tx.drop_old("session", now, self.context.keep_days)
             tx.drop_old("warning", now, self.context.keep_days)
 
 
-def _lessons(
+class _Guarded(NamedTuple):
+    """The lessons whose guards a call goes against, and why it could not be read for certain, empty if it could."""
+
+    lessons: tuple[Lesson, ...]
+    unread: str
+
+
+def _guards_against(reading: Reading, scope: Scope, call: Call) -> _Guarded:
+    """Return the lessons whose guards a call goes against, without those that hooks must not show.
+
+    If it meets none for certain, guards are looked for that it meets where an unknown variable is empty.
+    """
+    met = guards_met(reading, scope, call)
+    unread = call.script.why_partial
+    if not (met or unread):
+        met = guards_in_doubt(reading, scope, call)
+        unread = MAY_BE_EMPTY
+    return _Guarded(tuple(lesson for lesson in met if not suspicion_of(lesson)), unread)
+
+
+def _with_entry(notes: SessionNotes, old: str, new: str) -> SessionNotes:
+    """Return the notes of a session with another entry in the place of an entry about a guard."""
+    entries = list(notes.guarded)
+    for place, entry in enumerate(entries):
+        if entry == old:
+            entries[place] = new
+    return replace(notes, guarded=tuple(entries))
+
+
+def _lessons_about(
     reading: Reading, scope: Scope, failures: Iterable[KnownFailure]
 ) -> dict[str, tuple[Lesson, ...]]:
-    """Return the active lessons that may be shown, by the reflection that noted one of the failures last."""
+    """Return the active lessons about some failures that may be shown, by the id of their reflection.
+
+    That is the reflection that noted the failure last.
+    """
     by_reflection: dict[str, tuple[Lesson, ...]] = {}
-    for name in {known.reflection_id for known in failures if known.reflection_id}:
-        lessons = reading.lessons("failure_lesson", scope, reflection_id=name)
-        by_reflection[name] = tuple(one for one in lessons if not suspicion_of(one))
+    for reflection_id in {failure.reflection_id for failure in failures if failure.reflection_id}:
+        lessons = reading.lessons("failure_lesson", scope, reflection_id=reflection_id)
+        showable = tuple(lesson for lesson in lessons if not suspicion_of(lesson))
+        by_reflection[reflection_id] = showable
     return by_reflection
 
 
@@ -335,69 +385,3 @@ def session_state(reading: Reading, scope: Scope, session: str) -> SessionState 
     if row is None:
         return None
     return record_from(row, SessionState, _SESSION_READERS)
-
-
-def _settle(
-    tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool, now: float
-) -> bool:
-    """Settle open warnings: the same call shows whether its warning was right, another call that it was heeded.
-
-    Parallel calls end in any order, so the same call also settles a warning that seemed heeded. Returns whether a
-    warning of this call had been shown.
-    """
-    settled = shown = False
-    for row in tx.rows("warning_open", scoped(scope, session=session, exact=exact)):
-        if row["exact"] != exact:
-            _close(tx, row, Sequel.HEEDED, now)
-        elif not settled:  # one call settles one warning of it
-            settled = True
-            shown = bool(row["shown"])
-            if worked:
-                _close_as_wrong(tx, scope, row, now)
-            else:
-                _close(tx, row, Sequel.FAILED, now)
-    return shown
-
-
-def _close_as_wrong(tx: Writing, scope: Scope, row: Row, now: float) -> None:
-    """Settle a warning whose call worked: its failure counts as wrong, and so does the lesson that was shown with it."""
-    _close(tx, row, Sequel.WORKED, now)
-    values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
-    tx.run("failure_was_wrong", values)
-    if row["shown"] and row["lesson_id"]:
-        add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=0.0, now=now)
-
-
-def _close(tx: Writing, row: Row, sequel: Sequel, now: float) -> None:
-    """Settle a warning by what the agent did after it."""
-    values = {"id": row["id"], "sequel": sequel, "now": now, "tenant": row["tenant"]}
-    tx.run("warning_settle", values)
-
-
-def _group(sessions: Row | None, warnings: Sequence[Row]) -> dict[str, Json]:
-    """Return what came of the sessions that were warned, or of those that were only watched; `sessions` counts them."""
-    watched = 0
-    recurrences = 0
-    if sessions is not None:
-        watched = sessions["sessions"]
-        recurrences = sessions["recurrences"]
-    return {
-        "sessions": watched,
-        "recurrences": recurrences,
-        "warnings_due": sum(row["count"] for row in warnings),
-        "sequels": counts(warnings, "sequel", "open"),
-    }
-
-
-def _counts_of_last_messages(notes: Sequence[SessionNotes]) -> dict[str, Json]:
-    """Return how many last messages of all sessions were held or told, and what came of them."""
-    last_words = [one.last_word for one in notes]
-    return {name: sum(getattr(one, name) for one in last_words) for name in LAST_WORD_COUNTS}
-
-
-def counts(rows: Iterable[Row], name: str, without: str) -> dict[str, Json]:
-    """Return the sums of `count` by the value of a column, `without` for rows that have none."""
-    sums: Counter[str] = Counter()
-    for row in rows:
-        sums[row[name] or without] += row["count"]
-    return dict(sorted(sums.items()))

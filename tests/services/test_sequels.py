@@ -15,7 +15,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import OutcomeResult
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.warnings import MOST_WRONG
+from mcp_reflect.storage.warning_settling import MOST_WRONG
 from mcp_reflect.text.signature import drawn
 from tests.held_clock import HeldClock
 

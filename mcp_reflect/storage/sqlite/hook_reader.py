@@ -13,6 +13,8 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.patterns import lazy_compile
 
 _ANY: Final = "*"
+"""Stands for all that a query would have returned, where the bank cannot be read: it fits any call."""
+
 _LOCKED_SECONDS: Final = 0.3
 """How long the names of enforced guards are waited for: the process ends 1.5 s after its time is over."""
 _CONTINUED: Final = r"\\\n"  # a backslash at the end of a line, as JSON
@@ -58,17 +60,21 @@ WHERE tenant = 'local' AND project IN (?, '') AND retired_at IS NULL AND lower(t
 def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) -> bool:
     """Return whether a call may be one that is known to fail, or goes against a lesson; `text` has its arguments.
 
-    It compares words before it parses a guard. If the bank cannot be read it returns True: it may say yes wrongly, but
-    never no.
+    Words are compared before any guard is parsed. It may say yes wrongly, but never no: so it says yes if the bank cannot
+    be read.
     """
     name = tool.lower()
     words = _with_joined_words(text.lower())
-    if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
+    if any(_may_have_head(head, name, words) for head in _first_column(bank, _HEADS, (project,))):
         return True
-    keys = [key for key in _heads(bank, _GUARDS, (project,)) if _may_be_guarded(key, name, words)]
+    keys = [
+        key for key in _first_column(bank, _GUARDS, (project,)) if _may_be_guarded(key, name, words)
+    ]
     if not keys:
         return False
-    return _may_meet_a_guard(_heads(bank, _GUARDS_OF, (project, json.dumps(keys))), tool, arguments)
+    return _may_meet_a_guard(
+        _first_column(bank, _GUARDS_OF, (project, json.dumps(keys))), tool, arguments
+    )
 
 
 def _may_meet_a_guard(guards: list[str], tool: str, arguments: Any) -> bool:
@@ -122,7 +128,7 @@ def _is_named(key: str, tool: str, text: str) -> bool:
 
 def calls_of(bank: str, project: str, session: str) -> list[dict[str, Any]] | None:
     """Return the last calls of a session as the bank keeps them, None if it cannot be read."""
-    rows = _heads(bank, _CALLS, (project, session))
+    rows = _first_column(bank, _CALLS, (project, session))
     if rows == [_ANY]:
         return None
     return [json.loads(row) for row in rows]
@@ -132,9 +138,9 @@ def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str)
     """Return whether a correction may be known of a call that failed: of the same call, or of the same error."""
     name = tool.lower()
     words = text.lower()
-    if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
+    if any(_may_have_head(head, name, words) for head in _first_column(bank, _HEADS, (project,))):
         return True
-    errors = _heads(bank, _CORRECTED_ERRORS, (project, tool))
+    errors = _first_column(bank, _CORRECTED_ERRORS, (project, tool))
     printed = output.lower()
     return any(_may_be_error(one, printed) for one in errors)
 
@@ -145,8 +151,8 @@ def _may_be_error(fingerprint: str, printed: str) -> bool:
     return all(word in printed for word in words)
 
 
-def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
-    """Return the first column of a query; if the bank cannot be read, a value that fits any call."""
+def _first_column(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
+    """Return the first column of a query; if the bank cannot be read, `_ANY` alone."""
     try:
         with closing(_read_only(bank)) as connection:
             return [row[0] for row in connection.execute(query, values)]
@@ -180,11 +186,14 @@ def _may_be_guarded(key: str, tool: str, text: str) -> bool:
     return key == _ANY or word in text or word.removeprefix("tool ") in tool
 
 
-def _may_be(head: str, tool: str, text: str) -> bool:
-    """Return whether a call may have this head: `shell:git push`, `read:src/a.py`, `search`."""
-    kind, _, rest = head.lower().partition(":")
+def _may_have_head(head: str, tool: str, text: str) -> bool:
+    """Return whether a call may have this head: `shell:git push`, `read:src/a.py`, `search`.
+
+    The head of a shell command has its program and subcommand, which its text must have as words.
+    """
     if head == _ANY:
         return True
-    if kind != "shell":
-        return kind == tool
-    return all(word in text for word in rest.split() if word.isalnum())
+    tool_of_head, _, command = head.lower().partition(":")
+    if tool_of_head != "shell":
+        return tool_of_head == tool
+    return all(word in text for word in command.split() if word.isalnum())
