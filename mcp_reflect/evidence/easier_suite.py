@@ -1,4 +1,4 @@
-"""A suite that got easier by a session's own edits: tests or assertions removed, skips or `only` added.
+"""A suite that got easier by a session's own edits: tests or assertions removed or weakened, skips or `only` added.
 
 Only what is plain counts. Tests that move, get another name or become cases of one test are still there, what the
 session itself added it may remove, and a test of a function that went may go with it.
@@ -14,17 +14,21 @@ from mcp_reflect.evidence.file_edits import FileEdit
 from mcp_reflect.evidence.suite_text import (
     SuiteText,
     defined_names,
+    has_failed_tests,
     holds_rust_tests,
     is_snapshot_file,
     is_test_file,
     read_suite_text,
     rewrites_snapshots,
+    tests_left_out,
 )
+from mcp_reflect.evidence.weaker_assertions import changed_value, is_implied, is_weaker
 
 _MOST_FILES: Final = 30  # whose text is kept, the latest
 _MOST_TEXT: Final = 60_000  # characters of a kept file
 _MOST_LOST: Final = 200
 _MOST_NAMED: Final = 3  # facts in one line
+_MOST_OUTPUT: Final = 20_000  # characters of the output of a run that failed, its end
 _NUMBERED: Final = re.compile(r"(?m)^ {0,8}\d{1,6}[→\t]")
 
 
@@ -42,17 +46,23 @@ class EasierSuite:
     """What the edits of a session did to the suite so far.
 
     `_texts` has files that were read or written as a whole, `_written` those that the session made itself. `_gained` has
-    what edits added, by its name or line, and `_gone` the names of what was tested and is no longer there.
+    what edits added, by its name or line, and `_gone` the names of what was tested and is no longer there. `_failed_run`
+    is the output of the last run that failed, until something else than tests is edited.
     """
 
     _texts: dict[str, str] = field(default_factory=dict[str, str])
     _written: set[str] = field(default_factory=set[str])
     _tests: list[_Lost] = field(default_factory=list[_Lost])
     _assertions: list[_Lost] = field(default_factory=list[_Lost])
+    _weakened: list[_Lost] = field(default_factory=list[_Lost])
+    _values: list[_Lost] = field(default_factory=list[_Lost])
     _gained: Counter[str] = field(default_factory=Counter[str])
     _gone: set[str] = field(default_factory=set[str])
     _skips: Counter[str] = field(default_factory=Counter[str])
     _onlys: Counter[str] = field(default_factory=Counter[str])
+    _swallowed: Counter[str] = field(default_factory=Counter[str])
+    _left_out: Counter[str] = field(default_factory=Counter[str])
+    _failed_run: str = ""
     _snapshots: list[str] = field(default_factory=list[str])
 
     def note_read(self, path: str, text: str) -> None:
@@ -63,15 +73,25 @@ class EasierSuite:
     def note_command(self, command: str, output: str, written: Sequence[str]) -> None:
         """Note a command: it may have rewritten snapshots; the files that it writes are the session's own."""
         self._written.update(path for path in written if path not in self._texts)
+        if not all(map(is_test_file, written)):
+            self._note_other_edit()
         if rewrites_snapshots(command, output):
             self._snapshots.append(
                 f"snapshots were rewritten by `{' '.join(command.split())[:60]}`"
             )
 
+    def note_output(self, output: str) -> None:
+        """Note what a command printed: where a run of tests failed, it shows what came back."""
+        end_of_output = output[-_MOST_OUTPUT:]
+        if has_failed_tests(end_of_output):
+            self._failed_run = end_of_output
+
     def forget(self) -> None:
         """Forget what got easier: git has brought other states of the files."""
-        for lost in (self._tests, self._assertions, self._snapshots, self._skips, self._onlys):
+        for lost in (self._tests, self._assertions, self._weakened, self._values, self._snapshots):
             lost.clear()
+        for counted in (self._skips, self._onlys, self._swallowed, self._left_out):
+            counted.clear()
         self._texts.clear()
 
     def note_deleted(self, path: str) -> None:
@@ -104,8 +124,11 @@ class EasierSuite:
             if old is None:  # nobody read it: the session's own file, as far as can be known
                 self._written.add(path)
             self._compare(path, old or "", new)
-        elif old:
-            self._gone |= defined_names(old) - defined_names(new)
+        else:
+            self._note_other_edit()
+            self._gone |= defined_names(old or "") - defined_names(new)
+        if old is not None:
+            _count_up(self._left_out, path, tests_left_out(path, new) - tests_left_out(path, old))
         if edit.old is None:
             self._keep(path, new)
         elif kept_text is not None:
@@ -113,18 +136,29 @@ class EasierSuite:
 
     def facts(self) -> list[str]:
         """Return what got easier and still is, one fact a file and a kind."""
-        tests = self._still_lost(self._tests)
-        assertions = self._still_lost(self._assertions)
-        return [
-            *(
-                _counted(path, f"lost {{}} test{{}} ({_some(lost)})", len(lost))
-                for path, lost in tests
-            ),
-            *(_counted(path, "lost {} assertion{}", len(lost)) for path, lost in assertions),
-            *(_counted(path, "has {} more skip{}", n) for path, n in self._skips.items() if n > 0),
-            *(_counted(path, "has {} more `only`", n) for path, n in self._onlys.items() if n > 0),
-            *self._snapshots[-1:],
+        facts = [
+            _counted(path, f"lost {{}} test{{}} ({_some(lost)})", len(lost))
+            for path, lost in self._still_lost(self._tests)
         ]
+        for lost, said in (
+            (self._assertions, "lost {} assertion{}"),
+            (self._weakened, "has {} assertion{} that says less"),
+            (self._values, "now expects what the failed run returned, in {} assertion{}"),
+        ):
+            facts += (_counted(path, said, len(lines)) for path, lines in self._still_lost(lost))
+        for counts, said in (
+            (self._skips, "has {} more skip{}"),
+            (self._onlys, "has {} more `only`"),
+            (self._swallowed, "hides {} more failure{}"),
+            (self._left_out, "leaves out tests in {} more place{}"),
+        ):
+            facts += (_counted(path, said, count) for path, count in counts.items() if count > 0)
+        return [*facts, *self._snapshots[-1:]]
+
+    def _note_other_edit(self) -> None:
+        """Note that something else than tests changed: what the tests now expect may be what it was changed to do."""
+        self._failed_run = ""
+        self._values.clear()
 
     def _keep(self, path: str, text: str) -> None:
         self._texts.pop(path, None)
@@ -136,10 +170,11 @@ class EasierSuite:
         """Note what the new text of a test file lacks. A file that the session wrote itself loses nothing.
 
         - what is new is gained, wherever it stands: a test that moves to another file is lost there and gained here
-        - more skips or `only` count, unless the edit adds a test: a new test that is skipped takes nothing away
+        - more skips, `only` or hidden failures count, unless the edit adds a test: a new test that is skipped takes
+          nothing away
         - tests count as lost where none is added: "test_a" in the place of "test_b" is another name for it. With another
           table of cases they may be cases now
-        - assertions count as lost only while the tests stay the same
+        - assertions count as lost or weakened only while the tests stay the same
         """
         old, new = read_suite_text(old_text), read_suite_text(new_text)
         added, removed = new.tests - old.tests, old.tests - new.tests
@@ -147,16 +182,36 @@ class EasierSuite:
         self._gained.update(new.assertions - old.assertions)
         if path in self._written or added:
             return
-        self._skips[path] = max(0, self._skips[path] + new.skips - old.skips)
-        self._onlys[path] = max(0, self._onlys[path] + new.onlys - old.onlys)
+        _count_up(self._skips, path, new.skips - old.skips)
+        _count_up(self._onlys, path, new.onlys - old.onlys)
+        _count_up(self._swallowed, path, new.swallowed - old.swallowed)
         has_more_tables = new.parametrized > old.parametrized
         if has_more_tables:
             return
         if removed:
             self._tests += [_Lost(path, name, old_text) for name in sorted(removed)]
-        else:
-            self._assertions += [_Lost(path, line, line) for line in _removed_assertions(old, new)]
-        del self._tests[:-_MOST_LOST], self._assertions[:-_MOST_LOST]
+        elif not _is_a_fixture(old_text, old):
+            self._compare_assertions(path, old, new)
+        for lost in (self._tests, self._assertions, self._weakened, self._values):
+            del lost[:-_MOST_LOST]
+
+    def _compare_assertions(self, path: str, old: SuiteText, new: SuiteText) -> None:
+        """Note which assertions are gone, which say less, and which expect what the failed run returned."""
+        self._assertions += [_Lost(path, line, line) for line in _removed_assertions(old, new)]
+        before, after = old.assertions - new.assertions, new.assertions - old.assertions
+        for was, now in zip(before.elements(), after.elements(), strict=False):
+            if is_weaker(now, was):
+                self._weakened.append(_Lost(path, was, was))
+            elif self._is_value_of_the_failed_run(now, was):
+                self._values.append(_Lost(path, was, was))
+
+    def _is_value_of_the_failed_run(self, new: str, old: str) -> bool:
+        """True where an assertion now expects what the failed run showed in the place of what it expected."""
+        changed = changed_value(new, old)
+        return changed is not None and all(
+            re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", self._failed_run)
+            for value in changed
+        )
 
     def _still_lost(self, lost: list[_Lost]) -> list[tuple[str, list[str]]]:
         """Return by file what is nowhere again; what the session had added itself is not lost."""
@@ -179,10 +234,33 @@ def easier_text(facts: Sequence[str]) -> str:
 
 
 def _removed_assertions(old: SuiteText, new: SuiteText) -> list[str]:
-    """Return the assertions that nothing took the place of: neither another one nor a call that may hold it."""
-    if new.assertions - old.assertions or new.own_calls - old.own_calls:
+    """Return the assertions that nothing took the place of.
+
+    - another assertion took it, or a call that may hold it: not a call of what the assertion itself called
+    - the same one is still there, or one that says more of the same value
+    """
+    removed = list((old.assertions - new.assertions).elements())
+    added_calls = new.own_calls - old.own_calls
+    holds_assertions = any(not _is_called_in(call, removed) for call in added_calls)
+    if new.assertions - old.assertions or holds_assertions:
         return []
-    return list((old.assertions - new.assertions).elements())
+    kept = list(new.assertions)
+    return [line for line in removed if line not in new.assertions and not is_implied(line, kept)]
+
+
+def _is_called_in(call: str, assertions: Sequence[str]) -> bool:
+    """True for `withdraw(1)` where `assertThrows(..., () -> withdraw(-1))` stood: it asserts nothing by itself."""
+    called = call.partition("(")[0].split()[-1:]
+    return any(f"{name}(" in assertion for name in called for assertion in assertions)
+
+
+def _is_a_fixture(text: str, read: SuiteText) -> bool:
+    """True for a piece that only has a fixture, whose assertions are no test."""
+    return not read.tests and "fixture" in text
+
+
+def _count_up(counts: Counter[str], path: str, more: int) -> None:
+    counts[path] = max(0, counts[path] + more)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ from mcp_reflect.evidence.shell_changes import (
     removed_files,
     what_changed,
 )
+from mcp_reflect.evidence.shell_edits import edits_by_shell, file_shown_by
 from mcp_reflect.evidence.source_files import is_scratch, is_source
 from mcp_reflect.evidence.unknown_scripts import (
     RecordedTexts,
@@ -180,6 +181,10 @@ class Ledger:
             self.suite.note_command(" ".join(words), call.answer, written)
             for path in removed_files(words):
                 self.suite.note_deleted(self._relative(path))
+            self._note_edits(edits_by_shell(command, words))
+            shown = file_shown_by(words)
+            if shown and len(links) == 1:
+                self.suite.note_read(self._relative(shown), call.answer)
             if changes_with_git(words):
                 self.suite.forget()
         for command in commands:
@@ -241,6 +246,7 @@ class Ledger:
 
     def _run(self, command: str, call: AnsweredCall, *, background: bool) -> None:
         """Note what a command of the shell ran and changed, one of its scripts after the other."""
+        self.suite.note_output(call.answer)
         script = read_script(command)
         if script.is_partial:  # nobody knows what ran: no last message is held on its account
             self.delegated = self.step

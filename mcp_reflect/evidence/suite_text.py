@@ -16,24 +16,28 @@ _COMMENT: Final = re.compile(r"\s*(?:#(?!\[)|//|\*|--(?=\s)|<!--)")
 
 @dataclass(frozen=True, slots=True)
 class SuiteText:
-    """What a piece of text holds; `tests` by their names, `assertions` by their lines without blanks."""
+    """What a piece of text holds; `tests` by their names, `assertions` by their lines without blanks.
+
+    `swallowed` counts failures that nobody sees, such as `except Exception: pass`.
+    """
 
     tests: frozenset[str]
     assertions: Counter[str]
     skips: int
     onlys: int
+    swallowed: int
     parametrized: int
     own_calls: frozenset[str]
 
 
 def is_test_file(path: str) -> bool:
     """Return whether a file holds tests, by its path."""
-    return bool(_pattern("test_file").search(path.replace("\\", "/")))
+    return bool(suite_pattern("test_file").search(path.replace("\\", "/")))
 
 
 def is_snapshot_file(path: str) -> bool:
     """Return whether a file holds what tests compare with."""
-    return bool(_pattern("snapshot_file").search(path.replace("\\", "/")))
+    return bool(suite_pattern("snapshot_file").search(path.replace("\\", "/")))
 
 
 def holds_rust_tests(path: str, text: str) -> bool:
@@ -44,15 +48,16 @@ def holds_rust_tests(path: str, text: str) -> bool:
 def read_suite_text(text: str) -> SuiteText:
     """Read a piece of a test file; comments hold nothing."""
     lines = list(_code_lines(text))
-    calls = {line.strip() for line in lines if _pattern("own_call").search(line)}
+    calls = {line.strip() for line in lines if suite_pattern("own_call").search(line)}
     asserted = [line for line in lines if _is_assertion(line)]
     return SuiteText(
         tests=test_names("\n".join(lines)),
         assertions=Counter("".join(line.split()) for line in asserted),
         skips=sum(_is_plain_skip(lines, at) for at in range(len(lines))),
-        onlys=sum(bool(_pattern("only").search(line)) for line in lines),
-        parametrized=sum(bool(_pattern("parametrized").search(line)) for line in lines),
-        own_calls=frozenset(call for call in calls if not _pattern("trivial").search(call)),
+        onlys=sum(bool(suite_pattern("only").search(line)) for line in lines),
+        swallowed=len(suite_pattern("swallowed").findall("\n".join(lines))),
+        parametrized=sum(bool(suite_pattern("parametrized").search(line)) for line in lines),
+        own_calls=frozenset(call for call in calls if not suite_pattern("trivial").search(call)),
     )
 
 
@@ -73,17 +78,30 @@ def _matches_of(group: str, text: str) -> Iterator[re.Match[str]]:
         yield from re.finditer(entry, text[:_MOST_TEXT], re.MULTILINE)
 
 
+def tests_left_out(path: str, text: str) -> int:
+    """Return how many times the settings of a suite leave tests out."""
+    if not suite_pattern("suite_settings").search(path.replace("\\", "/")):
+        return 0
+    return sum(1 for _ in suite_pattern("leaves_out").finditer(text[:_MOST_TEXT]))
+
+
+def has_failed_tests(output: str) -> bool:
+    """Return whether an output says that a test failed."""
+    return bool(suite_pattern("failed_run").search(output))
+
+
 def rewrites_snapshots(command: str, output: str) -> bool:
     """Return whether a command told its runner to rewrite snapshots, unless the output says that all were new."""
-    if not _pattern("rewrites_snapshots").search(command):
+    if not suite_pattern("rewrites_snapshots").search(command):
         return False
-    only_new = _pattern("only_new_snapshots").search(output[-4_000:])
+    only_new = suite_pattern("only_new_snapshots").search(output[-4_000:])
     return not only_new or bool(re.search(r"snapshots? updated", output[-4_000:]))
 
 
 @cache
-def _pattern(heading: str) -> re.Pattern[str]:
-    return re.compile("|".join(_without_references(heading)))
+def suite_pattern(heading: str) -> re.Pattern[str]:
+    """Return the entries under a heading of `words/suites.txt` as one pattern."""
+    return re.compile("|".join(_without_references(heading)), re.MULTILINE)
 
 
 def _without_references(heading: str) -> Iterator[str]:
@@ -110,12 +128,14 @@ def _code_lines(text: str) -> Iterator[str]:
 
 
 def _is_assertion(line: str) -> bool:
-    return bool(_pattern("assertion").search(line)) and not _pattern("trivial").search(line)
+    return bool(suite_pattern("assertion").search(line)) and not suite_pattern("trivial").search(
+        line
+    )
 
 
 def _is_plain_skip(lines: list[str], at: int) -> bool:
     """Return whether a line skips a test whatever the platform is: no condition stands in it or before it."""
-    if not _pattern("skip").search(lines[at]):
+    if not suite_pattern("skip").search(lines[at]):
         return False
     before = lines[max(0, at - 2) : at + 1]
-    return not any(_pattern("conditional").search(line) for line in before)
+    return not any(suite_pattern("conditional").search(line) for line in before)

@@ -1,0 +1,56 @@
+"""The edits of files that a command of the shell makes, where its own text says what it puts there."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mcp_reflect.evidence.file_edits import FileEdit
+from mcp_reflect.shell import Command
+
+_MOST_FILES: Final = 20  # of one command
+_SUBSTITUTE: Final = re.compile(
+    r"^(?:[\d,$]{0,20})s([/|#,])((?:(?!\1).){1,500})\1((?:(?!\1).){0,500})\1[gIimM\d]*$"
+)
+_DELETE: Final = re.compile(r"^/((?:[^/\\]|\\.){1,500})/d$")
+
+
+def edits_by_shell(command: Command, words: Sequence[str]) -> list[FileEdit]:
+    """Return the edits of `cat > FILE <<EOF`, which writes a file, and of `sed -i`, which changes lines."""
+    if words[:1] == ["sed"]:
+        return list(_edits_by_sed(words[1:]))[:_MOST_FILES]
+    if not command.document or words[:1] != ["cat"]:
+        return []
+    written = [one.target for one in command.redirections if one.operator == ">"]
+    return [FileEdit(path, None, command.document) for path in written[:_MOST_FILES]]
+
+
+def file_shown_by(words: Sequence[str]) -> str | None:
+    """Return the file that `cat FILE` prints whole."""
+    is_plain = len(words) == 2 and words[0] == "cat" and not words[1].startswith("-")
+    return words[1] if is_plain else None
+
+
+def _edits_by_sed(arguments: Sequence[str]) -> Iterator[FileEdit]:
+    """Yield what `sed -i 's/old/new/' FILE` and `sed -i '/old/d' FILE` change; other scripts are not read."""
+    if not any(word.startswith(("-i", "--in-place")) for word in arguments):
+        return
+    plain = [word for word in arguments if word and not word.startswith("-")]
+    change = _change_of(plain[0]) if len(plain) > 1 else None
+    if change is None:
+        return
+    for path in plain[1:]:
+        yield FileEdit(path, *change)
+
+
+def _change_of(script: str) -> tuple[str, str] | None:
+    if found := _SUBSTITUTE.match(script):
+        return _unescaped(found[2]), found[3].replace("\\n", "\n").replace("\\t", "\t")
+    if found := _DELETE.match(script):
+        return _unescaped(found[1]), ""
+    return None
+
+
+def _unescaped(pattern: str) -> str:
+    """Return the text that a plain pattern stands for, without its anchors and its backslashes."""
+    text = pattern.removeprefix("^").removesuffix("$")
+    return re.sub(r"\\(?=\W)", "", text)

@@ -1,0 +1,73 @@
+"""Whether one assertion says less than another that it took the place of.
+
+Assertions are compared as their lines without blanks. Only what is plain counts: the same line with a larger tolerance,
+the same value that only has to be there, or any error in the place of a certain one.
+"""
+
+import re
+from typing import Final
+
+from mcp_reflect.evidence.suite_text import suite_pattern
+
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
+_LITERAL: Final = re.compile(
+    r"\"[^\"]{0,200}\"|'[^']{0,200}'|\d+(?:\.\d+)?|\b(?:True|False|true|false|None|null)\b"
+)
+
+
+def is_weaker(new: str, old: str) -> bool:
+    """True where the new assertion says less of the same thing."""
+    return (
+        _allows_more(new, old)
+        or _only_says_that_it_is_there(new, old)
+        or _takes_any_error(new, old)
+    )
+
+
+def is_implied(weak: str, others: list[str]) -> bool:
+    """True for `assert user is not None` where another assertion looks at the user."""
+    subject = _subject("weak", weak)
+    return bool(subject) and any(subject in other for other in others)
+
+
+def changed_value(new: str, old: str) -> tuple[str, str] | None:
+    """Return the old and the new expected value of two lines that are the same otherwise; None of any others."""
+    if _LITERAL.sub("#", new) != _LITERAL.sub("#", old):
+        return None
+    before, after = _LITERAL.findall(old), _LITERAL.findall(new)
+    changed = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+    return changed[0] if len(changed) == 1 else None
+
+
+def _allows_more(new: str, old: str) -> bool:
+    """True for `abs(total - 10.35) < 1.0` in the place of `< 0.001`, and for three decimals in the place of five."""
+    if _NUMBER.sub("#", new) != _NUMBER.sub("#", old):
+        return False
+    pairs = list(zip(_NUMBER.finditer(old), _NUMBER.finditer(new), strict=True))
+    changed = [(was, now) for was, now in pairs if was[0] != now[0]]
+    if len(changed) != 1:
+        return False
+    was, now = changed[0]
+    before = old[: was.start()]
+    if suite_pattern("tolerance").search(before):
+        return float(now[0]) > float(was[0])
+    return bool(suite_pattern("precision").search(before)) and float(now[0]) < float(was[0])
+
+
+def _only_says_that_it_is_there(new: str, old: str) -> bool:
+    """True for `assert user.name is not None` in the place of `assert user.name == "Ada"`."""
+    subject = _subject("weak", new)
+    return bool(subject) and subject == _subject("strong", old)
+
+
+def _takes_any_error(new: str, old: str) -> bool:
+    """True for `raises(Exception)` in the place of `raises(ValueError)`."""
+    is_any = suite_pattern("any_error")
+    return bool(
+        is_any.search(new) and suite_pattern("some_error").search(old)
+    ) and not is_any.search(old)
+
+
+def _subject(heading: str, assertion: str) -> str:
+    found = suite_pattern(heading).search(assertion)
+    return next(filter(None, found.groups()), "") if found else ""
