@@ -47,7 +47,7 @@ class EasierSuite:
 
     `_texts` has files that were read or written as a whole, `_written` those that the session made itself. `_gained` has
     what edits added, by its name or line, and `_gone` the names of what was tested and is no longer there. `_failed_run`
-    is the output of the last run that failed, until something else than tests is edited.
+    is the output of the last run that failed, as long as the session edits tests alone.
     """
 
     _texts: dict[str, str] = field(default_factory=dict[str, str])
@@ -63,6 +63,7 @@ class EasierSuite:
     _swallowed: Counter[str] = field(default_factory=Counter[str])
     _left_out: Counter[str] = field(default_factory=Counter[str])
     _failed_run: str = ""
+    _edits_tests_alone: bool = True
     _snapshots: list[str] = field(default_factory=list[str])
 
     def note_read(self, path: str, text: str) -> None:
@@ -83,7 +84,7 @@ class EasierSuite:
     def note_output(self, output: str) -> None:
         """Note what a command printed: where a run of tests failed, it shows what came back."""
         end_of_output = output[-_MOST_OUTPUT:]
-        if has_failed_tests(end_of_output):
+        if self._edits_tests_alone and has_failed_tests(end_of_output):
             self._failed_run = end_of_output
 
     def forget(self) -> None:
@@ -157,6 +158,7 @@ class EasierSuite:
 
     def _note_other_edit(self) -> None:
         """Note that something else than tests changed: what the tests now expect may be what it was changed to do."""
+        self._edits_tests_alone = False
         self._failed_run = ""
         self._values.clear()
 
