@@ -82,7 +82,7 @@ def _without_overstrikes(line: str) -> str:
 def clean_text(text: str) -> Clean:
     """Return the normal form of a text, each secret replaced by `[redacted:KIND]`."""
     text = normalize(text)
-    if len(text) < _LEAST and text.isalnum():
+    if len(text) < _LEAST and text.isascii() and text.isalnum():
         return Clean(text)
     if len(text) > _LONGEST_KEPT:
         return Clean(_without_secrets(text))

@@ -14,7 +14,7 @@ _NUMBER: Final = lazy_compile(r"\d{1,3}(?:\.\d{1,3}){3}(?![\w.])|localhost\b|(?:
 _HOST: Final = lazy_compile(r"[a-z][\w-]{0,60}(?:\.[\w-]{1,60}){1,6}(?!\w)")
 _SECRET: Final = lazy_compile(r"[^\s:/@\"'`<>$]{4,100}\Z")
 _LABEL: Final = lazy_compile(
-    r"(?i)(?:mailto|sip|sips|xmpp|acct|email|mail|e-mail|to|from|cc|bcc|contact|npm|pkg|gem|git|ssh|author|user)\Z"
+    r"(?i)(?:^|\W)(?:mailto|sip|sips|xmpp|acct|email|mail|e-mail|to|from|cc|bcc|contact|npm|pkg|gem|git|ssh|author|user|service|host|image|proxy|build|label|tag|release)\Z"
 )
 
 

@@ -26,7 +26,7 @@ class CallRow(NamedTuple):
 
 
 _CALL: Final = lazy_compile(
-    r"(?<![\w.>-])(?P<name>(?:[\w$]{1,40}(?:\.|->|::|\?\.|\(\)\.)){0,6}[A-Za-z_]\w{1,40})!?\([ \t\r\n]{0,40}"
+    r"(?<![\w.>-])(?P<name>\.?(?:[\w$]{1,40}(?:\.|->|::|\?\.|\(\)\.)){0,6}[A-Za-z_]\w{1,40})!?\([ \t\r\n]{0,40}"
 )
 _ARGUMENT: Final = lazy_compile(
     r"(?:\w{1,40}[ \t]?[=:](?![=:])[ \t]?)?(?:(?P<prefix>[brfuNL@]{0,2})(?P<quote>[\"'`])(?P<text>(?:[^\"'`\\\n]|\\[^\n]|(?!(?P=quote))[\"'`]){0,400})(?P=quote)"
@@ -68,10 +68,11 @@ _JOINTS: Final = lazy_compile(r"->|::|\?\.|\(\)\.")
 
 
 def _row_of(name: str) -> CallRow | None:
-    """Return the row of a call: of its last two names, or of the last one."""
+    """Return the row of a call: of its last two names, or of the last one; a name with a dot is that of a method."""
     parts = _JOINTS.sub(".", name.lower()).split(".")
     rows = _rows()
-    return rows.get(".".join(parts[-2:])) or rows.get(parts[-1])
+    method = rows.get(f".{parts[-1]}") if len(parts) > 1 else None
+    return rows.get(".".join(parts[-2:])) or rows.get(parts[-1]) or method
 
 
 def _argument(text: str, at: int, number: int) -> Span | None:

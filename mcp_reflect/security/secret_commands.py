@@ -50,7 +50,7 @@ class CommandRow:
     @property
     def begins_line(self) -> bool:
         """True for a statement of a file of settings."""
-        return self.check == "line"
+        return self.check in ("line", "statement")
 
 
 def commanded_secrets(text: str, folded: str, words: str) -> list[Secret]:
@@ -237,7 +237,8 @@ def _words_of_statement(text: str, start: int, end: int) -> list[ShellWord]:
     """Return the words behind the first word of a line; a prompt of a router may stand before it."""
     line = text.rfind("\n", max(0, start - 81), start) + 1
     words: list[ShellWord] = []
-    if start - line > 80 or not _STATEMENT_START.match(text, line, start):
+    is_sentence = text[start].isupper() and text[start + 1 : end].islower()
+    if is_sentence or start - line > 80 or not _STATEMENT_START.match(text, line, start):
         return words
     at = end
     while len(words) < _MOST_WORDS and (word := _STATEMENT_WORD.match(text, at)):
@@ -297,7 +298,8 @@ def _secret_at(
     held: tuple[int, re.Match[str]] | None = None
     for number, pattern in enumerate(form.words, first):
         match = pattern.fullmatch(words[number].text)
-        if match is None:
+        is_any = pattern.pattern == _SLOTS["*"]
+        if match is None or (row.begins_line and is_any and is_glue(words[number].text)):
             return None
         if "name" in pattern.groupindex and holds(match["name"]) not in ("password", "key"):
             return None
@@ -310,13 +312,17 @@ def _secret_at(
     following = words[number + 1].text if number + 1 < len(words) else ""
     if not _CHECKS[row.check](value) or _is_prose(value, following):
         return None
+    if row.begins_line and value.isalpha() and _GOES_ON.fullmatch(following):
+        return None
     places = words[number].places
     start, end = match.span("secret")
     return (places[start], places[end - 1] + 1, row.kind)
 
 
+# What is no value of itself: a variable, a placeholder, a flag, a path, an address, a call, a mapping of ports
 _VARIABLE: Final = lazy_compile(
     r"\$[{(]|^[$%@<*\[{]|^-|^/|^\.{0,2}/|^~|\\\\|^&|://|^\w*\(|%\}|\}\}"
+    r"|^\d{1,5}(?::\d{1,5}){1,2}(?:/[a-z]{2,4})?$"
 )
 
 
@@ -326,7 +332,7 @@ def _is_typed(value: str) -> bool:
         return False
     if value.isdigit() and len(value) < 6:
         return False  # a port, or a count
-    return values.word(value) and not values.is_label(value)
+    return values.word(value) and not values.is_label(value) and not is_glue(value)
 
 
 def _is_random(value: str) -> bool:
@@ -340,9 +346,15 @@ def _is_drawn(value: str) -> bool:
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     "word": _is_typed,
     "line": _is_typed,
+    "statement": _is_drawn,
     "drawn": _is_drawn,
     "random": _is_random,
 }
+
+
+_GOES_ON: Final = lazy_compile(
+    r"(?!(?:address|priv|role|level)$)[a-z]{3,20}[.,;]?"
+)  # a word of a sentence
 
 
 def _is_prose(value: str, following: str) -> bool:

@@ -22,7 +22,7 @@ _READS_SETTINGS: Final = lazy_compile(
 _READS: Final = lazy_compile(
     r"\b(?:passwd|vncpasswd|smbpasswd|kinit|cryptsetup|openconnect|veracrypt|su|sudo -\w*S|unlock-keychain)\b"
     r"|-(?:password|passwd|pw|pass)-?(?:on-)?(?:stdin|fd)|--stdin\b|--with-token|--passphrase-fd 0"
-    r"|\bsecrets? (?:set|put|create)\b|\bpasswords?\b|\blogin\b|\bunlock\b|-pass(?:in|out)? stdin|env add"
+    r"|\bsecrets? (?:set|put|create)\b|\bpasswords?\b|\blogin\b|\bunlock\b|-pass(?:in|out)? stdin|env add|\bread\b.{0,40}\w*(?i:pass|secret|token|pwd?)\b"
 )
 _HERE_STRING: Final = lazy_compile(
     r"<<<[ \t]?(?:\$?'(?P<single>[^'\n]{1,400})'|\"(?P<double>[^\"\n]{1,400})\"|(?P<bare>[^\s\"'$;|&)<]{1,400}))"

@@ -80,7 +80,7 @@ _LABEL: Final = lazy_compile(  # of nouns in a row the last one; it begins with 
 )
 _FOREIGN: Final = lazy_compile(
     lambda: (
-        rf"(?P<key>{_nouns('foreign key')})|(?P<password>(?:{_nouns('foreign password')})\w{{0,20}})"
+        rf"(?P<key>{_nouns('foreign key')})|(?P<password>(?:{_nouns('foreign password')})[a-zà-ÿа-яα-ωłşğżźćęąśა-ჰ\u0590-\u06ff_]{{0,20}})"
     )
 )
 _LONGEST_MIXED: Final = 20  # characters of a name of mixed letters and digits

@@ -10,12 +10,13 @@ from mcp_reflect.security.secret_formats import formatted_values
 from mcp_reflect.security.secret_labels import (
     CALL,
     SecretName,
+    holds,
     is_strict,
     labels_in,
     name_at,
     start_of,
 )
-from mcp_reflect.security.secret_sentences import told_secret, value_below
+from mcp_reflect.security.secret_sentences import told_secret, value_ahead, value_below
 from mcp_reflect.security.secret_values import Secret
 
 _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
@@ -139,6 +140,8 @@ def _value_of(text: str, name: SecretName, *, reads_sentences: bool) -> Secret |
         return span
     if reads_sentences and (span := told_secret(text, name)):
         return span
+    if reads_sentences and (span := value_ahead(text, name)):
+        return span
     return default_of(text, name.end, is_password=name.kind == "password")
 
 
@@ -231,13 +234,14 @@ def _is_argument(text: str, name: SecretName, sign: re.Match[str], value: str) -
     if "(" in sign[0]:
         return values.word(value)
     is_constant = "_" in name.text and name.text.isupper()
-    if is_constant or _FILLS.search(text, max(0, name.start - 40), name.start):
+    if is_constant or _FILLS.search(text, max(0, name.start - 80), name.start):
         return values.is_own_word(value)
     return values.drawn(value)
 
 
-_FILLS: Final = lazy_compile(
+_FILLS: Final = lazy_compile(  # a call that puts a value into a field, a property or the environment
     r"\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|fill_in)\([\"'`][^\n]{0,20}\Z|fill_in \Z"
+    r"|(?:[sS]etProperty|[sS]et_?[eE]nv|SetEnvironmentVariable|putenv|\.put|\.append|[aA]ddParam(?:eter)?|setParameter)\([\"'][\w.-]{0,60}\Z"
 )
 
 
@@ -288,9 +292,19 @@ def _is_bare(text: str, name: SecretName, sign: re.Match[str], value: str, *, fl
     if _has_the_looks(value):
         return True
     is_own_name = value.lower() == text[name.start : name.end].strip("-").lower()
-    if is_own_name or value.isdigit() or values.is_said(value) or values.is_label(value):
+    is_variable = _VARIABLE.match(value) is not None and holds(value) != ""
+    if (
+        is_own_name
+        or is_variable
+        or value.isdigit()
+        or values.is_said(value)
+        or values.is_label(value)
+    ):
         return False
     return _is_bare_word(text, name, sign, value, flag=flag)
+
+
+_VARIABLE: Final = lazy_compile(r"[a-z]+(?:[A-Z][a-z]+)+$")  # `hashedPassword`
 
 
 def _is_bare_word(

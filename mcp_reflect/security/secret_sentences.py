@@ -32,6 +32,8 @@ _BARE: Final = lazy_compile(
     r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)"
     r"(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
 )
+_STUCK_SIGNS: Final = frozenset("は是为為는은가이")  # `パスワードはX1です`: no blank ends the value
+_SIGNS: Final = lazy_compile(r"(?P<secret>(?![\"'`])[!-~]{5,100})")
 _PLAIN: Final = lazy_compile(  # a word that ends its clause
     lambda: (
         r"[„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{3,40})"
@@ -48,7 +50,7 @@ _WITH: Final = lazy_compile(
     r"(?i)\b(?:with|using|use|enter|type|accepts?|has|had|tried|try|tries|typed?|entered|sends?|sent|gave|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
 )
 _TOLD_APART: Final = lazy_compile(
-    r",? [„“«\"'`]?(?P<secret>[^\s\"'«„“`,;\\]{5,60}?)(?=[”\"'»`]?[.,;!]?(?:\s|$))"
+    r",? [„“«\"'`]?(?P<secret>[^\s\"'«„“`,;\\]{5,60}?)(?=[”\"'»`]?[.,;!)]?(?:\s*$|\n|(?<=[,;.!)]) | (?:for|on|and|but|still|works?|to|at|again)\b))"
 )
 _KNOWN: Final = lazy_compile(
     r"(?i)\b(?:default|initial|temporary|temp|old|new|current|root|admin|master|the|my|our|your|his|her|\w+['’]s|and|und|et|y|e|with|mit)[ \t]{1,2}\Z|[,;(/&+][ \t]?\Z"
@@ -57,7 +59,7 @@ _CHANGED: Final = lazy_compile(
     r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z"
 )
 _TO: Final = lazy_compile(
-    r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [„“«\"'`]?[\w'-]+[”\"'»`]?(?:[.,;!]|$| (?:yesterday|today|now|again|for now|this|last|on|until|because|so|and|while|since|before|after|when)\b))) [„“«\"'`]?"
+    r"[^\n.:=]{0,60}? (?:auf|en|in|(?<!for )a|à|para|to(?= [„“«\"'`]?[\w'-]+[”\"'»`]?(?:[.,;!]|$| (?:yesterday|today|now|again|for now|this|last|on|until|because|so|and|while|since|before|after|when)\b))) [„“«\"'`]?"
     r"(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
 )
 # Never stands between the noun and the value of a sentence
@@ -86,7 +88,8 @@ def told_secret(text: str, name: SecretName) -> Secret | None:
         if CALL.match(text, sign.end(), end):
             continue
         is_of_other = sign[0] == "=" and _OTHER_NAME.search(between) is not None
-        for form in (_QUOTED, _BARE, _PLAIN):
+        is_stuck = sign[0][0] in _STUCK_SIGNS
+        for form in (_QUOTED, _SIGNS) if is_stuck else (_QUOTED, _BARE, _PLAIN):
             value = form.match(text, sign.end(), sign.end() + _LONGEST)
             if value is None or not _is_told(value["secret"], name, sign[0].strip(), form):
                 continue
@@ -167,7 +170,12 @@ def _is_plain(value: str) -> bool:
     """True for a word that a sentence gives as the password: neither a state of one nor a word about secrets."""
     if not values.word(value) or values.is_reference(value) or values.is_state(value):
         return False
-    return not _STATED.match(value)
+    return not _STATED.match(value) and not _NAMES_ONE.match(value)
+
+
+_NAMES_ONE: Final = lazy_compile(
+    r"[a-z]+(?:Password|Passwd|Secret|Token|Passphrase)\w{0,10}$"
+)  # `hashedPassword`
 
 
 _BELOW: Final = lazy_compile(
@@ -189,3 +197,30 @@ def value_below(text: str, name: SecretName) -> Secret | None:
     if not fits:
         return None
     return (*below.span("secret"), "password" if name.kind == "password" else "secret")
+
+
+_AHEAD: Final = lazy_compile(
+    r"(?:(?:^|[\s(])(?P<quote>[\"'`“„«*]{1,2})(?P<secret>[^\s\"'`“”„«»*]{4,60})[\"'`”“»*]{1,2}|(?:^|(?<=\s))(?P<bare>[^\s\"'`(),;:]{5,60})) (?:is|was|ist|war|est|es|è|é) "
+    r"(?:(?:the|my|your|our|its|his|her|das|le|la|a|o) )?(?:[\w'-]{1,20} ){0,2}\Z"
+)
+
+
+def value_ahead(text: str, name: SecretName) -> Secret | None:
+    """Return the secret that a sentence says before its name: `Kestrel77 is the admin password`."""
+    if name.kind != "password" or _GOES_ON.match(text, name.end):
+        return None
+    start = max(0, name.start - 120)
+    ahead = _AHEAD.search(text, max(start, text.rfind("\n", start, name.start) + 1), name.start)
+    if ahead is None:
+        return None
+    form = "secret" if ahead["secret"] else "bare"
+    value = ahead[form]
+    fits = values.strange(value) or (
+        form == "secret" and _is_plain(value) and values.is_own_word(value)
+    )
+    return (*ahead.span(form), "password") if fits else None
+
+
+_GOES_ON: Final = lazy_compile(
+    r"[ -]?[\w(=:]{2,}(?<!\bfor)(?<!\bof)(?<!\bon)(?<!\band)(?<!\bto)(?<!\bin)\b"
+)
