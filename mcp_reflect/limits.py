@@ -36,7 +36,7 @@ class Limits:
         20_000  # A longer text in an event is cut from its middle, and the result says so
     )
     max_trace_chars: int = (
-        1_000_000  # A trace with more text loses events from its middle, and the result says so
+        400_000  # A trace with more text loses events from its middle, and the result says so
     )
     max_work_chars: int = 200_000  # Characters of the work that critique checks, over all its steps
     max_steps: int = 200  # Steps of that work, and of a corrected one

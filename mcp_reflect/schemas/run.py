@@ -249,7 +249,7 @@ def _is_failure(event: dict[str, Any]) -> bool:
 # One fifth of a limit is for the start of a run, where the plan is, the rest for its end.
 _START_SHARE: Final = 5
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
-_CLEANED: Final = 8  # times what is kept: cleaning all of a text of many megabytes takes seconds
+_MARGIN: Final = 5_000  # characters beyond what is kept of a text that are cleaned with it, for a secret at the cut
 
 
 def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
@@ -276,12 +276,13 @@ def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
 
 def _kept_events(sent: ReflectArguments, limits: Limits, cutter: "_Cutter") -> list[dict[str, Any]]:
     """Return the events within the limits, the first and the last ones of a long run."""
-    events: list[dict[str, Any]] = []
-    for place in _kept_places([1] * len(sent.events), limits.max_events):
-        event = sent.events[place].model_dump(mode="json", exclude_defaults=True)
-        events.append({**cutter.cut(event), "id": event["id"]})
-    sizes = [characters(event) for event in events]
-    return [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
+    events = [
+        sent.events[place].model_dump(mode="json", exclude_defaults=True)
+        for place in _kept_places([1] * len(sent.events), limits.max_events)
+    ]
+    sizes = [cutter.size_of(event) for event in events]
+    kept = [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
+    return [{**cutter.cut(event), "id": event["id"]} for event in kept]
 
 
 class _Cutter:
@@ -290,6 +291,15 @@ class _Cutter:
     def __init__(self, most: int) -> None:
         self._most = most
         self.lost = 0
+
+    def size_of(self, value: Any) -> int:
+        """Return how many characters of a value are kept, before it is cut: cutting redacts, which takes longer."""
+        if isinstance(value, dict):
+            pairs = cast("dict[str, Any]", value).items()
+            return sum(characters(key) + self.size_of(item) for key, item in pairs)
+        if isinstance(value, list):
+            return sum(map(self.size_of, cast("list[Any]", value)))
+        return min(self._most, characters(value))
 
     def cut(self, value: Any) -> Any:
         """Return a value in which no text is too long."""
@@ -320,7 +330,7 @@ def _cut_text(text: str, most: int) -> tuple[str, int]:
 
     Secrets are removed first, because half of a secret would not be recognized.
     """
-    end = most * _CLEANED // 2
+    end = most // 2 + _MARGIN
     is_huge = len(text) > 2 * end
     cleaned = clean_text(text[:end] + text[-end:] if is_huge else text)
     if len(cleaned) <= most and not is_huge:

@@ -85,7 +85,7 @@ def clean_text(text: str) -> Clean:
     if len(text) < _LEAST and text.isascii() and text.isalnum():
         return Clean(text)
     if len(text) > _LONGEST_KEPT:
-        return Clean(_without_secrets(text))
+        return Clean(_cleaned_long(text))
     return Clean(_cleaned(text))
 
 
@@ -117,6 +117,7 @@ def _pieces_of(text: str) -> Iterator[tuple[int, str]]:
 
 # One call redacts the same text several times: at the entrance, for the index, for the disk.
 _cleaned: Final = lru_cache(maxsize=2_000)(_without_secrets)
+_cleaned_long: Final = lru_cache(maxsize=6)(_without_secrets)
 
 
 def _find_everywhere(text: str) -> list[Secret]:
@@ -251,9 +252,9 @@ _MARK: Final = lazy_compile(r"\[redacted:(\w{1,40})\]")
 _MOST_CUTS: Final = 5  # that a note names
 
 
-def cuts(value: Any) -> str:
-    """Return what `clean` cuts out of a value, such as "password in correction"; nothing if it cuts nothing."""
-    found = [*dict.fromkeys(_cuts(value, clean(value), ""))]
+def cuts(value: Any, cleaned: Any) -> str:
+    """Return what `clean` cut out of a value, such as "password in correction"; nothing if it cut nothing."""
+    found = [*dict.fromkeys(_cuts(value, cleaned, ""))]
     told = found[:_MOST_CUTS]
     if len(found) > _MOST_CUTS:
         told.append(f"{len(found) - _MOST_CUTS} more")
@@ -261,6 +262,8 @@ def cuts(value: Any) -> str:
 
 
 def _cuts(before: Any, after: Any, place: str) -> Iterator[str]:
+    if before is after:
+        return
     match before, after:
         case dict(), dict():
             names: dict[str, Any] = {
@@ -297,16 +300,40 @@ def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
     return rows
 
 
+_EDGE: Final = (
+    400  # characters of a long text's first and last lines, which may belong to the text beside it
+)
+_APART: Final = "--"  # a line in place of the middle of a long text
+
+
 def _cut_lines(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts without the secrets that stand across several of them; of a long one only its two ends are read."""
     if len(texts) < 2:
         return texts
-    texts = [normalize(text) for text in texts]
-    lines = iter(_without_secrets("\n".join(texts), keep_lines=True).split("\n"))
+    parts = [_ends_and_middle(normalize(text)) for text in texts]
+    joined = "\n".join(
+        _APART.join((head, tail)) if middle else head for head, middle, tail in parts
+    )
+    lines = iter(_cleaned_long(joined, keep_lines=True).split("\n"))
     cut: list[str] = []
-    for text in texts:
-        count = text.count("\n") + 1
-        cut.append("\n".join(islice(lines, count)))
+    for head, middle, tail in parts:
+        kept = "\n".join(islice(lines, head.count("\n") + 1))
+        if middle:
+            last_lines = [f"\n{line}" for line in islice(lines, tail.count("\n"))]
+            kept = "".join((kept.removesuffix(_APART), middle, *last_lines))
+        cut.append(kept)
     return cut
+
+
+def _ends_and_middle(text: str) -> tuple[str, str, str]:
+    """Return the first lines of a long text, its middle, and its last lines, if it has any; a short text is whole."""
+    if len(text) <= 2 * _EDGE:
+        return text, "", ""
+    start = text.rfind("\n", 0, _EDGE) + 1
+    end = text.find("\n", len(text) - _EDGE)
+    if end < 0:
+        end = len(text)
+    return text[:start], text[start:end], text[end:]
 
 
 _LEAST_NUMBER: Final = 100_000  # a password of digits; smaller numbers count something

@@ -140,6 +140,7 @@ def labels_in(text: str, folded: str, words: str) -> list[re.Match[str]]:
     return sorted((*labels, *foreign), key=start_of)
 
 
+_ENGLISH: Final = {"passe": "d"}  # what makes a core one of an English word: `passed`
 _AROUND_CORE: Final = 40  # characters of the longest name in front of its core, or behind it
 
 
@@ -149,7 +150,8 @@ def _foreign_labels(folded: str, cores: Iterable[str]) -> list[re.Match[str]]:
     for core in cores:
         at = folded.find(core)
         while at >= 0:
-            places.append(at)
+            if not folded.startswith(_ENGLISH.get(core, "\n"), at + len(core)):
+                places.append(at)
             at = folded.find(core, at + len(core))
     labels: list[re.Match[str]] = []
     for start, end in _joined_windows(sorted(places)):

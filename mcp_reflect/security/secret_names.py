@@ -74,6 +74,8 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
     spans: list[Secret] = []
     done = long_runs = named = 0
+    most_named = _LEAST_NAMED + len(text) // _EACH_NAMED
+    most_told = min(most_named, _MOST_TOLD)
     for label in labels_in(text, folded, words):
         if start_of(label) < done:
             continue
@@ -84,20 +86,19 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
         found: list[Secret] = []
         if is_long_run and long_runs > _MOST_LONG_RUNS:
             found = [(name.end, run_end, "secret")]
-        elif name.kind and named >= _MOST_NAMED:
+        elif name.kind and named >= most_named:
             found = _rest_of(text, name)
         elif name.kind:
             named += 1
-            found = _values_of(text, name, reads_sentences=named <= _MOST_TOLD)
+            found = _values_of(text, name, reads_sentences=named <= most_told)
         if found:
             spans += found
             done = found[-1][1]
     return spans
 
 
-_MOST_NAMED: Final = (
-    1_000  # names of a piece of a text that are read in full; work has half as many at most
-)
+_LEAST_NAMED: Final = 100  # names of a text that are read in full, and how many characters it has for each more of them
+_EACH_NAMED: Final = 120
 _ANY_VALUE: Final = lazy_compile(
     r"[\"'`]?[\])]?[ \t]{0,8}(?:=>|:=|={1,2}|:|->|\|)[ \t]{0,8}(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,400})(?P=quote)"
     r"|[\"'`]?(?P<bare>[^\s\"'`,;]{4,400}))"

@@ -196,7 +196,6 @@ class Service:
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None"
     ) -> CallToolResult:
         """Call a tool of the eight; say besides which of the sent words were not kept."""
-        from mcp_reflect.security.redact import cuts  # noqa: PLC0415 - see the class
         from mcp_reflect.server.short_results import answer, wants_detail  # noqa: PLC0415 - same
 
         engine = self.engine()
@@ -204,13 +203,14 @@ class Service:
             self._take_in_spool()
             if self._taking is not None:
                 await asyncio.shield(self._taking)
+        cuts: list[str] = []
         with logged_with(session=engine.context.session, project=engine.scopes.own.project):
-            result = await engine.call(name, arguments, _client(context))
+            result = await engine.call(name, arguments, _client(context), on_cut=cuts.append)
         self._take_in_spool()
         self._dream_sometimes()
         value = answer(result, detail=wants_detail(arguments))
-        if name in _KEEPS_WORDS and (cut := await asyncio.to_thread(cuts, arguments)):
-            value["redacted"] = cut
+        if name in _KEEPS_WORDS and cuts:
+            value["redacted"] = cuts[0]
         return CallToolResult(content=[_json(value)], structured_content=value)
 
     def _bank_failed(self, error: BankError) -> CallToolResult:

@@ -5,11 +5,13 @@ from typing import Any
 
 from mcp_reflect.config import Settings
 from mcp_reflect.security.gate import clean_arguments
-from mcp_reflect.security.redact import normalize
+from mcp_reflect.security.redact import cuts, normalize
 
 
-def checked_arguments(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """Return the arguments of a call without secrets. InputError names the place of a value that no JSON carries.
+def checked_arguments(
+    arguments: Mapping[str, Any], settings: Settings
+) -> tuple[dict[str, Any], str]:
+    """Return the arguments of a call without secrets, and what was cut out of them. InputError names the place of a value that no JSON carries.
 
     The check comes before redaction, which takes out signs that nobody sees and goes down each level: the fault
     would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
@@ -19,7 +21,8 @@ def checked_arguments(arguments: Mapping[str, Any], settings: Settings) -> dict[
 
     check_values(arguments, settings)
     _refuse_long_task(arguments, settings)
-    return CheckedArguments(clean_arguments(arguments))
+    cleaned = clean_arguments(arguments)
+    return CheckedArguments(cleaned), cuts(arguments, cleaned)
 
 
 def _refuse_long_task(arguments: Mapping[str, Any], settings: Settings) -> None:

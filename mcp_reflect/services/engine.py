@@ -5,7 +5,7 @@ cannot be used and BankError if the bank cannot do what was asked; nothing is st
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from types import TracebackType
@@ -152,9 +152,17 @@ class Engine:
                 await services.promote.refresh(self.context, speaker_of_process(), self._began)
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        client: "ClientCapabilities | None" = None,
+        *,
+        on_cut: Callable[[str], None] | None = None,
     ) -> Any:
-        """Call a tool by its name; KeyError if there is none. `client`, the MCP client, may offer its model."""
+        """Call a tool by its name; KeyError if there is none. `client`, the MCP client, may offer its model.
+
+        `on_cut` is told what redaction cut out of the arguments, where it cut something.
+        """
         try:
             await self.open()
         except BankDamagedError:
@@ -166,7 +174,9 @@ class Engine:
         context = self.context
         if client is not None and client.confirm is not None and tool in CONFIRMED_TOOLS:
             context = replace(context, confirm=client.confirm)
-        checked = await asyncio.to_thread(checked_arguments, arguments, self.settings)
+        checked, cut = await asyncio.to_thread(checked_arguments, arguments, self.settings)
+        if cut and on_cut is not None:
+            on_cut(cut)
         if client is not None and tool in ASKING_A_MODEL:
             result = await function(context, checked, client)
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.security.redact import clean_text
+from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.security.secret_tables import pattern_of, rows_of
 
 _parse: Any = getattr(re, "_parser").parse  # noqa: B009 - typeshed has no name for it
@@ -74,3 +74,18 @@ def test_each_of_thousands_of_secrets_in_one_text_is_cut() -> None:
 def test_words_about_secrets_stay_behind_thousands_of_names() -> None:
     text = "token: none\npassword = null\nmax_tokens: 4096\n" * 2_000
     assert clean_text(text) == text
+
+
+def test_what_stands_across_the_ends_of_long_texts_of_a_list_is_cut() -> None:
+    middle = "nothing to see here\n" * 200
+    cleaned = clean([f"first\n{middle}password:", f"Kelp4Dune7x\n{middle}last"])
+    assert "Kelp4Dune7x" not in "".join(cleaned)
+    assert cleaned[0].startswith(f"first\n{middle}")
+    assert cleaned[1].endswith(f"{middle}last")
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 2_000, "line\n" * 500, "\n" * 2_000, f"a\n{'x' * 2_000}\nb"]
+)
+def test_long_texts_of_a_list_without_secrets_stay_as_they_are(text: str) -> None:
+    assert clean([text, text, "--", text]) == [text, text, "--", text]

@@ -436,7 +436,7 @@ def test_a_setting_in_a_correction_is_no_secret() -> None:
     ],
 )
 def test_what_is_cut_is_named_by_kind_and_place(value: object, said: str) -> None:
-    assert cuts(value) == said
+    assert cuts(value, clean(value)) == said
 
 
 @pytest.mark.parametrize(

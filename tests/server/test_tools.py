@@ -299,7 +299,9 @@ async def test_a_fault_inside_a_tool_is_plain_words_to_the_model_and_a_line_in_t
     settings: Settings, era: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Crashing(Engine):
-        async def call(self, tool: str, arguments: Mapping[str, Any], client: Any = None) -> Any:
+        async def call(
+            self, tool: str, arguments: Mapping[str, Any], client: Any = None, **more: Any
+        ) -> Any:
             if tool == "store_lesson":
                 raise ZeroDivisionError(len(arguments))
             return await super().call(tool, arguments, client)
