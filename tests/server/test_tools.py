@@ -304,7 +304,7 @@ async def test_a_fault_inside_a_tool_is_plain_words_to_the_model_and_a_line_in_t
         ) -> Any:
             if tool == "store_lesson":
                 raise ZeroDivisionError(len(arguments))
-            return await super().call(tool, arguments, client)
+            return await super().call(tool, arguments, client, **more)
 
     async with Crashing(settings) as engine, Client(build(engine=engine), mode=era) as client:
         said = await refused(client, "store_lesson", LESSON)
