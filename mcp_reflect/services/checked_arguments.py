@@ -11,9 +11,9 @@ from mcp_reflect.security.redact import cuts, normalize
 def checked_arguments(
     arguments: Mapping[str, Any], settings: Settings
 ) -> tuple[dict[str, Any], str]:
-    """Return the arguments of a call without secrets, and what was cut out of them. InputError names the place of a value that no JSON carries.
+    """Return the arguments of a call without secrets, and what was cut out of them.
 
-    The check comes before redaction, which takes out signs that nobody sees and goes down each level: the fault
+    InputError names the place of a value that no JSON carries. The check comes before redaction, which takes out signs that nobody sees and goes down each level: the fault
     would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
     would not be recognized.
     """
