@@ -13,9 +13,9 @@ def checked_arguments(
 ) -> tuple[dict[str, Any], str]:
     """Return the arguments of a call without secrets, and what was cut out of them.
 
-    InputError names the place of a value that no JSON carries. The check comes before redaction, which takes out signs that nobody sees and goes down each level: the fault
-    would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
-    would not be recognized.
+    InputError names the place of a value that no JSON carries. The check comes before redaction, which takes out
+    signs that nobody sees and goes down each level: the fault would be gone, or its place unknown. Redaction comes
+    before all else: the parts of a secret, or one in JSON, would not be recognized.
     """
     from mcp_reflect.schemas.value_checks import CheckedArguments, check_values  # noqa: PLC0415 - the engine starts sooner
 
