@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.forked import run_forked
+
 FIFO = "PIPE"
 COMMANDS = [
     ["reflect", FIFO],
@@ -37,12 +39,8 @@ def test_a_command_waits_for_no_pipe(words: list[str], tmp_path: Path) -> None:
         os.mkfifo(home / place / "s.jsonl")
     os.mkfifo(home / ".gemini/tmp/x/.project_root")
     os.mkfifo(home / ".claude.json")
-    env = {**os.environ, "HOME": str(home), "MCP_REFLECT_BANK": str(tmp_path / "bank.db")}
-    done = subprocess.run(
-        [sys.executable, "-m", "mcp_reflect", *words],
-        cwd=tmp_path, env=env, capture_output=True, timeout=SECONDS, check=False, text=True,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    env = {"HOME": str(home), "MCP_REFLECT_BANK": str(tmp_path / "bank.db")}
+    done = run_forked(words, env, folder=tmp_path, seconds=SECONDS)
     assert "Traceback" not in done.stderr
     assert done.returncode in (0, 1, 2)
 
@@ -63,9 +61,8 @@ def test_a_bank_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     bank = tmp_path / "bank.db"
     os.mkfifo(bank)
     for words in (["lessons", "list"], ["doctor"], ["hook", "SessionStart"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "mcp_reflect", *words], input='{"session_id": "s", "cwd": "/"}',
-            env={**os.environ, "MCP_REFLECT_BANK": str(bank)}, cwd=tmp_path,
-            capture_output=True, timeout=SECONDS, check=False, text=True,
-        )  # fmt: skip
+        env = {"MCP_REFLECT_BANK": str(bank)}
+        sent = '{"session_id": "s", "cwd": "/"}'
+        done = run_forked(words, env, sent, folder=tmp_path, seconds=SECONDS)
         assert "Traceback" not in done.stderr
+        assert done.returncode in (0, 1, 2)

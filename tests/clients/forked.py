@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing import get_context
 from multiprocessing.reduction import DupFd
@@ -43,7 +44,8 @@ _ROOT: Final = Path(__file__).parents[2]
 class Forked:
     """A process of `mcp-reflect WORDS`, with the face of `subprocess.Popen` that clients need.
 
-    `env` comes beside this process's environment; `errors` is where its stderr goes, this process's by default.
+    `env` comes beside this process's environment; `errors` is where its stderr goes, this process's by default;
+    `folder` is where it works.
     """
 
     def __init__(
@@ -52,13 +54,15 @@ class Forked:
         env: Mapping[str, str] | None = None,
         *,
         errors: IO[bytes] | None = None,
+        folder: Path = _ROOT,
     ) -> None:
         _CONTEXT.set_forkserver_preload(_IMPORTED)
         to_read, to_write = os.pipe()
         from_read, from_write = os.pipe()
         ends = [_Handed(fd) for fd in (to_read, from_write, errors.fileno() if errors else 2)]
         whole = {**os.environ, **(env or {})}
-        self._process = _CONTEXT.Process(target=_run, args=(list(words), whole, ends), daemon=True)
+        given = (list(words), whole, str(folder), ends)
+        self._process = _CONTEXT.Process(target=_run, args=given, daemon=True)
         self._process.start()
         os.close(to_read)
         os.close(from_write)
@@ -114,14 +118,28 @@ def forked_server(bank: Path, *, timeout: float = 60.0, **env: str) -> RawClient
 
 
 def run_forked(
-    words: Sequence[str], env: Mapping[str, str] | None = None, given: str = ""
+    words: Sequence[str],
+    env: Mapping[str, str] | None = None,
+    given: str = "",
+    *,
+    folder: Path = _ROOT,
+    seconds: float = 600,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `mcp-reflect WORDS` with `given` on its stdin to its end, as `subprocess.run` would."""
-    with tempfile.TemporaryFile() as errors, Forked(words, env, errors=errors) as process:
+    """Run `mcp-reflect WORDS` with `given` on its stdin to its end, as `subprocess.run` would.
+
+    A command that has not ended after `seconds` is killed, and its status is that of a process that a signal ended.
+    """
+    with (
+        tempfile.TemporaryFile() as errors,
+        Forked(words, env, errors=errors, folder=folder) as process,
+    ):
+        killing = threading.Timer(seconds, process.kill)
+        killing.start()
         process.stdin.write(given.encode())
         process.stdin.close()
         out = process.stdout.read().decode()
         status = process.wait()
+        killing.cancel()
         errors.seek(0)
         return subprocess.CompletedProcess(words, status, out, errors.read().decode())
 
@@ -144,7 +162,7 @@ class _Handed:
         return self._handed.detach()
 
 
-def _run(words: list[str], env: dict[str, str], ends: list[_Handed]) -> None:
+def _run(words: list[str], env: dict[str, str], folder: str, ends: list[_Handed]) -> None:
     """What the new process does: the pipes become its stdin, stdout and stderr, and it runs the command."""
     from mcp_reflect.cli import main  # noqa: PLC0415 - imported already where this was forked off
 
@@ -156,7 +174,7 @@ def _run(words: list[str], env: dict[str, str], ends: list[_Handed]) -> None:
         open(place, mode, closefd=False)  # noqa: SIM115
         for place, mode in enumerate("rww")
     )
-    os.chdir(_ROOT)
+    os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)
     sys.exit(main(words))
