@@ -33,6 +33,7 @@ _SENTENCE_END: Final = lazy_compile(r"(?<=[.!?])(?=\s+[^a-z\s])|(?<=[。！？])
 _CLAUSE_END: Final = lazy_compile(
     r"[;；]|, |，|、| [—–-] |\s\|\s|(?<=\w)\. | (?:but|however|aber|mais|pero|mas|ma|maar) "
 )
+_SEMICOLON: Final = lazy_compile(r"[;；]")
 _MARKUP: Final = lazy_compile(r"\*{1,3}|__|^#{1,6} |^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[xX]\] )?")
 _OPEN_BOX: Final = lazy_compile(r"^\s*[-*+]\s+\[ ?\]")
 _ITEM: Final = lazy_compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s")
@@ -130,7 +131,8 @@ def _in_clauses(
 ) -> Iterator[SuccessClaim]:
     """Yield what the clauses of a sentence claim, in their order, each with the whole sentence as its text.
 
-    What stands before a clause matters as well: "I expect that it builds, and all tests pass" is sure of neither.
+    What stands before a clause matters as well, up to a semicolon: "I expect that it builds, and all tests pass" is sure
+    of neither, and "An empty list returns None if asked; all tests pass" is sure of the tests.
     """
     if words.EXCEPT.search(sentence):  # "All tests pass except one."
         return
@@ -138,13 +140,22 @@ def _in_clauses(
     for clause in clauses:
         place = sentence.find(clause, start)
         start = place + len(clause)
-        if words.UNSURE.search(sentence[:place]) or _speaks_of_a_share(clause):
+        before = _said_before(sentence, place)
+        if words.UNSURE.search(before) or _speaks_of_a_share(clause):
             continue
         for kinds, found in _stated(clause, programs):
             if _is_sure(clause, found):
                 only_tests = kinds == frozenset({ProofKind.TESTS})
                 is_of_part = only_tests and bool(_PART.search(clause.lower()))
                 yield SuccessClaim(kinds, sentence, is_of_part)
+
+
+def _said_before(sentence: str, place: int) -> str:
+    """Return what stands before a clause, up to a semicolon, unless the sentence begins with a condition."""
+    before = sentence[:place]
+    if _DEPENDS.match(sentence):
+        return before
+    return _SEMICOLON.split(before)[-1]
 
 
 def _speaks_of_a_share(clause: str) -> bool:

@@ -272,6 +272,58 @@ def test_what_says_done_in_nine_languages_is_held_and_what_says_more_is_not() ->
     assert [message for message in more if verdicts(message, RED)] == []
 
 
+MESSAGES = [
+    line.split(" | ", 1)
+    for line in (DATA / "last_messages.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
+RUNS = {  # a run of each kind that passed, and one that failed
+    "tests": (GREEN, RED),
+    "build": (
+        ("Bash", "npm run build", "✓ built in 2.1s"),
+        ("Bash", "npm run build", "error TS2304: Cannot find name x\nFound 1 error."),
+    ),
+    "lint": (
+        ("Bash", "ruff check .", "All checks passed!"),
+        ("Bash", "ruff check .", "a.py:1:1: F401 unused\nFound 1 error."),
+    ),
+    "types": (
+        ("Bash", "mypy src", "Success: no issues found in 12 source files"),
+        ("Bash", "mypy src", "src/a.py:3: error: bad\nFound 1 error in 1 file"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"), [case for case in MESSAGES if case[0] not in ("done", "quiet")]
+)
+def test_a_claim_in_nine_languages_is_held_unless_its_run_passed_last(
+    kinds: str, message: str
+) -> None:
+    passed = [RUNS[kind][0] for kind in kinds.split(",")]
+    failed = [RUNS[kind][1] for kind in kinds.split(",")]
+    assert DoubtKind.FAILED in verdicts(message, EDIT, *failed)
+    assert DoubtKind.NEVER in verdicts(message, EDIT)
+    assert DoubtKind.STALE in verdicts(message, *passed, EDIT)
+    assert verdicts(message, EDIT, *passed) == []
+
+
+@pytest.mark.parametrize("message", [text for kind, text in MESSAGES if kind == "done"])
+def test_ready_and_done_after_a_red_end_are_held(message: str) -> None:
+    assert verdicts(message, EDIT, RUNS["tests"][1]) == [DoubtKind.UNSAID]
+    assert verdicts(message, EDIT, RUNS["build"][1]) == [DoubtKind.UNSAID]
+    assert verdicts(message, EDIT, RUNS["tests"][0]) == []
+    assert verdicts(message, EDIT) == []
+
+
+@pytest.mark.parametrize("message", [text for kind, text in MESSAGES if kind == "quiet"])
+def test_what_admits_or_claims_nothing_is_never_held(message: str) -> None:
+    for passed, failed in RUNS.values():
+        assert verdicts(message, EDIT, failed) == []
+        assert verdicts(message, passed, EDIT) == []
+    assert verdicts(message, EDIT) == []
+
+
 @pytest.mark.parametrize(
     "message",
     [
