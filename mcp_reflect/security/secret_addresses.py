@@ -5,17 +5,16 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_tables import words_of
 from mcp_reflect.security.secret_values import Secret
 
+_WORDS: Final = "secret_words.txt"
 _MOST: Final = 1_000  # signs of a text that are looked at
 _LONGEST: Final = 100
 _USER: Final = lazy_compile(r"(?:^|(?<=[\s\"'`(=,*]))(?:[\w.-]{1,40}[/\\])?[\w.-]{1,40}\Z")
 _NUMBER: Final = lazy_compile(r"\d{1,3}(?:\.\d{1,3}){3}(?![\w.])|localhost\b|(?:tcp|unix)\(")
 _HOST: Final = lazy_compile(r"[a-z][\w-]{0,60}(?:\.[\w-]{1,60}){1,6}(?!\w)")
 _SECRET: Final = lazy_compile(r"[^\s:/@\"'`<>$]{4,100}\Z")
-_LABEL: Final = lazy_compile(
-    r"(?i)(?:^|\W)(?:mailto|sip|sips|xmpp|acct|email|mail|e-mail|to|from|cc|bcc|contact|npm|pkg|gem|git|ssh|author|user|service|host|image|proxy|build|label|tag|release)\Z"
-)
 
 
 def addressed_secrets(text: str) -> list[Secret]:
@@ -40,7 +39,7 @@ def _is_password(text: str, colon: int, at: int) -> bool:
     """True behind a user: of a host by its number any word of its own, of another one only a strange word."""
     user = _USER.search(text, max(0, colon - 82), colon)
     value = text[colon + 1 : at]
-    if user is None or _LABEL.search(user[0]) or not _SECRET.match(value):
+    if user is None or user[0].lower() in words_of(_WORDS, "scheme") or not _SECRET.match(value):
         return False
     if _NUMBER.match(text, at + 1):
         return values.is_own_word(value)

@@ -29,7 +29,8 @@ _CALL: Final = lazy_compile(
     r"(?<![\w.>-])(?P<name>\.?(?:[\w$]{1,40}(?:\.|->|::|\?\.|\(\)\.)){0,6}[A-Za-z_]\w{1,40})!?\([ \t\r\n]{0,40}"
 )
 _ARGUMENT: Final = lazy_compile(
-    r"(?:\w{1,40}[ \t]?[=:](?![=:])[ \t]?)?(?:(?P<prefix>[brfuNL@]{0,2})(?P<quote>[\"'`])(?P<text>(?:[^\"'`\\\n]|\\[^\n]|(?!(?P=quote))[\"'`]){0,400})(?P=quote)"
+    r"(?:\w{1,40}[ \t]?[=:](?![=:])[ \t]?)?(?:(?P<prefix>[brfuNL@]{0,2})(?P<quote>[\"'`])"
+    r"(?P<text>(?:[^\"'`\\\n]|\\[^\n]|(?!(?P=quote))[\"'`]){0,400})(?P=quote)"
     r"|(?P<other>(?:[^\"'`,()\n]|\([^\"'`()\n]{0,80}\)|\([ \t]?\"[^\"\n]{0,80}\"[ \t]?\)){1,200}))"
 )
 _NEXT: Final = lazy_compile(r"(?:\.\w{1,30}\(\))?[ \t\r\n]{0,40}(?P<sign>[,)])[ \t\r\n]{0,40}")
@@ -42,8 +43,10 @@ def called_secrets(text: str, words: str) -> list[Secret]:
         return found
     for call in islice(_CALL.finditer(text), _MOST):
         row = _row_of(call["name"])
-        span = _argument(text, call.end(), row.argument) if row else None
-        if row and span and _fits(text[slice(*span)], row):
+        if row is None:
+            continue
+        span = _argument(text, call.end(), row.argument)
+        if span and _fits(text[slice(*span)], row):
             found.append((*span, row.kind))
     return found
 
@@ -71,8 +74,10 @@ def _row_of(name: str) -> CallRow | None:
     """Return the row of a call: of its last two names, or of the last one; a name with a dot is that of a method."""
     parts = _JOINTS.sub(".", name.lower()).split(".")
     rows = _rows()
-    method = rows.get(f".{parts[-1]}") if len(parts) > 1 else None
-    return rows.get(".".join(parts[-2:])) or rows.get(parts[-1]) or method
+    row = rows.get(".".join(parts[-2:])) or rows.get(parts[-1])
+    if row is None and len(parts) > 1:
+        return rows.get(f".{parts[-1]}")
+    return row
 
 
 def _argument(text: str, at: int, number: int) -> Span | None:
@@ -84,9 +89,9 @@ def _argument(text: str, at: int, number: int) -> Span | None:
         following = _NEXT.match(text, argument.end())
         if following is None:
             return None
-        if place == number:
-            return argument.span("text") if argument["quote"] else None
-        if following["sign"] != ",":
+        if place == number and argument["quote"]:
+            return argument.span("text")
+        if place == number or following["sign"] != ",":
             return None
         at = following.end()
     return None

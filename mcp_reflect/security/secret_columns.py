@@ -8,48 +8,51 @@ from typing import Final
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_labels import holds
+from mcp_reflect.security.secret_tables import words_of
 from mcp_reflect.security.secret_values import Secret, Span
 
 _MOST_HEADS: Final = 50
 _MOST_ROWS: Final = 200
 _SHORTEST: Final = 4
 _HEAD: Final = lazy_compile(
-    r"^[ \t|]{0,20}(?:[\w @#*\"'`/()-]{1,40}[ \t]{0,20}[|,;\t][ \t]{0,20}){1,12}[\w @#*\"'`/()-]{1,40}[ \t|]{0,20}\r?$",
+    r"^[ \t|]{0,20}(?:[\w @#*\"'`/()-]{1,40}[ \t]{0,20}[|,;\t][ \t]{0,20}){1,12}"
+    r"[\w @#*\"'`/()-]{1,40}[ \t|]{0,20}\r?$",
     re.MULTILINE,
 )
-_WHOSE: Final = lazy_compile(
-    r"(?i)\b(?:user(?: ?name)?|login|e-?mail|account|name|host|server|service|system|site|env(?:ironment)?|benutzer|nutzer"
-    r"|konto|usuario|utilisateur|utente|usuário|id|url|device|ip|what|where|app|db|database|machine|role)\b"
-)
+_SIGNS: Final = "|\t;,"
+_WORD: Final = lazy_compile(r"[\w-]+")
 _RULE: Final = lazy_compile(r"[ \t|+:-]{3,400}\r?\n")
+_RUNS: Final = ("pass", "pw", "secret", "contra")  # one of which stands in each name of a password
 
 
 def column_secrets(text: str, words: str) -> list[Secret]:
-    """Return the secrets in the rows of a table that has a column of them, beside one that says whose they are."""
-    if "\n" not in text or not (
-        "pass" in words or "pw" in words or "secret" in words or "contra" in words
-    ):
+    """Return the secrets in a column of a table, beside one that says whose they are."""
+    if "\n" not in text or not any(run in words for run in _RUNS):
         return []
     found: list[Secret] = []
     for head in islice(_HEAD.finditer(text), _MOST_HEADS):
-        sign = next(sign for sign in "|\t;," if sign in head[0])
-        names = [
-            name.strip(" \t*`\"'")
-            for name in head[0].strip().strip(sign if sign == "|" else "").split(sign)
-        ]
+        sign = next(sign for sign in _SIGNS if sign in head[0])
+        names = [text[slice(*cell)] for cell in _cells_of(text, *head.span(), sign)]
         kinds = [holds(name) for name in names]
-        if "password" in kinds and any(_WHOSE.search(name) for name in names):
+        if "password" in kinds and any(map(_is_whose, names)):
             found += [(*span, "password") for span in _cells(text, head.end() + 1, sign, kinds)]
     return found
 
 
+def _is_whose(name: str) -> bool:
+    return any(
+        word in words_of("secret_words.txt", "whose") for word in _WORD.findall(name.lower())
+    )
+
+
 def _cells(text: str, at: int, sign: str, kinds: Sequence[str]) -> Iterator[Span]:
-    """Yield the cells of the password's columns, as long as each row has as many cells as the head."""
+    """Yield the cells under the names of passwords, while rows have as many cells as the head."""
     if rule := _RULE.match(text, at):
         at = rule.end()
     for _ in range(_MOST_ROWS):
         end = text.find("\n", at)
-        end = len(text) if end < 0 else end
+        if end < 0:
+            end = len(text)
         cells = _cells_of(text, at, end, sign)
         if len(cells) != len(kinds):
             return
@@ -68,7 +71,7 @@ def _cells_of(text: str, at: int, end: int, sign: str) -> list[Span]:
         row, at = row[indent:].removesuffix("|"), at + indent
     for cell in row.split(sign):
         inner = cell.strip(" \t*`\"'")
-        start = at + (cell.find(inner) if inner else 0)
+        start = at + cell.find(inner)
         cells.append((start, start + len(inner)))
         at += len(cell) + 1
     return cells

@@ -28,6 +28,7 @@ class ShellWord:
 
     text: str
     places: Sequence[int]
+    end: int
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class CommandForm:
     """A row of words of which one holds the secret; each pattern matches one word as a whole."""
 
     words: tuple[re.Pattern[str], ...]
-    is_first: bool
-    """The form begins at the first argument."""
+    most_starts: int
+    """The arguments at which the form may begin: the first one, or any."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def _of_program(
         if start < done:
             continue
         for words, those in _readings(text, start, end, rows):
-            done = max(done, words[-1].places[-1] if words and words[-1].places else end)
+            if words:
+                done = max(done, words[-1].end)
             for row in those:
                 yield from _of_words(words, row)
 
@@ -157,7 +159,8 @@ def _end_of_command(text: str, start: int, end: int) -> int:
     for quote in "\"'`":
         if before.count(quote) % 2:
             closes = text.find(quote, end, limit)
-            limit = closes if closes >= 0 else limit
+            if closes >= 0:
+                limit = closes
     return limit
 
 
@@ -168,7 +171,7 @@ def _without_quotes(text: str, start: int, end: int) -> ShellWord:
     """Return a word as its program gets it."""
     raw = text[start:end]
     if not any(sign in raw for sign in "\\\"'"):
-        return ShellWord(raw, range(start, end))
+        return ShellWord(raw, range(start, end), end)
     signs: list[str] = []
     places: list[int] = []
     quote = ""
@@ -189,11 +192,12 @@ def _without_quotes(text: str, start: int, end: int) -> ShellWord:
             signs.append(text[at])
             places.append(at)
         at += 1
-    return ShellWord("".join(signs), places)
+    return ShellWord("".join(signs), places, end)
 
 
 _LIST_ITEM: Final = lazy_compile(
-    r"[ \t\r\n]{0,40},[ \t\r\n]{0,40}(?:[rbfu]?(?P<quote>[\"'])(?P<item>[^\"'\n]{0,400})(?P=quote)|(?P<name>[\w.()\[\]]{1,80}))"
+    r"[ \t\r\n]{0,40},[ \t\r\n]{0,40}"
+    r"(?:[rbfu]?(?P<quote>[\"'])(?P<item>[^\"'\n]{0,400})(?P=quote)|(?P<name>[\w.()\[\]]{1,80}))"
 )
 
 
@@ -202,15 +206,16 @@ def _items_of_list(text: str, at: int) -> list[ShellWord]:
     words: list[ShellWord] = []
     while len(words) < _MOST_WORDS and (item := _LIST_ITEM.match(text, at)):
         if item["quote"]:
-            words.append(ShellWord(item["item"], range(*item.span("item"))))
+            words.append(ShellWord(item["item"], range(*item.span("item")), item.end()))
         else:
-            words.append(ShellWord("$", range(*item.span("name"))))  # a variable
+            words.append(ShellWord("$", range(*item.span("name")), item.end()))  # a variable
         at = item.end()
     return words
 
 
 _LINE_ITEM: Final = lazy_compile(
-    r"\r?\n[ \t]{0,40}-[ \t]{1,3}(?P<quote>[\"']?)(?P<item>[^\"'\n\r]{1,400}?)(?P=quote)[ \t]{0,8}(?=\r?\n|\Z)"
+    r"\r?\n[ \t]{0,40}-[ \t]{1,3}(?P<quote>[\"']?)(?P<item>[^\"'\n\r]{1,400}?)(?P=quote)"
+    r"[ \t]{0,8}(?=\r?\n|\Z)"
 )
 
 
@@ -222,7 +227,7 @@ def _items_on_lines(text: str, start: int, end: int) -> list[ShellWord]:
         return words
     at = end
     while len(words) < _MOST_WORDS and (item := _LINE_ITEM.match(text, at)):
-        words.append(ShellWord(item["item"], range(*item.span("item"))))
+        words.append(ShellWord(item["item"], range(*item.span("item")), item.end()))
         at = item.end()
     return words
 
@@ -242,7 +247,7 @@ def _words_of_statement(text: str, start: int, end: int) -> list[ShellWord]:
         return words
     at = end
     while len(words) < _MOST_WORDS and (word := _STATEMENT_WORD.match(text, at)):
-        words.append(ShellWord(word["word"], range(*word.span("word"))))
+        words.append(ShellWord(word["word"], range(*word.span("word")), word.end()))
         at = word.end()
     return words
 
@@ -259,7 +264,10 @@ def _forms_of(row: CommandRow) -> tuple[CommandForm, ...]:
             written.append(re.sub(r"(--[\w-]+) _", r"\1=_", form.strip()))
         for one in written:
             parts = tuple(map(_pattern_of_word, one.removeprefix("^").split()))
-            forms.append(CommandForm(parts, one.startswith("^")))
+            if one.startswith("^"):
+                forms.append(CommandForm(parts, most_starts=1))
+                continue
+            forms.append(CommandForm(parts, _MOST_WORDS))
     return tuple(forms)
 
 
@@ -275,8 +283,9 @@ def _pattern_of_word(word: str) -> re.Pattern[str]:
     """Return the pattern of a word of a form."""
     parts = re.split(r"(NAME|\*\?|\*|(?<![A-Za-z0-9])_(?=$|@)|(?<=-[A-Za-z])_$|(?<=-hp)_$)", word)
     written = "".join(_SLOTS.get(part) or re.escape(part) for part in parts)
-    flags = re.DOTALL | (re.IGNORECASE if word.startswith("/") else 0)
-    return re.compile(written, flags)
+    if word.startswith("/"):
+        return re.compile(written, re.DOTALL | re.IGNORECASE)
+    return re.compile(written, re.DOTALL)
 
 
 def _of_words(words: Sequence[ShellWord], row: CommandRow) -> Iterator[Secret]:
@@ -284,8 +293,8 @@ def _of_words(words: Sequence[ShellWord], row: CommandRow) -> Iterator[Secret]:
     if not words:
         return
     for form in _forms_of(row):
-        last = 1 if form.is_first else len(words)
-        for first in range(min(last, len(words) - len(form.words) + 1)):
+        starts = range(len(words) - len(form.words) + 1)
+        for first in starts[: form.most_starts]:
             secret = _secret_at(words, first, form, row)
             if secret is not None:
                 yield secret
@@ -309,7 +318,7 @@ def _secret_at(
         return None
     number, match = held
     value = match["secret"]
-    following = words[number + 1].text if number + 1 < len(words) else ""
+    following = " ".join(word.text for word in words[number + 1 : number + 2])
     if not _CHECKS[row.check](value) or _is_prose(value, following):
         return None
     if row.begins_line and value.isalpha() and _GOES_ON.fullmatch(following):

@@ -25,19 +25,23 @@ _READS: Final = lazy_compile(
     r"|\bsecrets? (?:set|put|create)\b|\bpasswords?\b|\blogin\b|\bunlock\b|-pass(?:in|out)? stdin|env add|\bread\b.{0,40}\w*(?i:pass|secret|token|pwd?)\b"
 )
 _HERE_STRING: Final = lazy_compile(
-    r"<<<[ \t]?(?:\$?'(?P<single>[^'\n]{1,400})'|\"(?P<double>[^\"\n]{1,400})\"|(?P<bare>[^\s\"'$;|&)<]{1,400}))"
+    r"<<<[ \t]?(?:\$?'(?P<single>[^'\n]{1,400})'"
+    r"|\"(?P<double>[^\"\n]{1,400})\"|(?P<bare>[^\s\"'$;|&)<]{1,400}))"
 )
 _HERE_DOCUMENT: Final = lazy_compile(
     r"<<-?[ \t]?[\"']?(?P<word>[A-Za-z_]{1,20})[\"']?[^\n]{0,100}\n"
 )
 _CLOUD_LIST: Final = lazy_compile(
-    r"\bchpasswd:[^\n]{0,20}\n(?:[ \t]{1,20}expire:[^\n]{0,20}\n)?[ \t]{1,20}list:[ \t]{0,4}(?:\||>)?[-+]?[ \t]{0,4}\r?\n"
+    r"\bchpasswd:[^\n]{0,20}\n(?:[ \t]{1,20}expire:[^\n]{0,20}\n)?"
+    r"[ \t]{1,20}list:[ \t]{0,4}(?:\||>)?[-+]?[ \t]{0,4}\r?\n"
 )
 _PAIR: Final = lazy_compile(
-    r"[ \t]{0,40}(?:- )?[\"']?[\w.@-]{1,60}:(?P<secret>[^\s:\"'$<][^\s\"']{3,200})[\"']?[ \t\r]{0,8}(?=\n|\Z)"
+    r"[ \t]{0,40}(?:- )?[\"']?[\w.@-]{1,60}:(?P<secret>[^\s:\"'$<][^\s\"']{3,200})"
+    r"[\"']?[ \t\r]{0,8}(?=\n|\Z)"
 )
 _SETTING: Final = lazy_compile(
-    r"[ \t]{0,40}(?P<name>\w{1,60})=[\"']?(?P<secret>[^\s\"'$<][^\n\"']{3,200})[\"']?[ \t\r]{0,8}(?=\n|\Z)"
+    r"[ \t]{0,40}(?P<name>\w{1,60})=[\"']?(?P<secret>[^\s\"'$<][^\n\"']{3,200})"
+    r"[\"']?[ \t\r]{0,8}(?=\n|\Z)"
 )
 
 

@@ -37,8 +37,9 @@ def _places_of(kind: str, folded: str, words: str) -> Iterator[int]:
     """Yield where each cue of a kind ends; a cue is looked for where the text has its letters."""
     is_ascii = folded.isascii()
     for cue, run in _cues_of(kind):
-        is_absent = run not in words if run else is_ascii
-        at = -1 if is_absent else folded.find(cue)
+        if (run and run not in words) or (not run and is_ascii):
+            continue
+        at = folded.find(cue)
         while at >= 0:
             yield at + len(cue)
             at = folded.find(cue, at + len(cue))

@@ -46,21 +46,19 @@ _NEXT: Final = lazy_compile(  # a word right behind the noun, and what goes on b
         rf"(?=[”\"'»`]?(?:[,;!.]|[ \t]{{0,2}}(?:\n|$)| (?:{_verbs('of')})\b))"
     )
 )
-_WITH: Final = lazy_compile(
-    r"(?i)\b(?:with|using|use|enter|type|accepts?|has|had|tried|try|tries|typed?|entered|sends?|sent|gave|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
-)
+_WITH: Final = lazy_compile(lambda: rf"(?i)\b(?:{_verbs('with')})(?: (?:{_verbs('article')}))? \Z")
 _TOLD_APART: Final = lazy_compile(
-    r",? [„“«\"'`]?(?P<secret>[^\s\"'«„“`,;\\]{5,60}?)(?=[”\"'»`]?[.,;!)]?(?:\s*$|\n|(?<=[,;.!)]) | (?:for|on|and|but|still|works?|to|at|again)\b))"
+    r",? [„“«\"'`]?(?P<secret>[^\s\"'«„“`,;\\]{5,60}?)"
+    r"(?=[”\"'»`]?[.,;!)]?(?:\s*$|\n|(?<=[,;.!)]) | (?:for|on|and|but|still|works?|to|at|again)\b))"
 )
-_KNOWN: Final = lazy_compile(
-    r"(?i)\b(?:default|initial|temporary|temp|old|new|current|root|admin|master|the|my|our|your|his|her|\w+['’]s|and|und|et|y|e|with|mit)[ \t]{1,2}\Z|[,;(/&+][ \t]?\Z"
-)
-_CHANGED: Final = lazy_compile(
-    r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z"
-)
+_KNOWN: Final = lazy_compile(lambda: rf"(?i)\b(?:{_verbs('whose')})[ \t]{{1,2}}\Z|[,;(/&+][ \t]?\Z")
+_CHANGED: Final = lazy_compile(lambda: rf"(?i)\b(?:{_verbs('changed')})\w*[^\n.]{{0,40}}\Z")
 _TO: Final = lazy_compile(
-    r"[^\n.:=]{0,60}? (?:auf|en|in|(?<!for )a|à|para|to(?= [„“«\"'`]?[\w'-]+[”\"'»`]?(?:[.,;!]|$| (?:yesterday|today|now|again|for now|this|last|on|until|because|so|and|while|since|before|after|when)\b))) [„“«\"'`]?"
-    r"(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
+    lambda: (
+        r"[^\n.:=]{0,60}? (?:auf|en|in|(?<!for )a|à|para|to(?= [„“«\"'`]?[\w'-]+[”\"'»`]?"
+        rf"(?:[.,;!]|$| (?:{_verbs('lately')})\b))) [„“«\"'`]?"
+        r"(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
+    )
 )
 # Never stands between the noun and the value of a sentence
 _APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^>?@|\barn$|fingerprint|\(\?")
@@ -129,6 +127,8 @@ def _beside(text: str, name: SecretName, end: int) -> Secret | None:
         fits = value is not None and (
             values.in_prose(value["secret"]) or (not is_drawn and _is_plain(value["secret"]))
         )
+        if before is _KNOWN and name.is_pass:
+            continue
         if value and fits and before.search(text, max(name.start - 60, 0), name.start):
             return (*value.span("secret"), "password")
     return None
@@ -179,48 +179,53 @@ _NAMES_ONE: Final = lazy_compile(
 
 
 _BELOW: Final = lazy_compile(
-    r"[^\n:=\"'(){}\[\]<>]{0,60}:[*_`]{0,2}[ \t]{0,3}\r?\n(?:[ \t]{0,8}\r?\n){0,2}(?P<fence>[ \t]{0,8}```\w{0,12}[ \t]{0,3}\r?\n)?"
-    r"[ \t>]{0,12}(?P<mark>[`*]{0,2})(?P<secret>[^\s\"'`,;:=<>(){}]{5,400})(?P=mark)[ \t\r]{0,4}(?=\n|\Z)"
+    r"[^\n:=\"'(){}\[\]<>]{0,60}:[*_`]{0,2}[ \t]{0,3}\r?\n(?:[ \t]{0,8}\r?\n){0,2}"
+    r"(?P<fence>[ \t]{0,8}```\w{0,12}[ \t]{0,3}\r?\n)?[ \t>]{0,12}(?P<mark>[`*]{0,2})"
+    r"(?P<secret>[^\s\"'`,;:=<>(){}]{5,400})(?P=mark)[ \t\r]{0,4}(?=\n|\Z)"
 )
 
 
 def value_below(text: str, name: SecretName) -> Secret | None:
-    """Return the secret that stands alone in the line below a label: `Password:`, and the value under it."""
+    """Return the secret alone in the line below a label: `Password:`, and the value under it."""
     below = _BELOW.match(text, name.end)
     if below is None or name.is_pass:
         return None
     value = below["secret"]
     if name.kind != "password":
-        fits = values.random(value) and values.is_mixed(value)
-    else:
-        fits = values.in_prose(value) or (below["fence"] is not None and values.is_own_word(value))
-    if not fits:
+        if values.random(value) and values.is_mixed(value):
+            return (*below.span("secret"), "secret")
         return None
-    return (*below.span("secret"), "password" if name.kind == "password" else "secret")
+    is_fenced = below["fence"] is not None
+    if values.in_prose(value) or (is_fenced and values.is_own_word(value)):
+        return (*below.span("secret"), "password")
+    return None
 
 
-_AHEAD: Final = lazy_compile(
-    r"(?:(?:^|[\s(])(?P<quote>[\"'`“„«*]{1,2})(?P<secret>[^\s\"'`“”„«»*]{4,60})[\"'`”“»*]{1,2}|(?:^|(?<=\s))(?P<bare>[^\s\"'`(),;:]{5,60})) (?:is|was|ist|war|est|es|è|é) "
-    r"(?:(?:the|my|your|our|its|his|her|das|le|la|a|o) )?(?:[\w'-]{1,20} ){0,2}\Z"
+_TELLS: Final = lazy_compile(
+    lambda: rf" (?:{_verbs('ahead')}) (?:(?:{_verbs('article')}) )?(?:[\w'-]{{1,20}} ){{0,2}}\Z"
 )
+_QUOTED_AHEAD: Final = lazy_compile(
+    r"(?:^|(?<=[\s(]))[\"'`“„«*]{1,2}(?P<secret>[^\s\"'`“”„«»*]{4,60})[\"'`”“»*]{1,2}\Z"
+)
+_BARE_AHEAD: Final = lazy_compile(r"(?:^|(?<=\s))(?P<secret>[^\s\"'`(),;:]{5,60})\Z")
+# Behind the noun of another thing: `is the password field`
+_GOES_ON: Final = lazy_compile(r"[ -]?(?!(?:for|of|on|and|to|in)\b)[\w(=:]{2,}")
+_LONGEST_AHEAD: Final = 120  # characters between the value and its name, with both
 
 
 def value_ahead(text: str, name: SecretName) -> Secret | None:
     """Return the secret that a sentence says before its name: `Kestrel77 is the admin password`."""
     if name.kind != "password" or _GOES_ON.match(text, name.end):
         return None
-    start = max(0, name.start - 120)
-    ahead = _AHEAD.search(text, max(start, text.rfind("\n", start, name.start) + 1), name.start)
-    if ahead is None:
+    first = max(0, name.start - _LONGEST_AHEAD)
+    start = max(first, text.rfind("\n", first, name.start) + 1)
+    tells = _TELLS.search(text, start, name.start)
+    if tells is None:
         return None
-    form = "secret" if ahead["secret"] else "bare"
-    value = ahead[form]
-    fits = values.strange(value) or (
-        form == "secret" and _is_plain(value) and values.is_own_word(value)
-    )
-    return (*ahead.span(form), "password") if fits else None
-
-
-_GOES_ON: Final = lazy_compile(
-    r"[ -]?[\w(=:]{2,}(?<!\bfor)(?<!\bof)(?<!\bon)(?<!\band)(?<!\bto)(?<!\bin)\b"
-)
+    bare = _BARE_AHEAD.search(text, start, tells.start())
+    if bare and values.strange(bare["secret"]):
+        return (*bare.span("secret"), "password")
+    quoted = _QUOTED_AHEAD.search(text, start, tells.start())
+    if quoted and _is_plain(quoted["secret"]) and values.is_own_word(quoted["secret"]):
+        return (*quoted.span("secret"), "password")
+    return None

@@ -98,21 +98,13 @@ def is_reference(value: str) -> bool:
     )  # base64 may begin with a slash
 
 
-_OWNERS: Final = frozenset(
-    "self this config settings cfg conf env os process props options opts args ctx context data req request params secrets"
-    " var vars local module each values value user form input state body payload account credentials creds auth db".split()
-)
-_MEMBERS: Final = frozenset(
-    "value text data string get default name id password secret token key pass pwd passwd".split()
-)
-
-
 def is_dotted_word(value: str) -> bool:
     """True for two or three words with dots between them, and no attribute of an object: `Quitte.Marmelade`."""
     parts = [part.lower() for part in value.split(".")]
     if not 2 <= len(parts) <= 3 or not all(part.isalnum() and len(part) > 2 for part in parts):
         return False
-    return parts[0] not in _OWNERS and parts[-1] not in _MEMBERS and "pass" not in value.lower()
+    is_attribute = parts[0] in words_of(_WORDS, "owner") or parts[-1] in words_of(_WORDS, "member")
+    return not is_attribute and "pass" not in value.lower()
 
 
 def is_folder(value: str) -> bool:
