@@ -482,3 +482,24 @@ def test_a_value_on_the_next_line_in_a_list_or_in_curly_quotes_goes(text: str, s
 )
 def test_a_schema_below_the_name_of_a_secret_stays(text: str) -> None:
     assert clean_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "token"),
+    [
+        ("azure_key", "q8" * 20 + "Zt" * 18 + "AZDO" + "p3Wx"),
+        ("azure_key", "c5Kw" * 19 + "+ASt" + "b7Rw9A" + "=="),
+        ("salesforce_token", "00D5g00000Kx1Lm!AQ" + "x7Pq" * 22),
+        (
+            "rapidapi_key",
+            "0a1b2c3d4e" + "msh" + "5f6a7b8c9d0e1f2" + "p1" + "3a4b5c" + "jsn" + "6d7e8f9a0b1c",
+        ),
+        ("clickup_token", "pk_92070741_" + "N5S7S333H9MTF4BS3E62RYNNEFJ7QXI6"),
+        ("akamai_token", "akab-262lba53p23l4zge-iw1xf266ccifu6fd"),
+        ("rancher_token", "token-6yibe:" + "hmi5skoew7" * 5 + "dx29"),
+        ("token", "vk1.a." + "oNPcb7daK" * 20),
+        ("token", "os_v2_app_" + "vfz3zfkkib3j4w" * 6),
+    ],
+)
+def test_a_token_of_a_known_provider_is_found_without_a_name(kind: str, token: str) -> None:
+    assert clean_text(f"got {token} from the page") == f"got [redacted:{kind}] from the page"
