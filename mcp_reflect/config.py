@@ -30,11 +30,13 @@ class Settings(Limits):
     )
     project: str | None = setting(
         None,
-        "The project of the lessons. Default: the git repository of the working directory, or that directory.",
+        "The project of the lessons. Default: the git repository of the working directory, or "
+        "that directory.",
     )
     subprojects: tuple[str, ...] = setting(
         (),
-        "Folders of a repository that are projects of their own, separated by commas: `services/*,web`.",
+        "Folders of a repository that are projects of their own, separated by commas: "
+        "`services/*,web`.",
     )
     projects: tuple[str, ...] = setting(
         (), "Other projects that a tool argument may name, separated by commas; `*`: any."
@@ -46,7 +48,8 @@ class Settings(Limits):
     )
     llm: str = setting(
         "off",
-        "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, `gemini` or `off`.",
+        "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, "
+        "`gemini` or `off`.",
     )
     llm_reflector: str = setting("", "Another model for this role, or `off`.")
     llm_critic: str = setting("", "Another model for this role, or `off`.")
@@ -67,7 +70,8 @@ class Settings(Limits):
     )
     quality_threshold: float = setting(
         0.5,
-        "The least score (0 to 1) that passes critique's gate; should_reflect says yes to a confidence below it.",
+        "The least score (0 to 1) that passes critique's gate; should_reflect says yes to a "
+        "confidence below it.",
         most=1,
     )
     risk_threshold: float = setting(
@@ -89,7 +93,8 @@ class Settings(Limits):
     )
     critique: Literal["auto", "always", "off"] = setting(
         "auto",
-        "Whether critique asks a model: `always`, `off`, or `auto` (unless rules are certain that something is wrong).",
+        "Whether critique asks a model: `always`, `off`, or `auto` (unless rules are certain "
+        "that something is wrong).",
     )
     max_iterations: int = setting(
         2, "The most corrections that critique tries, unless the call sets a number.", fades=True
@@ -99,7 +104,8 @@ class Settings(Limits):
     )
     bank_size: int | None = setting(
         None,
-        "The most active lessons, strategies and reflections (each) of a project; others are archived. Default: any.",
+        "The most active lessons, strategies and reflections (each) of a project; others are "
+        "archived. Default: any.",
     )
     always_load: bool = setting(
         default=True,
@@ -130,7 +136,8 @@ class Settings(Limits):
     )
     ask: Literal["call", "stop", "off"] = setting(
         "call",
-        "When hooks ask the agent for a lesson: at the `call` that worked after a failure, at its `stop`, or `off`.",
+        "When hooks ask the agent for a lesson: at the `call` that worked after a failure, at "
+        "its `stop`, or `off`.",
     )
     review: Literal["trust", "ask"] = setting(
         "trust",
