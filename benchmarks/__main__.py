@@ -89,7 +89,7 @@ SECTIONS: Final = (
     Section(
         "digest",
         "Deciding lines",
-        "Wrong claims among 500 to 800 lines of real output.",
+        "Wrong claims behind the outputs of their own session.",
         ("digest",),
     ),
     Section(

@@ -1,32 +1,29 @@
 """How often the digest of `critique` has the line that decides a wrong claim: python -m benchmarks.digest [--data DIR].
 
 The claims in tests/evidence/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
-any of the lines that it names. Each is put to 500 to 800 lines of results of other runs. Half of the claims are kept
-aside, by the hash of their words. The claims in pointing_second.jsonl and so on were written later, each about other
+any of the lines that it names. Each is put behind the results of its own session up to that one. Half of the claims are
+kept aside, by the hash of their words. The claims in pointing_second.jsonl and so on were written later, each about other
 results and before the ranking was changed. The claim is the whole work; in a real one, others stand beside it. With
 `--bare`, results name their tool but not their command.
 """
 
 import argparse
 import hashlib
-import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from benchmarks.recorded_works import results_before
 from benchmarks.work import CASES, read
 from mcp_reflect.evidence.digest import Digest, Outputs
 from mcp_reflect.models.critique import Claim, ToolResult
 
-_NOISE: Final = (500, 800)
-_COMMANDS: Final = ("command", "file_path", "path", "pattern")
-
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """A claim among results; `lines` are those that decide it, `result` the number of their result."""
+    """A claim behind results; `lines` are those that decide it, `result` the number of their result."""
 
     claim: str
     results: tuple[ToolResult, ...]
@@ -41,45 +38,16 @@ class Puzzle:
 def puzzles(
     runs: Sequence[Mapping[str, Any]], claims: Sequence[dict[str, Any]], *, bare: bool
 ) -> Iterator[Puzzle]:
-    """Yield each claim among results of other runs."""
-    results = {run["id"]: dict(_results(run, bare=bare)) for run in runs}
+    """Yield each claim behind the results of its session."""
+    run_of = {run["id"]: run for run in runs}
     for claim in claims:
-        dice = random.Random(claim["claim"])  # noqa: S311
-        own = results[claim["run"]][claim["event"]]
-        others = [
-            result
-            for run, found in results.items()
-            if run != claim["run"]
-            for result in found.values()
-        ]
-        dice.shuffle(others)
-        noise: list[ToolResult] = []
-        wanted = dice.randint(*_NOISE)
-        while sum(result.content.count("\n") + 1 for result in noise) < wanted:
-            noise.append(others.pop())
-        place = dice.randint(0, len(noise))
-        content: list[str] = own.content.split("\n")
+        run = run_of[claim["run"]]
+        results = [result for _, result in results_before(run, claim["event"] + 1)]
+        if bare:
+            results = [replace(result, tool=None) for result in results]
+        content: list[str] = run["events"][claim["event"]]["content"].split("\n")
         lines: tuple[str, ...] = tuple(content[int(number)] for number in claim["lines"])
-        yield Puzzle(claim["claim"], (*noise[:place], own, *noise[place:]), place + 1, lines)
-
-
-def _results(run: Mapping[str, Any], *, bare: bool) -> Iterator[tuple[int, ToolResult]]:
-    calls: dict[Any, Mapping[str, Any]] = {}
-    last: Mapping[str, Any] = {}
-    for place, event in enumerate(run["events"]):
-        if event["type"] == "tool_call":
-            last = calls[event.get("call_id")] = event
-        elif event["type"] == "tool_response" and event["content"].strip():
-            call = calls.get(event.get("call_id"), last)
-            arguments: dict[str, Any] = call.get("arguments") or {}
-            command: str = str(
-                next((arguments[name] for name in _COMMANDS if arguments.get(name)), "")
-            )
-            tool = event["tool"] if bare or not command else command[:200]
-            yield (
-                place,
-                ToolResult(tool=tool, content=event["content"], exit_code=event.get("exit_code")),
-            )
+        yield Puzzle(claim["claim"], tuple(results), len(results), lines)
 
 
 def digest_of(puzzle: Puzzle) -> Digest:

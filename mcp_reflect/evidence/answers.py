@@ -241,7 +241,7 @@ def short_claims(critique: Critique) -> list[str]:
     texts: list[str] = []
     left = _MOST_CHARS
     for claim in waiting:
-        text = _short_claim(claim, beside_outputs=bool(critique.outputs))
+        text = _short_claim(claim)
         if texts and len(text) > left:
             texts.append(f"(more claims follow after these: {len(waiting) - len(texts)})")
             break
@@ -250,23 +250,46 @@ def short_claims(critique: Critique) -> list[str]:
     return texts
 
 
-def _short_claim(claim: Claim, *, beside_outputs: bool) -> str:
+def _short_claim(claim: Claim) -> str:
     text = f"{claim.number}. {quoted_claim(claim.text, _CLAIM_CHARS)}"
     if claim.outputs:
         return f"{text} <- {', '.join(map(str, claim.outputs))}"
     if claim.computes:
         return f"{text} (computes)"
-    if beside_outputs:
-        return f"{text} (no output shows it)"
     return text
 
 
 def short_outputs(critique: Critique) -> list[str]:
-    """Return the outputs that bear on the work, a line each, and one about those that are left out."""
+    """Return the outputs that bear on the work, a line each, then what they do not show and how many are left out."""
     lines = [f"{place}. {shown.text}" for place, shown in enumerate(critique.outputs, start=1)]
-    count = critique.other_outputs
-    if not lines or not count:
+    if not lines:
         return lines
-    if count == 1:
-        return [*lines, "(1 other output is left out)"]
-    return [*lines, f"({count} other outputs are left out)"]
+    if unshown := _unshown(critique):
+        lines.append(f"(no output shows claim {_ranges(unshown)})")
+    if count := critique.other_outputs:
+        lines.append(f"({count} other {'output is' if count == 1 else 'outputs are'} left out)")
+    return lines
+
+
+def _unshown(critique: Critique) -> list[int]:
+    """Return the numbers of the claims that are to be judged without an output."""
+    if not critique.next:
+        return []
+    return [
+        claim.number
+        for claim in critique.claims
+        if claim.verdict is None and not claim.outputs and not claim.computes
+    ]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return ascending numbers with each run of three or more as its ends: "2, 5 to 9"."""
+    parts: list[str] = []
+    run: list[int] = []
+    for number in (*numbers, None):
+        if run and number != run[-1] + 1:
+            parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
+            run = []
+        if number is not None:
+            run.append(number)
+    return ", ".join(parts)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -12,15 +12,16 @@ from mcp_reflect.evidence import claim_words
 from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of, may_show_any
 from mcp_reflect.evidence.outcomes import Ending, read_outcome
 from mcp_reflect.evidence.runs import MOST_RESULTS
+from mcp_reflect.evidence.terms import terms_of
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.shell import own_commands, read_script, unwrapped
-from mcp_reflect.text.stemmer import STOP_WORDS, stem
 
 _MOST_READ: Final = 24_000  # characters of an output: a third from its start, the rest from its end
 _MOST_READ_IN_ALL: Final = 600_000
 _MOST_LINE: Final = 20_000  # characters of a line whose words are read
-_MOST_FORM: Final = 300  # characters of a line by which its form is known
+MOST_FORM: Final = 300
+"""Characters of a line by which its form is known."""
 _MOST_GAPS: Final = 3  # lines of a listing for each that is read: blank ones are not
 _MOST_COMPARED: Final = 40  # characters of a line that an edit wrote: hosts cut a long command
 _LEAST_WRITTEN: Final = 6  # characters
@@ -28,14 +29,9 @@ _SAME_WORDS: Final = 0.6
 _MOST_WHY: Final = 3  # lines of a rejected edit
 _MOST_END: Final = 600  # characters in which a rejected edit is known
 _MOST_COMMAND: Final = 2_000
-_LONGEST_NAME: Final = 120
 _LAST_LINES: Final = 5  # in which a run sums itself up
 _LEAST_LISTED: Final = 4  # lines
 
-_TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
-_TOKEN: Final = re.compile(r"\w[\w./:\\-]*")
-_CAMEL: Final = re.compile(r"[a-z][A-Z]")
-_HASH: Final = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40}")
 _COLOR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _JOB: Final = re.compile(r"\[[\w./ -]{1,40}\][ \t|=]{1,40}")
 _HAS_ARGUMENTS: Final = re.compile(r"[\s/.]")
@@ -63,28 +59,32 @@ REMOVED: Final = "removed"
 """The role of commands that remove files."""
 
 
-def _any_of(heading: str, name: str = "output_lines") -> re.Pattern[str]:
+def pattern_of(heading: str, name: str = "output_lines") -> re.Pattern[str]:
+    """Return the pattern that finds any entry under a heading of a list of words."""
     entries = read_word_list(name)[heading]
     return re.compile("|".join(f"(?:{entry})" for entry in entries), re.IGNORECASE)
 
 
-_BOILERPLATE: Final = _any_of("boilerplate")
-SUMMARY: Final = _any_of("summary")
-TESTS_SUMMARY: Final = _any_of("summary tests")
-TELLING: Final = _any_of("telling")
-ERROR: Final = _any_of("error")
-ITEM: Final = _any_of("item")
-_EDIT: Final = re.compile(_any_of("edit").pattern, re.IGNORECASE | re.MULTILINE)
-_REJECTED: Final = re.compile(_any_of("rejected edit").pattern, re.IGNORECASE | re.MULTILINE)
+_BOILERPLATE: Final = pattern_of("boilerplate")
+_NOTHING: Final = pattern_of("nothing printed")
+SUMMARY: Final = pattern_of("summary")
+TESTS_SUMMARY: Final = pattern_of("summary tests")
+ERROR: Final = pattern_of("error")
+ITEM: Final = pattern_of("item")
+_EDIT: Final = re.compile(pattern_of("edit").pattern, re.IGNORECASE | re.MULTILINE)
+_REJECTED: Final = re.compile(pattern_of("rejected edit").pattern, re.IGNORECASE | re.MULTILINE)
 
 _WORDS_OF_ROLES: Final = {
-    HISTORY: _any_of("history words", "roles"),
-    MENDED: _any_of("mended words", "roles"),
-    RAN: _any_of("ran words", "roles"),
-    CHANGED: _any_of("changed words", "roles"),
-    REMOVED: _any_of("removed words", "roles"),
+    HISTORY: pattern_of("history words", "roles"),
+    MENDED: pattern_of("mended words", "roles"),
+    RAN: pattern_of("ran words", "roles"),
+    CHANGED: pattern_of("changed words", "roles"),
+    REMOVED: pattern_of("removed words", "roles"),
 }
 
+_LOOKING: Final = frozenset(read_word_list("roles")["looking commands"])
+_PLANNING: Final = frozenset(read_word_list("roles")["planning tools"])
+_SHOWS_TEXT: Final = re.compile(r"\b(?:diff|show|log|blame|grep)\b")
 _REMOVING: Final = tuple(read_word_list("roles")["removing commands"])
 
 
@@ -94,48 +94,6 @@ def roles_in(text: str) -> frozenset[str]:
     roles |= {kind for kind, words in claim_words.DIRECT.items() if words.search(text)}
     roles |= {role for role, words in _WORDS_OF_ROLES.items() if words.search(text)}
     return frozenset(roles)
-
-
-def terms_of(text: str) -> set[str]:
-    """Return the words of a text by their stems, its numbers, and its names with a `=` before each.
-
-    The words of every text are left out.
-    """
-    words = {word.lower() for word in _TERM.findall(text)} - STOP_WORDS
-    terms = {
-        word.replace(",", "") if word[0].isdigit() else stem(word)
-        for word in words
-        if len(word) > 1 or word.isdigit()
-    }
-    terms.update(f"={name}" for name in _names_in(text))
-    return terms
-
-
-def _names_in(text: str) -> Iterator[str]:
-    """Yield the names of files, functions and versions: words that are joined by signs, in camelCase, or hashes."""
-    for found in _TOKEN.finditer(text):
-        token = found[0].rstrip("./:\\-")
-        if len(token) > _LONGEST_NAME or token.replace(".", "").isdigit():
-            continue
-        is_joined = any(sign in token for sign in "._/:\\-")
-        if is_joined or _CAMEL.search(token) or _HASH.fullmatch(token):
-            yield token.lower()
-        last = token.replace("\\", "/").rsplit("/", 1)[-1]
-        if last != token and any(sign in last for sign in "._"):
-            yield last.lower()
-
-
-_COMMON: Final = frozenset(map(stem, read_word_list("output_lines")["common words"]))
-
-
-def is_common(term: str) -> bool:
-    """True for a word that stands in every work with code."""
-    return term in _COMMON
-
-
-def stands_for_itself(term: str) -> bool:
-    """True for a word, a name, and a number of three digits or with a fraction."""
-    return not term[0].isdigit() or sum(map(str.isdigit, term)) >= 3
 
 
 @dataclass(frozen=True)
@@ -195,6 +153,8 @@ class Output:
 
         Each stands once, of those that jobs print alike the first one.
         """
+        if self.is_empty:
+            return []
         text = self.content
         if "\x1b" in text:
             text = _COLOR.sub("", text)
@@ -203,10 +163,10 @@ class Output:
             plain = line.strip(" \t=─│")
             found.setdefault(_JOB.sub("", plain, count=1), plain)
         lines = [
-            line for line in found.values() if line and not _BOILERPLATE.search(line[:_MOST_FORM])
+            line for line in found.values() if line and not _BOILERPLATE.search(line[:MOST_FORM])
         ]
         if self.is_rejected:
-            return [line for line in lines if _says_rejected(line[:_MOST_FORM])]
+            return [line for line in lines if _says_rejected(line[:MOST_FORM])]
         return lines
 
     @cached_property
@@ -280,13 +240,14 @@ class Output:
 
     @property
     def is_empty(self) -> bool:
-        """True where nothing was printed."""
-        return not self.content.strip()
+        """True where nothing was printed, or a host says so."""
+        plain = self.content.strip()
+        return not plain or (len(plain) < MOST_FORM and _NOTHING.fullmatch(plain) is not None)
 
     @cached_property
     def is_rejected(self) -> bool:
         """True for what a host answers to a change of a file that it did not make."""
-        ends = (self.content[:_MOST_FORM], self.content[-_MOST_END:])
+        ends = (self.content[:MOST_FORM], self.content[-_MOST_END:])
         return any(_REJECTED.search(end) for end in ends)
 
     @cached_property
@@ -294,15 +255,15 @@ class Output:
         """True for what a host answers to a change of a file."""
         if self.is_rejected:
             return False
-        return _EDIT.search(self.content[:_MOST_FORM]) is not None or (
-            _EDIT.search(self.content[-_MOST_FORM:]) is not None
+        return _EDIT.search(self.content[:MOST_FORM]) is not None or (
+            _EDIT.search(self.content[-MOST_FORM:]) is not None
         )
 
     @cached_property
     def sums_up(self) -> bool:
         """True if its end has the form of a summary."""
         return not self.is_listing and any(
-            SUMMARY.search(line[:_MOST_FORM]) for line in self.lines[-_LAST_LINES:]
+            SUMMARY.search(line[:MOST_FORM]) for line in self.lines[-_LAST_LINES:]
         )
 
     @cached_property
@@ -311,9 +272,11 @@ class Output:
         command = (self.result.tool or "")[:_MOST_COMMAND]
         if self.is_edit or self.is_rejected:
             return frozenset((CHANGED,))
-        if self.is_of_file:
+        if self.is_of_file or self._first_word in _LOOKING:
             return frozenset()
         roles: set[str] = set()
+        if self._first_word in read_word_list("roles")["history commands"]:
+            roles.add(HISTORY)
         for started in own_commands(read_script(command)):
             words = unwrapped(started.line)
             kinds = kinds_of(words)
@@ -329,10 +292,42 @@ class Output:
         return frozenset(roles)
 
     @property
+    def _first_word(self) -> str:
+        """The first word of the command, by which one is known that was cut in the middle of a quotation."""
+        return self.command.split(" ", 1)[0].lower()
+
+    @cached_property
+    def programs(self) -> set[str]:
+        """The terms of the programs that the command runs: of `uv run ty check` that is "ty"."""
+        if self.is_of_file:
+            return set()
+        lines = (
+            unwrapped(one.line) for one in own_commands(read_script(self.tool[:_MOST_COMMAND]))
+        )
+        return set[str]().union(*(terms_of(words[0]) for words in lines if words))
+
+    @property
+    def is_run(self) -> bool:
+        """True for what a command printed that does something: no look at a file, no change of one, no history."""
+        does_nothing = self.is_of_file or self.is_listing or self._first_word in _LOOKING
+        is_change = self.is_edit or self.is_rejected or HISTORY in self.roles
+        return not (does_nothing or is_change)
+
+    @property
+    def is_act_of_git(self) -> bool:
+        """True for a commit, a push and the like, which name files and say nothing of their text."""
+        return HISTORY in self.roles and not _SHOWS_TEXT.search(self.command)
+
+    @property
+    def is_plan(self) -> bool:
+        """True for a plan and a list of what is to be done: they prove nothing of what was done."""
+        return self._first_word in _PLANNING or "/plans/" in self.command
+
+    @property
     def _ends_as_tests(self) -> bool:
         """True for an output that ends as runs of tests do, whatever its tool is called."""
         last = self.lines[-_LAST_LINES:]
-        return not self.is_listing and any(TESTS_SUMMARY.search(line[:_MOST_FORM]) for line in last)
+        return not self.is_listing and any(TESTS_SUMMARY.search(line[:MOST_FORM]) for line in last)
 
     def failed(self, kind: ProofKind) -> bool:
         """Return whether this is a run of a kind that certainly failed."""

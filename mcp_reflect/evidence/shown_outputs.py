@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from mcp_reflect.evidence.outputs import terms_of
+from mcp_reflect.evidence.terms import terms_of
 from mcp_reflect.models.critique import ShownOutput
 
 MOST_BYTES: Final = 2_400

@@ -30,10 +30,13 @@ _NUMBERED: Final = re.compile(
     r"^[ \t]{0,3}(?:(?:step[ \t]+)?\d{1,3}[.):]|step[ \t]+\d{1,3}\b)[ \t]*", re.IGNORECASE
 )
 _BULLET: Final = re.compile(r"^\s{0,40}(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
+_ITEM_OF_LIST: Final = re.compile(r"^\s{0,40}(?:[-*+•]\s|\d{1,3}[.)]\s)")
 _HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s|^\s*(?:\*\*|__)?[^.!?=\d]{1,80}:(?:\*\*|__)?\s*$")
 _AROUND_WORDS: Final = " \t.!…。！¡*_~🎉✅👍🚀"
 _BOLD: Final = re.compile(r"\*\*|(?<![^\s(\"'*])__(?=\S)|(?<=\S)__(?![^\s.,:;!?)\"'*])")
-_LEAD: Final = re.compile(r"^(?:(?:before|after|once|when)\b[^,]{1,100}|first|then|next), ")
+_LEAD: Final = re.compile(
+    r"^(?:(?:(?:before|after|once|when|to|in|for)\b[^,]{1,100}|first|then|next),|first|so|and|but) "
+)
 _LETTERS: Final = re.compile(r"[^\W_]")
 
 
@@ -105,8 +108,9 @@ def statements_of(steps: Sequence[str]) -> Statements:
     """Return every sentence of the steps that states something, numbered, each once; and each block of code."""
     found: dict[str, int] = {}
     left_out = Counter[SentenceForm]()
+    plan = _ListOfPlan()
     for number, step in enumerate(steps, start=1):
-        for text, form in _sentences(step):
+        for text, form in _sentences(step, plan):
             if form is None:
                 found.setdefault(text, number)
             else:
@@ -118,7 +122,25 @@ def statements_of(steps: Sequence[str]) -> Statements:
     return Statements(claims, dict(left_out))
 
 
-def _sentences(step: str) -> list[tuple[str, SentenceForm | None]]:
+class _ListOfPlan:
+    """Knows the list behind "I need to:": its items say what is to come, also where each is a step of its own."""
+
+    def __init__(self) -> None:
+        self._is_open = False
+
+    def read(
+        self, line: str, sentences: list[tuple[str, SentenceForm | None]]
+    ) -> list[tuple[str, SentenceForm | None]]:
+        """Return the sentences of a line, as plans where it is an item of such a list."""
+        if self._is_open and _ITEM_OF_LIST.match(line):
+            return [(text, form or SentenceForm.PLAN) for text, form in sentences]
+        last = sentences[-1][0] if sentences else ""
+        is_head = last.rstrip().endswith((":", "："))
+        self._is_open = is_head and form_of(last) is SentenceForm.PLAN
+        return sentences
+
+
+def _sentences(step: str, plan: _ListOfPlan) -> list[tuple[str, SentenceForm | None]]:
     """Return the sentences of a step, each with its form where it states nothing.
 
     Of very many, those in the middle are left out: a report sums up at its end.
@@ -128,7 +150,7 @@ def _sentences(step: str) -> list[tuple[str, SentenceForm | None]]:
         if isinstance(part, Fence):
             found.append((part.title, None))
         elif part.strip():
-            found += _of_line(part)
+            found += plan.read(part, list(_of_line(part)))
     if len(found) > _MOST_SENTENCES:
         found[_MOST_SENTENCES // 2 : -_MOST_SENTENCES // 2] = []
     return found

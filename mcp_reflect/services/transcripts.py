@@ -77,7 +77,7 @@ _OBJECTS: Final = ("url", "query", "pattern")
 
 
 @dataclass(frozen=True, slots=True)
-class _ToldCall:
+class NamedCall:
     """A call as its output is named by it, and the lines that it writes into a file."""
 
     name: str
@@ -92,7 +92,7 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
         return ()
     run = RunBuilder()
     read_records(run, records_in(data))
-    calls: dict[object, _ToldCall] = {}
+    calls: dict[object, NamedCall] = {}
     found = deque[ToolResult](maxlen=_MOST_RESULTS)
     for event in run.events:
         facts = event.get("metadata", {})
@@ -103,9 +103,8 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
         call = calls.get(call_id)
         if event["type"] != "tool_response" or call is None or not call.name:
             continue
-        if event["content"].strip() in ("", NO_ANSWER):
-            continue
-        content = with_written(event["content"], call, failed=bool(event.get("error")))
+        printed = "" if event["content"] == NO_ANSWER else event["content"]
+        content = with_written(printed, call, failed=bool(event.get("error")))
         found.append(ToolResult(tool=call.name, content=content, exit_code=facts.get("exit_code")))
     return tuple(found)
 
@@ -119,23 +118,23 @@ def _tail_of(path: Path) -> bytes:
     return data[data.find(b"\n") + 1 :] if start else data
 
 
-def call_of(tool: str, arguments: Any) -> _ToldCall:
+def call_of(tool: str, arguments: Any) -> NamedCall:
     """Return a call by its command, its file, or its tool with what it is about; one of our own has no name."""
     if is_own_tool(tool, arguments):
-        return _ToldCall("", ())
+        return NamedCall("", ())
     name = command_of(arguments) or file_of(arguments)
     if not isinstance(arguments, Mapping):
-        return _ToldCall((name or tool)[:_MOST_NAME], ())
+        return NamedCall((name or tool)[:_MOST_NAME], ())
     sent = cast("Mapping[str, Any]", arguments)
     if name is None:
         about = next((sent[key] for key in _OBJECTS if isinstance(sent.get(key), str)), "")
         name = f"{tool} {about}".strip()
     texts = (edit.new or "" for edit in edits_in(sent))
     written = tuple(islice(chain.from_iterable(text.splitlines() for text in texts), _MOST_WRITTEN))
-    return _ToldCall(name[:_MOST_NAME], written)
+    return NamedCall(name[:_MOST_NAME], written)
 
 
-def with_written(content: str, call: _ToldCall, *, failed: bool) -> str:
+def with_written(content: str, call: NamedCall, *, failed: bool) -> str:
     """Return an output, with the lines that a call wrote into a file where it does not show them itself."""
     lines = [line.strip() for line in call.written if line.strip()]
     if failed or not lines or lines[0] in content:

@@ -72,3 +72,16 @@ def test_a_sentence_that_begins_in_lower_case_is_parted_where_that_is_certain() 
         if line.startswith("#") or whole in unsure:
             continue
         assert [claim.text for claim in statements_of([whole]).claims] == line.split(" | ")
+
+
+def test_the_list_behind_a_plan_is_a_plan() -> None:
+    work = "To mend it, I need to:\n1. Replace the span.\n2. Update the style.\n\nThe page is in HTML 5."
+    for steps in ([work], split(work)):
+        claims = [claim.text for claim in statements_of(steps).claims]
+        assert claims == ["The page is in HTML 5."]
+
+
+def test_a_claim_inside_a_plan_is_one() -> None:
+    work = "Now that the tests pass, let me commit. Now add the file. First we should look."
+    claims = [claim.text for claim in statements_of([work]).claims]
+    assert claims == ["Now that the tests pass, let me commit."]

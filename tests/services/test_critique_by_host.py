@@ -38,11 +38,12 @@ async def test_claims_come_with_the_outputs_that_bear_on_them_and_nothing_is_jud
     found = await answered(client, "critique", WORK)
     assert found["claims"] == [
         "1. All 13 tests pass. <- 1",
-        "2. Coverage is 85 %. (no output shows it)",
-        "3. I pushed the branch. (no output shows it)",
+        "2. Coverage is 85 %. <- 1",
+        "3. I pushed the branch.",
     ]
     assert found["outputs"] == [
         "1. pytest --cov, exit 0: TOTAL 200 40 80% | 13 passed in 1.0s",
+        "(no output shows claim 3)",
         "(1 other output is left out)",
     ]
     assert found["left_out"] == "no statements, left out: 1 question"

@@ -204,6 +204,19 @@ def test_outputs_come_with_the_command_that_printed_them(tmp_path: Path) -> None
     assert (result.tool, result.content) == ("pytest -q", "F.\n1 failed, 12 passed in 0.3s")
 
 
+def test_a_command_that_printed_nothing_is_an_output_too(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "rm a.py"}}
+    answer = {"type": "tool_result", "tool_use_id": "t1", "content": ""}
+    records = [
+        {"type": "assistant", "uuid": "a", "message": {"role": "assistant", "content": [call]}},
+        {"type": "user", "uuid": "b", "message": {"role": "user", "content": [answer]}},
+    ]
+    file = tmp_path / "s.jsonl"
+    file.write_text("\n".join(map(json.dumps, records)) + "\n")
+    (result,) = read_outputs(file)
+    assert (result.tool, result.content) == ("rm a.py", "")
+
+
 def test_an_edit_shows_the_lines_that_it_wrote_unless_the_host_shows_them_or_refused_it() -> None:
     call = call_of("edit", {"path": "theme/dark.json", "oldText": '"a": 1', "newText": '"a": 2'})
     answer = "Successfully replaced text in theme/dark.json."
@@ -233,7 +246,8 @@ async def test_a_critique_without_output_uses_the_session_that_a_hook_told_of(
     found = await answered(client, "critique", work)
     assert found["evidence"] == "1 outputs of this session, as the host kept them"
     assert found["outputs"] == [
-        "1. pytest -q, failed (claim 1 says it went well): F. | 1 failed, 12 passed in 0.3s"
+        "1. pytest -q, failed (claim 1 says it went well): 1 failed, 12 passed in 0.3s",
+        "(no output shows claim 2)",
     ]
     sent = await answered(client, "critique", {**work, "tool_results": ["13 passed"]})
     assert "evidence" not in sent

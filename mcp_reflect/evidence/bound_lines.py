@@ -1,0 +1,205 @@
+"""The lines of an output that are bound to a claim: they share a name with it, or several rare words, or tell its result.
+
+A line that only shares a word with a claim bears on it by chance.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcp_reflect.evidence.claim_terms import ClaimTerms
+from mcp_reflect.evidence.outputs import ITEM, MOST_FORM, Output
+
+_LONG_LINE: Final = 150  # characters; what a longer one shares counts for less
+_MOST_ITEMS: Final = 8  # lines of an output of which each may be shown
+_WORDS_OF_AN_ITEM: Final = 3
+_NUMBERED: Final = re.compile(r"(\d{1,6})(?:→|:|-)")
+_DEFINES: Final = re.compile(
+    r"\b(?:def|class|function|fn|func|interface|type|struct|enum|const|let|var|export)\s+\w"
+)
+_COMMENT: Final = re.compile(r"(?:\+ |\d{1,6}(?:→|:|-))?\s{0,200}(?:#|//|/?\*|<!--|\"\"\")")
+_DIGIT: Final = re.compile(r"\d")
+_MARKS: Final = re.compile(r"^(?:\+ |\d{1,6}(?:→|:|-)\s{0,200})")
+
+# What binds a line to a claim: weights of terms, and parts of what the whole claim weighs.
+_OF_QUOTE: Final = 1.0
+_OF_TERM_IN_COMMAND: Final = 0.5
+_LEAST_OF_NAMES: Final = 0.6
+_LEAST_OF_WORDS: Final = 0.9
+_LEAST_PART_BY_NAMES: Final = 0.22
+_LEAST_PART_BY_WORDS: Final = 0.33
+
+# What counts beside the shared part, when lines are compared.
+_OF_RESULT: Final = 1.0
+_OF_DEFINITION: Final = 0.1
+_OF_NUMBER: Final = 0.1
+"""Of a line with a number, beside a claim with one."""
+_OF_COMMENT: Final = -0.2
+
+# Which lines are shown behind the first one.
+_LEAST_SCORE: Final = 0.25
+_LEAST_BESIDE_FIRST: Final = 0.75
+_LEAST_SAYING_MORE: Final = 0.4
+"""Of a line with a name that no line before has, and of one more that tells a result."""
+_AGAIN: Final = 0.4
+"""What a term counts for that a line before has shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLine:
+    """A line that is bound to a claim; `place` is None for an output that is empty, which tells by that."""
+
+    output: Output
+    place: int | None
+    score: float
+    shared: frozenset[str] = frozenset()
+    tells_result: bool = False
+
+    @property
+    def text(self) -> str:
+        """The line without its number in the file, by which two outputs with the same line are known."""
+        return "" if self.place is None else _MARKS.sub("", self.output.lines[self.place])
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How the lines of an output are compared with a claim.
+
+    `results` are the places of lines that tell how the run ended that the claim speaks of. `nearness` counts for all
+    lines of the output: a work mostly speaks of what was printed last. Of a short output that is the last one, `is_near`,
+    one shared word is enough.
+    """
+
+    claim: ClaimTerms
+    output: Output
+    nearness: float
+    results: Mapping[int, float] = field(default_factory=dict[int, float])
+    is_near: bool = False
+
+    def lines(self) -> list[BoundLine]:
+        """Return the lines that are bound to the claim."""
+        in_command = {
+            term
+            for term in self.output.tool_terms & self.claim.weights.keys()
+            if self.claim.tells(term)
+        }
+        bound = (self._line(place, in_command) for place in range(len(self.output.lines)))
+        return [line for line in bound if line is not None]
+
+    def _line(self, place: int, in_command: set[str]) -> BoundLine | None:
+        line = self.output.lines[place]
+        shared = self._shared_terms(place, line)
+        quotes = self.claim.quotes_in(line)
+        if not (shared or quotes or place in self.results):
+            return None
+        weights = self._weights_in(shared, line)
+        own = sum(weights.values()) + _OF_QUOTE * min(2, len(quotes))
+        of_command = sum(self.claim.weights[term] for term in in_command - shared)
+        part = (own + _OF_TERM_IN_COMMAND * of_command) / self.claim.whole
+        names = {term for term in shared if self.claim.is_name(term)}
+        is_bound = (
+            place in self.results
+            or bool(quotes)
+            or self._is_bound(place, weights, own, part, names, in_command)
+        )
+        if not is_bound:
+            return None
+        score = part + self.nearness + _OF_RESULT * self.results.get(place, 0.0)
+        if names and _DEFINES.search(line[:MOST_FORM]):
+            score += _OF_DEFINITION
+        if self.claim.has_number and _DIGIT.search(_MARKS.sub("", line[:MOST_FORM])):
+            score += _OF_NUMBER
+        if _COMMENT.match(line):
+            score += _OF_COMMENT
+        return BoundLine(
+            self.output, place, score, frozenset((*shared, *quotes)), place in self.results
+        )
+
+    def _shared_terms(self, place: int, line: str) -> set[str]:
+        """Return the terms of a line that the claim has; its number in the file counts only beside the word "line"."""
+        shared = self.output.terms_by_line[place] & self.claim.weights.keys()
+        number = _NUMBERED.match(line)
+        if number and "line" not in self.claim.text.lower():
+            shared = shared - {number[1]}
+        return shared
+
+    def _weights_in(self, shared: Iterable[str], line: str) -> dict[str, float]:
+        """Return what the shared terms weigh: less in a long line, and where most lines of the output have them."""
+        count = len(self.output.lines)
+        spread = 1 + max(0.0, math.log(len(line) / _LONG_LINE))
+        weights: dict[str, float] = {}
+        for term in shared:
+            rarity = 1.0
+            if count > 1:
+                lines = self.output.lines_with[term]
+                rarity = math.sqrt(math.log(1 + count / lines) / math.log(1 + count))
+            weights[term] = self.claim.weights[term] * rarity / spread
+        return weights
+
+    def _is_bound(
+        self,
+        place: int,
+        weights: Mapping[str, float],
+        own: float,
+        part: float,
+        names: set[str],
+        in_command: set[str],
+    ) -> bool:
+        """True where a rare name is shared, or two words or more that are a good part of the claim.
+
+        One word is enough in a file or a run that the claim names.
+
+        One item of many that passed is bound by its name or by three words: the summary says the rest of all.
+        """
+        words = {term for term in weights if self.claim.tells(term)}
+        if self._is_item(place) and not names:
+            return (
+                len(words) >= _WORDS_OF_AN_ITEM and own >= _LEAST_PART_BY_WORDS * self.claim.whole
+            )
+        by_names = sum(weights[term] for term in names)
+        if by_names >= _LEAST_OF_NAMES and part >= _LEAST_PART_BY_NAMES:
+            return True
+        if len(words) > 1 and own >= _LEAST_OF_WORDS and part >= _LEAST_PART_BY_WORDS:
+            return True
+        if words and any(map(self.claim.is_name, in_command)) and part >= _LEAST_PART_BY_WORDS:
+            return True
+        return self.is_near and bool(words)
+
+    def _is_item(self, place: int) -> bool:
+        is_long = len(self.output.lines) > _MOST_ITEMS
+        return is_long and ITEM.search(self.output.lines[place][:MOST_FORM]) is not None
+
+
+def choose_lines(lines: Sequence[BoundLine], claim: ClaimTerms, most: int) -> list[BoundLine]:
+    """Return the lines that say most of a claim, each for what those before it do not say."""
+    left = list(lines)
+    chosen: list[BoundLine] = []
+    times: dict[str, int] = {}
+    texts: set[str] = set()
+
+    def value(line: BoundLine) -> float:
+        lost = sum(
+            claim.weights.get(term, _OF_QUOTE) * (1 - _AGAIN ** times.get(term, 0))
+            for term in line.shared
+        )
+        return line.score - lost / claim.whole
+
+    first = 0.0
+    while left and len(chosen) < most:
+        line = max(left, key=lambda one: (value(one), one.output.number))
+        first = first or value(line)
+        names = {term for term in line.shared if term in claim.quotes or claim.is_name(term)}
+        says_more = not chosen or line.tells_result or any(term not in times for term in names)
+        least = first * (_LEAST_SAYING_MORE if says_more else _LEAST_BESIDE_FIRST)
+        if value(line) < max(least, _LEAST_SCORE):
+            break
+        left.remove(line)
+        if line.place is not None and line.text in texts:
+            continue
+        texts.add(line.text)
+        chosen.append(line)
+        for term in line.shared:
+            times[term] = times.get(term, 0) + 1
+    return chosen

@@ -1,0 +1,257 @@
+"""Which lines of the outputs could decide a claim: of the right kind of call, and bound to the claim by what it names.
+
+A claim that something was changed is decided by edits, one on how something ended by the newest run of its kind, any other
+by a line that says so. Where nothing binds, nothing is shown.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from mcp_reflect.evidence.bound_lines import Binding, BoundLine, choose_lines
+from mcp_reflect.evidence.claim_terms import ClaimTerms, DecidedBy
+from mcp_reflect.evidence.kinds import CHECKS
+from mcp_reflect.evidence.newest import NewestOutputs
+from mcp_reflect.evidence.outputs import (
+    ERROR,
+    HISTORY,
+    MENDED,
+    MOST_FORM,
+    RAN,
+    Output,
+    pattern_of,
+)
+from mcp_reflect.evidence.result_lines import result_lines
+
+_OF_LAST_OUTPUT: Final = 0.3
+_OF_ONE_BEFORE: Final = 0.6
+"""Of what the output behind it counts for."""
+_OF_NAMED_LINE: Final = 0.5
+_OF_EMPTY_OUTPUT: Final = 1.0
+_FEW_LINES: Final = 6
+_LEAST_OF_RESULT: Final = 0.3
+_LEAST_OF_OTHER: Final = 0.5
+"""Parts of a claim that the command of a run has to share."""
+_NEARLY: Final = 0.8
+_VERY_FEW_LINES: Final = 3
+
+_VALUES: Final = tuple(
+    (pattern_of(f"{name} words", "claim_kinds"), pattern_of(f"{name} lines", "claim_kinds"))
+    for name in ("coverage", "flag", "push", "state")
+)
+"""Values that outputs write in a form of their own: how a claim calls them, and the lines that have them."""
+
+
+class DecidingOutputs:
+    """The outputs of a session, as they decide claims."""
+
+    def __init__(self, outputs: Sequence[Output]) -> None:
+        """Take the outputs, oldest first, of each that repeats another one only the newest."""
+        self._outputs = outputs
+        self._newest = NewestOutputs(outputs)
+        self._last = max((output.number for output in outputs), default=0)
+
+    def status_of(self, output: Output) -> str | None:
+        """Return what the lines of an output do not say of it."""
+        return self._newest.status_of(output)
+
+    def lines_for(self, claim: ClaimTerms, most: int) -> list[BoundLine]:
+        """Return the few lines that could decide a claim, those of the first kind of output that binds."""
+        if claim.is_open:
+            return []
+        lines: list[BoundLine] = []
+        for kind in claim.decided_by:
+            lines = self._lines_of(kind, claim)
+            if lines:
+                break
+        return choose_lines(lines, claim, most)
+
+    def _lines_of(self, kind: DecidedBy, claim: ClaimTerms) -> list[BoundLine]:
+        if kind is DecidedBy.CHANGE:
+            return list(self._changes(claim))
+        if kind is DecidedBy.RESULT:
+            return list(self._results(claim))
+        return list(self._texts(claim))
+
+    def _changes(self, claim: ClaimTerms) -> Iterator[BoundLine]:
+        """Yield the lines of edits and commits that name what the claim names, and the removal of it.
+
+        Where the claim names a file that was edited, these are the edits of that file; where the last of all edits was
+        rejected and nothing came behind it, it is that one.
+        """
+        last = self._outputs[-1] if self._outputs else None
+        if last is not None and last.is_rejected:
+            yield from self._bound(claim, last, dict(result_lines(last, claim)))
+            return
+        removals = self._newest.removals_of(claim)
+        edits = [output for output in self._outputs if output.is_edit or output.is_rejected]
+        of_file = [output for output in edits if _is_of_named_file(output, claim)]
+        if of_file:
+            lines = [line for output in of_file for line in self._change(claim, output)]
+            yield from lines or [BoundLine(of_file[-1], None, _OF_EMPTY_OUTPUT, tells_result=True)]
+            return
+        lines = [line for output in edits for line in self._change(claim, output)]
+        yield from lines
+        for output in self._outputs:
+            if output.number in removals:
+                yield from self._removal(claim, output)
+            elif HISTORY in output.roles and (claim.speaks_of_history or not lines):
+                yield from self._change(claim, output)
+
+    def _removal(self, claim: ClaimTerms, output: Output) -> list[BoundLine]:
+        """Return what a removal printed about the claim; of one that printed nothing, that it did."""
+        if output.is_empty:
+            return [BoundLine(output, None, _OF_EMPTY_OUTPUT, tells_result=True)]
+        return self._bound(claim, output)
+
+    def _change(self, claim: ClaimTerms, output: Output) -> list[BoundLine]:
+        """Return the lines of a change that are bound to a claim, those that it wrote; of a commit with what it sums up.
+
+        An edit that was rejected, and not made again, says why, if its words are those of the claim.
+        """
+        if output.is_rejected:
+            shared = set(filter(claim.tells, _in_command(output, claim)))
+            is_shared = len(shared) > 1 or any(map(claim.is_name, shared))
+            return (
+                self._bound(claim, output, dict(result_lines(output, claim))) if is_shared else []
+            )
+        lines = self._bound(claim, output)
+        if lines and HISTORY in output.roles:
+            return self._bound(claim, output, dict(result_lines(output, claim)))
+        written = [line for line in lines if line.place in output.written_places]
+        return written or lines
+
+    def _results(self, claim: ClaimTerms) -> Iterator[BoundLine]:
+        """Yield how the runs ended of which the claim speaks, and the values that they print."""
+        if self._outputs and self._is_answered_by_last(claim, self._outputs[-1]):
+            last = self._outputs[-1]
+            yield from self._bound(claim, last, dict(result_lines(last, claim)))
+            return
+        values = {output.number: (output, places) for output, places in self._values(claim)}
+        runs = {output.number: output for output in self._runs_of(claim)}
+        for output in runs.values():
+            if output.is_empty:
+                continue
+            results = dict(result_lines(output, claim))
+            if output.number in values:
+                results |= values.pop(output.number)[1]
+            yield from self._bound(claim, output, results)
+        for output, places in values.values():
+            yield from self._bound(claim, output, places)
+
+    def _texts(self, claim: ClaimTerms) -> Iterator[BoundLine]:
+        """Yield the lines of any output that are bound to the claim, and those that it names by their numbers."""
+        named = self._newest.named_lines(claim)
+        for output in self._outputs:
+            if output.is_plan or (output.is_act_of_git and not claim.speaks_of_history):
+                continue
+            places = dict.fromkeys(named.get(output.number, ()), _OF_NAMED_LINE)
+            is_short = len(output.lines) <= _FEW_LINES
+            is_near = output.number == self._last and output.is_run and is_short
+            yield from self._bound(claim, output, places, is_near=is_near)
+
+    def _bound(
+        self,
+        claim: ClaimTerms,
+        output: Output,
+        results: dict[int, float] | None = None,
+        *,
+        is_near: bool = False,
+    ) -> list[BoundLine]:
+        nearness = _OF_LAST_OUTPUT * _OF_ONE_BEFORE ** (self._last - output.number)
+        return Binding(claim, output, nearness, results or {}, is_near=is_near).lines()
+
+    def _values(self, claim: ClaimTerms) -> Iterator[tuple[Output, dict[int, float]]]:
+        """Yield the newest run that prints a value of which the claim speaks, with the last line that has it."""
+        for words, form in _VALUES:
+            if not words.search(claim.text):
+                continue
+            for output in reversed(self._outputs):
+                if not (output.is_run or HISTORY in output.roles):
+                    continue
+                places = [
+                    place
+                    for place, line in enumerate(output.lines)
+                    if form.search(line[:MOST_FORM])
+                ]
+                if places:
+                    yield output, {places[-1]: 1.0}
+                    break
+
+    def _runs_of(self, claim: ClaimTerms) -> list[Output]:
+        """Return the runs of whose end a claim speaks, each once."""
+        runs = [*self._newest_of_kinds(claim)]
+        if not runs:
+            runs += self._newest_of_roles(claim.roles & {RAN, MENDED})
+        runs = runs or list(self._named_run(claim))
+        if claim.speaks_of_history and not runs:
+            runs += self._newest_of_roles({HISTORY})
+        return runs
+
+    def _newest_of_kinds(self, claim: ClaimTerms) -> Iterator[Output]:
+        """Yield the newest run of each kind, and the newest whose command shares a word with the claim.
+
+        A run that shows this kind above all stands before one that runs all checks.
+        """
+        for kind in claim.kinds:
+            runs = [output for output in self._outputs if kind in output.roles]
+            own = [output for output in runs if not output.roles >= CHECKS] or runs
+            yield from own[-1:]
+            named = [output for output in own if any(map(claim.tells, _in_command(output, claim)))]
+            yield from named[-1:]
+
+    def _newest_of_roles(self, roles: Iterable[str]) -> Iterator[Output]:
+        for role in roles:
+            yield from [output for output in self._outputs if role in output.roles][-1:]
+
+    def _named_run(self, claim: ClaimTerms) -> Iterator[Output]:
+        """Yield the newest of the runs whose command shares most with the claim: its program, its file, a commit's words.
+
+        A claim that says how something ended, or has a number, is bound by a smaller part.
+        """
+        shares: dict[int, float] = {}
+        says_end = claim.speaks_of_result or claim.has_number
+        for place, output in enumerate(self._outputs):
+            if not self._may_answer(output, claim):
+                continue
+            shared = set(filter(claim.tells, _in_command(output, claim)))
+            is_short = len(output.lines) <= _FEW_LINES and says_end
+            is_named = any(map(claim.is_name, shared)) or shared & output.programs
+            if is_short or is_named or len(shared) > 1:
+                shares[place] = sum(claim.weights[term] for term in shared) / claim.whole
+        most = max(shares.values(), default=0.0)
+        if most >= (_LEAST_OF_RESULT if says_end else _LEAST_OF_OTHER):
+            yield self._outputs[max(at for at in shares if shares[at] >= _NEARLY * most)]
+
+    def _may_answer(self, output: Output, claim: ClaimTerms) -> bool:
+        """True for a run, for a look that answers in a few lines, and for git where the claim is on commits."""
+        if HISTORY in output.roles:
+            return claim.speaks_of_history
+        is_answer = len(output.lines) <= _FEW_LINES and " " in output.command
+        return output.is_run or (is_answer and not (output.is_edit or output.is_rejected))
+
+    def _is_answered_by_last(self, claim: ClaimTerms, last: Output) -> bool:
+        """True where the claim speaks of trouble and the last output has some: a work mostly speaks of what it saw last.
+
+        That is an edit that was rejected, a run with an error, or a very short one that shares a word with the claim.
+        """
+        if last.is_empty or not claim.speaks_of_trouble:
+            return False
+        if last.is_rejected:
+            return True
+        if not last.is_run:
+            return False
+        if any(ERROR.search(line[:MOST_FORM]) for line in last.lines):
+            return True
+        shared = last.terms & claim.weights.keys()
+        return len(last.lines) <= _VERY_FEW_LINES and any(map(claim.tells, shared))
+
+
+def _in_command(output: Output, claim: ClaimTerms) -> set[str]:
+    """Return the terms of a claim that stand in the command of an output."""
+    return output.tool_terms & claim.weights.keys()
+
+
+def _is_of_named_file(output: Output, claim: ClaimTerms) -> bool:
+    """True for an edit of a file that the claim names with its ending: "README.md", "src/cart.py"."""
+    names = {term for term in claim.weights if term[0] == "=" and "." in term}
+    return output.is_of_file and bool(names & output.tool_terms)

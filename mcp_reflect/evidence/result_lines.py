@@ -1,0 +1,114 @@
+"""The lines by which a run says how it ended."""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from mcp_reflect.evidence.claim_terms import ClaimTerms
+from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.outcomes import Ending, read_outcome
+from mcp_reflect.evidence.outputs import (
+    ERROR,
+    HISTORY,
+    MOST_FORM,
+    SUMMARY,
+    TESTS_SUMMARY,
+    Output,
+    pattern_of,
+)
+
+_SHORT: Final = 3  # lines, of which the last one tells
+_MOST_UNKNOWN: Final = 12  # lines of a run without a known ending, whose last one tells
+_COMPARED: Final = 60  # characters
+
+# How surely a line tells how the run ended.
+_DECIDES: Final = 1.0
+_SUMS_UP: Final = 0.8
+_NAMES_ERROR: Final = 0.6
+_IS_LAST: Final = 0.6
+_IS_BESIDE_LAST: Final = 0.3
+
+_OF_HISTORY: Final = pattern_of("history result")
+_NO_RESULT: Final = pattern_of("no result")
+
+
+def result_lines(output: Output, claim: ClaimTerms) -> Mapping[int, float]:
+    """Return the places of the lines that tell how a run ended, each with how surely it does.
+
+    These are the line that decides for each kind of run of which the claim speaks, the errors, and the summary of tests;
+    beside a claim with a number any summary, which counts.
+    """
+    kinds = claim.kinds
+    if output.is_rejected:
+        return dict.fromkeys(output.why_rejected[:1], _DECIDES)
+    if HISTORY in output.roles:
+        return _history_lines(output)
+    found = _deciding_lines(output, kinds)
+    summary = _last_summary(output, kinds)
+    for place in _error_lines(output):
+        if place != summary:
+            found.setdefault(place, _NAMES_ERROR)
+    if summary is not None and (not found or claim.has_number or ProofKind.TESTS in kinds):
+        found.setdefault(summary, _SUMS_UP)
+    return found or _last_lines(output)
+
+
+def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, float]:
+    """Return the line that decides for each kind of proof: "All checks passed!" of a run of a linter and tests."""
+    found: dict[int, float] = {}
+    for kind in kinds:
+        if kind not in output.roles:
+            continue
+        line = read_outcome(kind, output.content, _ending_of(output)).line[:_COMPARED].strip(" =")
+        places = (place for place, text in enumerate(output.lines) if line and line in text)
+        place = next(places, None)
+        if place is not None and _tells(output.lines[place]):
+            found[place] = _DECIDES
+    return found
+
+
+def _history_lines(output: Output) -> dict[int, float]:
+    return {
+        place: _DECIDES
+        for place, line in enumerate(output.lines)
+        if _OF_HISTORY.search(line[:MOST_FORM])
+    }
+
+
+def _ending_of(output: Output) -> Ending:
+    command = output.result.tool or ""
+    return Ending(output.result.exit_code, own="|" not in command, alone=";" not in command)
+
+
+def _last_summary(output: Output, kinds: Collection[ProofKind]) -> int | None:
+    """Return the place of the last line that sums the run up, of tests where the claim speaks of them."""
+    patterns = (TESTS_SUMMARY, SUMMARY) if ProofKind.TESTS in kinds else (SUMMARY,)
+    for pattern in patterns:
+        for place in range(len(output.lines) - 1, -1, -1):
+            line = output.lines[place][:MOST_FORM]
+            if pattern.search(line) and _tells(line):
+                return place
+    return None
+
+
+def _error_lines(output: Output) -> list[int]:
+    return [
+        place
+        for place, line in enumerate(output.lines)
+        if ERROR.search(line[:MOST_FORM]) and _tells(line)
+    ]
+
+
+def _last_lines(output: Output) -> Mapping[int, float]:
+    """Return the last line of a run that says in no known form how it ended, if it printed little."""
+    last = len(output.lines) - 1
+    if len(output.lines) <= _SHORT:
+        found = dict.fromkeys(range(last), _IS_BESIDE_LAST)
+        return found | {last: _DECIDES}
+    if output.roles and len(output.lines) <= _MOST_UNKNOWN:
+        return {last: _IS_LAST}
+    return {}
+
+
+def _tells(line: str) -> bool:
+    """False for warnings of the program on itself, log lines, and the head of a traceback."""
+    return _NO_RESULT.search(line[:MOST_FORM]) is None
