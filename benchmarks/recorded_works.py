@@ -23,6 +23,7 @@ from mcp_reflect.models.critique import Claim, ToolResult
 from mcp_reflect.services.transcripts import NamedCall, call_of, with_written
 
 _MOST_RESULTS: Final = 400
+_LONG_LINE: Final = 8  # letters and digits
 _SHORTEST_WORK: Final = 60  # characters
 _LONGEST_WORK: Final = 1_500
 _LEAST_BEFORE: Final = 8  # events
@@ -44,16 +45,18 @@ class Answer:
         return sum(len(one.text.encode()) + 4 for one in self.digest.shown)
 
     def has_line(self, decides: Sequence[Mapping[str, Any]]) -> bool:
-        """True if one of the lines, or the part of it that is shown, stands in the answer beside its own output."""
-        for shown in self.digest.shown:
-            own = [
-                letters(one["line"]) for one in decides if one["event"] == self.events[shown.result]
-            ]
-            for line in map(letters, shown.lines):
-                if any(line and (line in wanted or wanted in line) for wanted in own):
+        """True if one of the lines, or the part of it that is shown, stands in the answer.
+
+        A short line has to stand beside its own output; what a call wrote stands beside the answer to that call.
+        """
+        for one in decides:
+            wanted = letters(one["line"])
+            event = one["event"] + (one.get("from") == "call")
+            for shown in self.digest.shown:
+                is_own = self.events[shown.result] == event
+                lines = map(letters, shown.lines) if is_own or len(wanted) >= _LONG_LINE else ()
+                if any(line and (line in wanted or wanted in line) for line in lines):
                     return True
-            if shown.status == "empty output" and "" in own:
-                return True
         return False
 
     def claim_like(self, text: str) -> Claim | None:
