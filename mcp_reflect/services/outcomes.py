@@ -1,5 +1,6 @@
 """Record whether lessons helped, by what stands behind the word of who says so."""
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +46,8 @@ async def record_outcome(
     What an agent says is its own word, unless hooks saw a call that follows the lesson and ended so. An irrelevant
     lesson keeps its worth. That a person's lesson is wrong waits for the person.
     """
-    sent = read(OutcomeArguments, arguments, context.settings)
+    # In a thread: long outputs take a while, and other calls go on meanwhile.
+    sent = await asyncio.to_thread(read, OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     draft = await _outcome_of(context, scope, sent)
     if sent.success == "irrelevant":

@@ -1,5 +1,9 @@
-"""Plan the next queries of a search that found nothing."""
+"""Plan the next queries of a search that found nothing.
 
+What reads, redacts or plans runs in threads: a large catalog takes a while, and other calls go on meanwhile.
+"""
+
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -29,6 +33,7 @@ from mcp_reflect.schemas.search import (
     read_queries,
     read_results,
 )
+from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
@@ -72,6 +77,16 @@ def _stored_entries(text: str) -> tuple[CatalogEntry, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Search:
+    """The arguments of a call as they were read: with the catalog, the suggestions that are taken, and what is said of others."""
+
+    sent: ReplanArguments
+    catalog: _Catalog
+    offered: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Call:
     """A call on top of what the calls before it left.
 
@@ -93,41 +108,51 @@ async def replan(
     that were stored before it. If another call was stored meanwhile, this one is planned again, without asking a model
     twice.
     """
-    settings, searches = context.settings, context.bank.searches
-    sent = read(ReplanArguments, arguments, settings)
-    scope = context.scopes.named(sent.project)
-    limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
-    text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
-    catalog = _read_catalog(text, limits) if sent.catalog else _Catalog()
-    suggestions = clean(list(sent.suggestions))
-    # A suggestion that gives orders to its reader would come back as a query.
-    offered = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
-    held = len(suggestions) - len(offered)
-    remarks: tuple[str, ...] = ()
-    if held:
-        remarks = (f"{held} of the suggestions left out: they read as orders to their reader",)
-    search_id = sent.search_id or context.clock.new_id("srch")
+    search = await asyncio.to_thread(_read_search, context, arguments)
+    scope = context.scopes.named(search.sent.project)
+    search_id = search.sent.search_id or context.clock.new_id("srch")
     proposal: ModelResult[PlanProposal] | None = None
     while True:
-        call = await _opened(context, scope, sent, search_id, offered, catalog)
-        proposal = proposal or await _think(context, sent, call, host)
-        plan = _completed(_planned(proposal, call), call)
-        plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
-        body: dict[str, Any] = {
-            "request": _as_json(
-                replace(call.request, catalog=())
-            ),  # a catalog is stored once for all searches
-            "catalog": call.catalog.digest,
-            "state": _as_json(attempts.record(call.state, call.request, plan)),
-        }
-        if await searches.save(
+        call = await _opened(context, scope, search, search_id)
+        proposal = proposal or await _think(context, search.sent, call, host)
+        plan, body = await asyncio.to_thread(_plan_and_body, proposal, call, search.remarks)
+        if await context.bank.searches.save(
             scope, search_id, body, version=call.version, catalog=call.catalog.stored
         ):
             break
     context.log.info(
         "search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker
     )
-    return replace(plan, notes=(*plan.notes, *sent.ignored))
+    return replace(plan, notes=(*plan.notes, *search.sent.ignored))
+
+
+def _read_search(context: Context, arguments: Mapping[str, Any]) -> _Search:
+    """Read the arguments of a call. A suggestion that gives orders to its reader would come back as a query: it is held."""
+    settings = context.settings
+    sent = read(ReplanArguments, arguments, settings)
+    limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
+    text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
+    catalog = _read_catalog(text, limits) if sent.catalog else _Catalog()
+    suggestions = clean(list(sent.suggestions))
+    offered = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
+    held = len(suggestions) - len(offered)
+    remarks: tuple[str, ...] = ()
+    if held:
+        remarks = (f"{held} of the suggestions left out: they read as orders to their reader",)
+    return _Search(sent=sent, catalog=catalog, offered=offered, remarks=remarks)
+
+
+def _plan_and_body(
+    proposal: ModelResult[PlanProposal], call: _Call, remarks: tuple[str, ...]
+) -> tuple[SearchPlan, dict[str, Any]]:
+    """Return the plan, and what is stored of the search; a catalog is stored once for all searches."""
+    plan = _completed(_planned(proposal, call), call)
+    plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
+    return plan, {
+        "request": _as_json(replace(call.request, catalog=())),
+        "catalog": call.catalog.digest,
+        "state": _as_json(attempts.record(call.state, call.request, plan)),
+    }
 
 
 async def plan_for_graph(
@@ -140,26 +165,36 @@ async def plan_for_graph(
         return planner.relax_only(
             request, state, reasoning=f"The language model failed: {proposal.note}"
         )
-    return _planned(proposal, call)
+    return await asyncio.to_thread(_planned, proposal, call)
 
 
-async def _opened(
-    context: Context,
-    scope: Scope,
-    sent: ReplanArguments,
-    search_id: str,
-    offered: tuple[str, ...],
-    catalog: _Catalog,
-) -> _Call:
+async def _opened(context: Context, scope: Scope, search: _Search, search_id: str) -> _Call:
     """The call on top of what is stored now."""
-    state = SearchState(search_id=search_id)
-    before = SearchRequest(search_id=search_id, user_message="", queries=())
-    if sent.search_id is None:
-        request = _request(context, sent, replace(before, catalog=catalog.entries), offered)
-        return _Call(request=request, catalog=catalog, state=state)
+    if search.sent.search_id is None:
+        return await asyncio.to_thread(_first_call, context, search, search_id)
     body, version = await context.bank.searches.load(scope, search_id)
-    if catalog.stored is None and body["catalog"]:
+    text = None
+    if search.catalog.stored is None and body["catalog"]:
         text = await context.bank.searches.catalog(scope, body["catalog"])
+    return await asyncio.to_thread(_next_call, context, search, body, version, text)
+
+
+def _first_call(context: Context, search: _Search, search_id: str) -> _Call:
+    """The call that begins a search."""
+    state = SearchState(search_id=search_id)
+    before = SearchRequest(
+        search_id=search_id, user_message="", queries=(), catalog=search.catalog.entries
+    )
+    request = _request(context, search.sent, before, search.offered)
+    return _Call(request=request, catalog=search.catalog, state=state)
+
+
+def _next_call(
+    context: Context, search: _Search, body: Mapping[str, Any], version: int, text: str | None
+) -> _Call:
+    """The call on top of those before it, which `body` holds; `text` is their catalog, None if it is kept no longer."""
+    sent, offered, catalog = search.sent, search.offered, search.catalog
+    if catalog.stored is None and body["catalog"]:
         catalog = _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
         if text is not None:
             catalog = _Catalog(_stored_entries(text), StoredCatalog(body["catalog"], text))
@@ -227,6 +262,11 @@ async def _think(
     analysis: Any = sent.analysis
     if analysis is None:
         return await _ask(context, call, host)
+    return await asyncio.to_thread(_read_proposal, context, analysis)
+
+
+def _read_proposal(context: Context, analysis: Any) -> ModelResult[PlanProposal]:
+    """The caller's proposal."""
     if isinstance(analysis, str):
         analysis = read_object(analysis, {"reasoning", "strategy", "user_message", "new_queries"})
         if analysis is None:
@@ -239,9 +279,23 @@ async def _ask(
     context: Context, call: _Call, host: ClientCapabilities
 ) -> ModelResult[PlanProposal]:
     """The proposal of a language model, if one may be asked."""
+    inputs = await asyncio.to_thread(_inputs_of, call)
+    if inputs is None:
+        return ModelResult()
+    return await context.runner.generate(
+        Role.PLANNER,
+        "replan",
+        inputs,
+        host=host,
+        read=lambda value: read_proposal(clean(value), "reply"),
+    )
+
+
+def _inputs_of(call: _Call) -> dict[str, Clean | int | float | None] | None:
+    """What a language model is shown of a search, or None where no plan is needed."""
     request, state = call.request, call.state
     if not planner.needs_plan(request, state):
-        return ModelResult()
+        return None
     values = {
         "queries": [asdict(query) for query in request.queries],
         "results": {"counts": request.results, "empty": request.zero_result_tables},
@@ -257,13 +311,7 @@ async def _ask(
         "suggestions": "\n".join(request.suggestions)[:_SHOWN],
         "retry_count": max(state.retry_count, request.retry_count),
     }
-    return await context.runner.generate(
-        Role.PLANNER,
-        "replan",
-        clean_inputs(inputs),
-        host=host,
-        read=lambda value: read_proposal(clean(value), "reply"),
-    )
+    return clean_inputs(inputs)
 
 
 def _planned(proposal: ModelResult[PlanProposal], call: _Call) -> SearchPlan:

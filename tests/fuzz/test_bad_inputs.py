@@ -32,8 +32,8 @@ from tests.fuzz.random_calls import GOOD
 
 MOST_SECONDS: Final = 1.0  # of the processor for a call
 SECONDS_OF_A_TOOL: Final = 6.0
-MOST_BLOCKED: Final = 0.3
-"""Seconds of the event loop's own thread between two of its turns: `replan_search` took .23 on two busy cores."""
+MOST_BLOCKED: Final = 0.1
+"""Seconds of the event loop's own thread between two of its turns."""
 
 # What stalled a server once, and its neighbors: each is repeated to the length that an argument may have.
 UNITS: Final = (
