@@ -31,6 +31,8 @@ GRID: Final[dict[str, tuple[float, ...]]] = {
     "stop": (0.0, 0.2, 0.6),
     "closeness": (0.0, 0.3, 0.5, 0.75, 1.25, 1.5),
     "plain_length": (10.0, 20.0, 1_000.0),
+    "said": (0.0, 0.25, 0.5),
+    "apart": (0.0, 0.1, 0.3),
     "feedback": (0.0, 0.4, 0.6, 0.8, 1.2),
     "feedback_rows": (1, 3, 5),
 }

@@ -21,7 +21,7 @@ import unicodedata
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from itertools import chain
 from math import sqrt
@@ -43,6 +43,12 @@ MOST_PIECES: Final = 5
 
 Find = Callable[[str], int | None]
 """Returns the number of the token with a text."""
+
+Times = Callable[[str], int]
+"""Returns how many times a word of a text counts."""
+
+MOST_TIMES: Final = 4
+"""That a word may count in a text of up to 4,000 letters: the sums of its rows fit in 32 bits."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -119,16 +125,29 @@ class WordVectors:
         return sum(self._scales[number] for number in self.numbers(word))
 
     def embed(self, text: str) -> "array[float] | None":
-        """Return a vector of length 1 in 32-bit floats, or None if the table knows no word of the text.
+        """Return a vector of length 1 in 32-bit floats, or None if the table knows no word of the text."""
+        return self._sum_of(Counter(self.numbers(text)))
 
-        Add up the rows of the text's tokens, four dimensions at a time. A row is read as one large integer. Every
+    def embed_weighed(self, text: str, times: Times) -> "array[float] | None":
+        """Return the vector of a text whose words count so many `times`, at most MOST_TIMES; None if none does."""
+        counts: Counter[int] = Counter()
+        for word in words(text, self._find):
+            worth = times(word)
+            for number in self._pieces(word):
+                counts[number] += worth
+        return self._sum_of(counts)
+
+    def _sum_of(self, counts: Mapping[int, int]) -> "array[float] | None":
+        """Return the direction of the sum of some rows, each so many times; None if the sum has none.
+
+        Add up four dimensions at a time. A row is read as one large integer. Every
         fourth byte of it is spread over lanes of 32 bits, so that one multiplication and one addition serve a quarter
         of the dimensions. The sums fit in 32 bits for texts of up to 16,000 tokens.
         """
         width = self.dimensions
         mask = self._mask
         first = second = third = fourth = total = 0
-        for number, count in Counter(self.numbers(text)).items():
+        for number, count in counts.items():
             scale = count * self._scales[number]
             total += scale
             start = self._rows + number * width

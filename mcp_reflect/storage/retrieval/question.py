@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -154,7 +154,8 @@ class WeighedQuestion:
 
     `own` are the terms that are not stop words; `stops` the stop words; `words` are the words
     that the terms come from, `names` the terms that are identifiers, `formed` those of them by their form or as a
-    program of the project, `telling` the number of terms before the rarest were chosen.
+    program of the project, `telling` the number of terms before the rarest were chosen. `rarity` says of each term
+    that was looked up how rare it is in the bank, 0 to 1, where one row holds a term of rarity 1.
     """
 
     own: Mapping[str, float]
@@ -163,6 +164,7 @@ class WeighedQuestion:
     names: frozenset[str]
     formed: frozenset[str] = frozenset()
     telling: int = 0
+    rarity: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def own_programs(text: str) -> frozenset[str]:
@@ -181,6 +183,7 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     terms = list(words)[:MOST_READ]
     rows = {term: max(count, 1) for term, count in counts.look_up(terms).items()}
     weights = {term: inverse_frequency(counts.size, count) for term, count in rows.items()}
+    rarest = inverse_frequency(counts.size, 1)
     telling = [term for term in terms if _is_telling(term)]
     own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]
     naming = Naming(
@@ -196,6 +199,7 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
         names=names,
         formed=frozenset(term for term in names if naming.has_form(words[term])),
         telling=len(telling),
+        rarity={term: weight / rarest for term, weight in weights.items()},
     )
 
 

@@ -16,33 +16,48 @@ from mcp_reflect.storage.retrieval.question import WeighedQuestion, inverse_freq
 from mcp_reflect.storage.retrieval.row_search import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.troubles import terms_behind
-from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector
+from mcp_reflect.storage.retrieval.vectors import (
+    MOST_COMPARED,
+    Closeness,
+    QueryVector,
+    weighed_in_bank,
+)
 
 SCORED: Final = 30  # rows found by terms that get a score, if nothing else is said
 NEAREST: Final = 16  # rows found by meaning that get a score, or as many as are found by terms
 _SEARCHED_BEHIND: Final = 24  # terms of what may be behind a trouble by which rows are found
 _COMPARED_AGAIN: Final = 16  # rows that are compared with the moved question
+_RARITY_TELLS: Final = (
+    1_000  # rows of a bank from which on its rare words say what a question is about
+)
+_COMPARED_ROWS: Final = 10  # that the nearest row has to be nearer than
 _LEAST_CLARITY: Final = 0.6  # abstracts of 100 terms lose by less
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The fitted numbers of the score; `python -m benchmarks.fit` prints the worth of each.
+    """The fitted numbers of the score; `python -m benchmarks.fit` prints the worth of each."""
 
-    `k1` and `b` are those of BM25; `stop` multiplies the weight of stop words. `closeness` is the worth of a lesson
-    that means the same, where 1 is the worth of one that shares all terms; in the order it is less where records are
-    longer than `plain_length` terms. `feedback` is the weight of the middle of the best `feedback_rows` beside the
-    question. `behind` is the worth of the words of what may be behind a trouble, in the order alone, less the more
-    the best row shares of the words, and nothing from the part `in_words` on: a task is asked for in a lesson's words.
-    """
-
+    # BM25: how soon more of a term adds nothing, how much long rows lose, and what a stop word weighs.
     k1: float = 1.0
     b: float = 0.9
     stop: float = 0.3
+
+    # The worth of a lesson that means the same, where 1 is that of one that shares all terms.
     closeness: float = 1.0
+    # In the order closeness counts less where records are longer than so many terms,
     plain_length: float = 15.0
+    # in a row that is shorter than this part of the average,
+    said: float = 0.35
+    # and where the nearest row is not this part nearer than ten others.
+    apart: float = 0.2
+
+    # The weight of the middle of the best rows beside the question, and how many rows these are.
     feedback: float = 1.0
     feedback_rows: int = 2
+
+    # The worth, in the order, of the words of what may be behind a trouble: less the more of the question's words the
+    # best row shares, and nothing from this part on, since a task is asked for in a lesson's words.
     behind: float = 0.25
     in_words: float = 0.25
 
@@ -71,6 +86,15 @@ def _clarity(average: float, plain_length: float) -> float:
     if not average:
         return 1.0
     return max(_LEAST_CLARITY, min(1.0, math.sqrt(plain_length / average)))
+
+
+def _told_apart(close: Mapping[int, float], apart: float) -> float:
+    """Return how much closeness tells rows apart, 0 to 1: little where ten are about as near as the nearest."""
+    nearest = heapq.nlargest(_COMPARED_ROWS, close.values())
+    needed = apart * max(nearest, default=0.0)
+    if len(nearest) < _COMPARED_ROWS or not needed:
+        return 1.0
+    return min(1.0, (nearest[0] - nearest[-1]) / needed)
 
 
 def _bm25(terms: Mapping[str, float], counts: Mapping[str, float], norm: float) -> float:
@@ -127,8 +151,18 @@ class Search:
             rows += find_rows(self.counts, weights, scored)
         self._closeness = None
         if vectors and self.question.own:
-            rows += self._compare(vectors, index, rows, max(NEAREST, scored))
+            weighed = [self._weighed(vector) for vector in vectors]
+            rows += self._compare(weighed, index, rows, max(NEAREST, scored))
         self._read(rows)
+
+    def _weighed(self, vector: QueryVector) -> QueryVector:
+        """Return a question's vector; one by words has its words weighed by what is rare in the bank, if that is large.
+
+        In a bank of some hundred lessons many a word is rare by chance.
+        """
+        if not vector.text or self.counts.size < _RARITY_TELLS:
+            return vector
+        return weighed_in_bank(vector, self.question.rarity)
 
     def _rows_by_terms(self, scored: int) -> list[int]:
         """Return the rows that share most terms, and those that do so among the wanted kinds and tags."""
@@ -270,15 +304,29 @@ class Search:
         """
         order: dict[int, float] = dict(plain)
         if self._closeness:
-            worth = weights.closeness * _clarity(self.counts.average, weights.plain_length)
             close = self._closeness.by_row
-            order = self._scores(parts, close, worth)
+            worth = weights.closeness * _clarity(self.counts.average, weights.plain_length)
+            worth *= _told_apart(close, weights.apart)
+            order = self._scores(parts, self._by_what_is_said(close, weights), worth)
             if weights.feedback:
-                moved = self._moved(order, plain, weights)
-                order = self._scores(parts, {**close, **moved}, worth)
+                moved = {**close, **self._moved(order, plain, weights)}
+                order = self._scores(parts, self._by_what_is_said(moved, weights), worth)
         order = {row: score + weights.behind * guessed[row] for row, score in order.items()}
         scale = max(plain.values()) / (max(order.values()) or 1.0)
         return {row: score * scale for row, score in order.items()}
+
+    def _by_what_is_said(self, close: Mapping[int, float], weights: Weights) -> dict[int, float]:
+        """Return the closeness of rows, less of those much shorter than others: one word is near by chance.
+
+        A turn "Caroline: thanks!" is nearly the name alone, and near to each question that names her.
+        """
+        if not weights.said:
+            return dict(close)
+        return {
+            row: closeness * min(1.0, math.sqrt(self._records[row].length / weights.said))
+            for row, closeness in close.items()
+            if row in self._records
+        }
 
     def _moved(
         self, order: Mapping[int, float], plain: Mapping[int, float], weights: Weights

@@ -1,15 +1,17 @@
 """Vectors of lessons: packed into bytes, and compared with a question."""
 
+import math
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import dist, hypot
 from operator import mul
 from typing import Final, TypeAlias
 
 from mcp_reflect.storage.repository import Reading
-from mcp_reflect.text.word_vectors import shared_table
+from mcp_reflect.storage.retrieval.terms import terms_of
+from mcp_reflect.text.word_vectors import MOST_TIMES, shared_table
 
 Vector: TypeAlias = Sequence[float]  # of length 1
 Unpacked: TypeAlias = tuple[float, tuple[int, ...], float]
@@ -94,11 +96,15 @@ def cosines(query: Vector, vectors: Iterable[Unpacked]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A question as a unit vector of the bank's embedder `model`; unrelated texts have the cosine `background`."""
+    """A question as a unit vector of the bank's embedder `model`; unrelated texts have the cosine `background`.
+
+    One by word vectors has its `text`, so that its words can be weighed by what is rare in a bank.
+    """
 
     numbers: Vector
     model: int
     background: float
+    text: str = ""
 
     @property
     def worth(self) -> float:
@@ -120,10 +126,28 @@ class QueryVector:
 
 def words_query(text: str) -> QueryVector | None:
     """Return the question's word vector, or None if the table knows none of its words."""
-    vector = shared_table().embed(text[:LONGEST_TEXT])
+    text = text[:LONGEST_TEXT]
+    vector = shared_table().embed(text)
     if not vector:
         return None
-    return QueryVector(vector.tolist(), WORDS_MODEL, WORDS_BACKGROUND)
+    return QueryVector(vector.tolist(), WORDS_MODEL, WORDS_BACKGROUND, text)
+
+
+def weighed_in_bank(query: QueryVector, rarity: Mapping[str, float]) -> QueryVector:
+    """Return a question's word vector with each word counted by the root of its rarity in the bank.
+
+    A name of a speaker is rare in English and stands in every tenth turn of a long conversation: by the packaged
+    weights the question would be near to all of them. A word whose terms were not looked up counts whole.
+    """
+
+    def times(word: str) -> int:
+        rarest = min((rarity.get(term, 1.0) for term in terms_of(word)), default=1.0)
+        return round(MOST_TIMES * math.sqrt(rarest))
+
+    vector = shared_table().embed_weighed(query.text, times)
+    if not vector:
+        return query
+    return replace(query, numbers=vector.tolist())
 
 
 class Compared:
