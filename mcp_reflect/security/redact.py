@@ -159,10 +159,10 @@ def _find(text: str) -> list[Secret]:
         found += named_secrets(text, folded, words)
     found += placed_secrets(text, folded, words)
     found += addressed_secrets(text)
-    found += called_secrets(text, words)
+    found += called_secrets(text, folded, words)
     found += commanded_secrets(text, folded, words)
     found += input_secrets(text)
-    found += column_secrets(text, words)
+    found += column_secrets(text, folded, words)
     found += phrased_secrets(text, folded, words)
     found += documented_secrets(text, words)
     return found

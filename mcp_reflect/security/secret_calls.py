@@ -3,9 +3,8 @@
 The table says which argument of which call is one. Only a text in quotes is cut: a variable's name is no secret.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from itertools import islice
 from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
@@ -25,9 +24,6 @@ class CallRow(NamedTuple):
     argument: int
 
 
-_CALL: Final = lazy_compile(
-    r"(?<![\w.>-])(?P<name>\.?(?:[\w$]{1,40}(?:\.|->|::|\?\.|\(\)\.)){0,6}[A-Za-z_]\w{1,40})!?\([ \t\r\n]{0,40}"
-)
 _ARGUMENT: Final = lazy_compile(
     r"(?:\w{1,40}[ \t]?[=:](?![=:])[ \t]?)?(?:(?P<prefix>[brfuNL@]{0,2})(?P<quote>[\"'`])"
     r"(?P<text>(?:[^\"'`\\\n]|\\[^\n]|(?!(?P=quote))[\"'`]){0,400})(?P=quote)"
@@ -36,48 +32,68 @@ _ARGUMENT: Final = lazy_compile(
 _NEXT: Final = lazy_compile(r"(?:\.\w{1,30}\(\))?[ \t\r\n]{0,40}(?P<sign>[,)])[ \t\r\n]{0,40}")
 
 
-def called_secrets(text: str, words: str) -> list[Secret]:
-    """Return the secrets in the arguments of calls; `words` has each run of letters of the text once."""
+def called_secrets(text: str, folded: str, words: str) -> list[Secret]:
+    """Return the secrets in the arguments of calls; the arguments are those of `placed_secrets`."""
     found: list[Secret] = []
-    if "(" not in text or not _last_words() & set(words.split()):
+    if "(" not in text:
         return found
-    for call in islice(_CALL.finditer(text), _MOST):
-        row = _row_of(call["name"])
-        if row is None:
-            continue
-        span = _argument(text, call.end(), row.argument)
-        if span and _fits(text[slice(*span)], row):
-            found.append((*span, row.kind))
+    for run in _calls().keys() & set(words.split()):
+        for name, rows in _calls()[run].items():
+            found += _in_calls(text, folded, name, rows)
     return found
 
 
 @cache
-def _rows() -> dict[str, CallRow]:
-    rows: dict[str, CallRow] = {}
+def _calls() -> dict[str, dict[str, dict[str, CallRow]]]:
+    """Return the rows by the longest run of letters of a call, by its name, and by what stands before its dot.
+
+    A name without a dot has the row of "", one with nothing before its dot that of ".": of any object.
+    """
+    calls: dict[str, dict[str, dict[str, CallRow]]] = {}
     for kind, check, argument, names in rows_of("secret_calls.txt"):
-        row = CallRow(kind, check, int(argument))
-        rows.update(dict.fromkeys(names.split(), row))
-    return rows
-
-
-@cache
-def _last_words() -> frozenset[str]:
-    """Return a run of letters of each name, one of which a text with such a call has."""
-    return frozenset(max(_LETTERS.findall(name), key=len) for name in _rows())
+        for name in names.split():
+            owner, dot, last = name.rpartition(".")
+            run = max(_LETTERS.findall(last), key=len)
+            rows = calls.setdefault(run, {}).setdefault(last, {})
+            rows[owner or dot] = CallRow(kind, check, int(argument))
+    return calls
 
 
 _LETTERS: Final = lazy_compile("[a-z]+")
-_JOINTS: Final = lazy_compile(r"->|::|\?\.|\(\)\.")
+_OWNER: Final = lazy_compile(r"(?P<name>\w{0,40})(?:\(\))?(?:\.|->|::|\?\.)\Z")
+_OPENS: Final = lazy_compile(r"!?\([ \t\r\n]{0,40}")
 
 
-def _row_of(name: str) -> CallRow | None:
-    """Return the row of a call: of its last two names, or of the last one; a name with a dot is that of a method."""
-    parts = _JOINTS.sub(".", name.lower()).split(".")
-    rows = _rows()
-    row = rows.get(".".join(parts[-2:])) or rows.get(parts[-1])
-    if row is None and len(parts) > 1:
-        return rows.get(f".{parts[-1]}")
-    return row
+def _in_calls(text: str, folded: str, name: str, rows: Mapping[str, CallRow]) -> Iterator[Secret]:
+    """Yield the secrets in each call of a name."""
+    at = folded.find(name)
+    for _ in range(_MOST):
+        if at < 0:
+            return
+        end = at + len(name)
+        opened = _OPENS.match(text, end)
+        if opened:
+            row = _row_of(folded, at, rows)
+            yield from _of_call(text, opened.end(), row)
+        at = folded.find(name, end)
+
+
+def _row_of(folded: str, at: int, rows: Mapping[str, CallRow]) -> CallRow | None:
+    """Return the row of the call whose name begins at a place: of its object, of the name alone, of any object."""
+    if at and (folded[at - 1].isalnum() or folded[at - 1] in "_$"):
+        return None
+    owner = _OWNER.search(folded, max(0, at - 45), at)
+    if owner is None:
+        return rows.get("")
+    return rows.get(owner["name"]) or rows.get("") or rows.get(".")
+
+
+def _of_call(text: str, at: int, row: CallRow | None) -> Iterator[Secret]:
+    if row is None:
+        return
+    span = _argument(text, at, row.argument)
+    if span and _fits(text[slice(*span)], row):
+        yield (*span, row.kind)
 
 
 def _argument(text: str, at: int, number: int) -> Span | None:

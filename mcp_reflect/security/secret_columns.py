@@ -1,8 +1,6 @@
 """Secrets in the column of a table whose head names them: of Markdown, of CSV, of what a database printed."""
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
@@ -11,32 +9,54 @@ from mcp_reflect.security.secret_labels import holds
 from mcp_reflect.security.secret_tables import words_of
 from mcp_reflect.security.secret_values import Secret, Span
 
-_MOST_HEADS: Final = 50
+_MOST_HEADS: Final = 500
 _MOST_ROWS: Final = 200
 _SHORTEST: Final = 4
 _HEAD: Final = lazy_compile(
-    r"^[ \t|]{0,20}(?:[\w @#*\"'`/()-]{1,40}[ \t]{0,20}[|,;\t][ \t]{0,20}){1,12}"
-    r"[\w @#*\"'`/()-]{1,40}[ \t|]{0,20}\r?$",
-    re.MULTILINE,
+    r"[ \t|]{0,20}(?:[\w @#*\"'`/()-]{1,40}[ \t]{0,20}[|,;\t][ \t]{0,20}){1,12}"
+    r"[\w @#*\"'`/()-]{1,40}[ \t|]{0,20}\r?\Z"
 )
 _SIGNS: Final = "|\t;,"
 _WORD: Final = lazy_compile(r"[\w-]+")
 _RULE: Final = lazy_compile(r"[ \t|+:-]{3,400}\r?\n")
-_RUNS: Final = ("pass", "pw", "secret", "contra")  # one of which stands in each name of a password
+_RUNS: Final = ("pass", "pwd", "senha", "contrase", "kennwort")  # one stands in a password's name
+_LONGEST_HEAD: Final = 400
 
 
-def column_secrets(text: str, words: str) -> list[Secret]:
+def column_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the secrets in a column of a table, beside one that says whose they are."""
-    if "\n" not in text or not any(run in words for run in _RUNS):
-        return []
     found: list[Secret] = []
-    for head in islice(_HEAD.finditer(text), _MOST_HEADS):
-        sign = next(sign for sign in _SIGNS if sign in head[0])
-        names = [text[slice(*cell)] for cell in _cells_of(text, *head.span(), sign)]
-        kinds = [holds(name) for name in names]
-        if "password" in kinds and any(map(_is_whose, names)):
-            found += [(*span, "password") for span in _cells(text, head.end() + 1, sign, kinds)]
+    if "\n" not in text:
+        return found
+    for run in _RUNS:
+        if run in words:
+            found += _under_heads(text, folded, run)
     return found
+
+
+def _under_heads(text: str, folded: str, run: str) -> Iterator[Secret]:
+    """Yield the secrets under the lines that have a run of letters in a cell."""
+    at = folded.find(run)
+    for _ in range(_MOST_HEADS):
+        if at < 0:
+            return
+        start = text.rfind("\n", max(0, at - _LONGEST_HEAD), at) + 1
+        end = text.find("\n", at, start + _LONGEST_HEAD)
+        if end > 0:
+            yield from _under_head(text, start, end)
+        at = folded.find(run, max(end, at + len(run)))
+
+
+def _under_head(text: str, start: int, end: int) -> Iterator[Secret]:
+    line = text[start:end]
+    sign = next((sign for sign in _SIGNS if sign in line), "")
+    if not sign or not _HEAD.match(line):
+        return
+    names = [text[slice(*cell)] for cell in _cells_of(text, start, end, sign)]
+    kinds = [holds(name) for name in names]
+    if "password" in kinds and any(map(_is_whose, names)):
+        for first, last in _cells(text, end + 1, sign, kinds):
+            yield (first, last, "password")
 
 
 def _is_whose(name: str) -> bool:

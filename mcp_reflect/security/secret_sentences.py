@@ -204,6 +204,12 @@ def value_below(text: str, name: SecretName) -> Secret | None:
 _TELLS: Final = lazy_compile(
     lambda: rf" (?:{_verbs('ahead')}) (?:(?:{_verbs('article')}) )?(?:[\w'-]{{1,20}} ){{0,2}}\Z"
 )
+_USED: Final = lazy_compile(  # `use pebble as the password`
+    lambda: (
+        rf"(?i)\b(?:{_verbs('used')}) [`\"'“„«]?(?P<secret>[^\W\d_][\w!#$%&*+?@^~.-]{{3,60}})[`\"'”“»]?"
+        rf" (?:as|als) (?:(?:{_verbs('article')}) )?(?:[\w-]{{2,12}} )?\Z"
+    )
+)
 _QUOTED_AHEAD: Final = lazy_compile(
     r"(?:^|(?<=[\s(]))[\"'`“„«*]{1,2}(?P<secret>[^\s\"'`“”„«»*]{4,60})[\"'`”“»*]{1,2}\Z"
 )
@@ -219,6 +225,9 @@ def value_ahead(text: str, name: SecretName) -> Secret | None:
         return None
     first = max(0, name.start - _LONGEST_AHEAD)
     start = max(first, text.rfind("\n", first, name.start) + 1)
+    used = _USED.search(text, start, name.start)
+    if used and values.is_own_word(used["secret"]):
+        return (*used.span("secret"), "password")
     tells = _TELLS.search(text, start, name.start)
     if tells is None:
         return None
