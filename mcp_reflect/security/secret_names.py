@@ -230,6 +230,8 @@ def _is_argument(text: str, name: SecretName, sign: re.Match[str], value: str) -
     """True for the next argument of a call: `define("DB_PASSWORD", "…")`."""
     if not _ARGUMENT_ENDS.match(text, sign.end() + len(value)):
         return False
+    if name.is_pass and " " in value:
+        return False  # a line of code behind the statement `pass`
     if name.kind != "password":
         return values.is_random(value)
     if "(" in sign[0]:
