@@ -63,6 +63,7 @@ _TO: Final = lazy_compile(
 # Never stands between the noun and the value of a sentence
 _APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^>?@|\barn$|fingerprint|\(\?")
 _OTHER_NAME: Final = lazy_compile(r"[ \t][\w.-]+\Z")  # `password of db=…` gives a value to `db`
+_OTHER_FIELD: Final = lazy_compile(r" [A-Z][a-z]+(?:-[A-Z][a-z]+)+")  # `passwd Multi-Arch: …`
 _OF: Final = lazy_compile(
     r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z"
 )  # behind `pass`; it is mostly a verb with an object
@@ -86,6 +87,7 @@ def told_secret(text: str, name: SecretName) -> Secret | None:
         if CALL.match(text, sign.end(), end):
             continue
         is_of_other = sign[0] == "=" and _OTHER_NAME.search(between) is not None
+        is_of_other = is_of_other or _OTHER_FIELD.fullmatch(between) is not None
         is_stuck = sign[0][0] in _STUCK_SIGNS
         for form in (_QUOTED, _SIGNS) if is_stuck else (_QUOTED, _BARE, _PLAIN):
             value = form.match(text, sign.end(), sign.end() + _LONGEST)
