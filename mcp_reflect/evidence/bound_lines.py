@@ -85,8 +85,16 @@ class Binding:
             for term in self.output.tool_terms & self.claim.weights.keys()
             if self.claim.tells(term)
         }
-        bound = (self._line(place, in_command) for place in range(len(self.output.lines)))
+        bound = (self._line(place, in_command) for place in self._places())
         return [line for line in bound if line is not None]
+
+    def _places(self) -> list[int]:
+        """Return the places of the lines that can be bound: what they share is more than common words."""
+        places = set(self.results)
+        for term in self.claim.weights.keys() & self.output.terms:
+            if self.claim.tells(term) or term in self.claim.quoted:
+                places.update(self.output.places_of.get(term, ()))
+        return sorted(places)
 
     def _line(self, place: int, in_command: set[str]) -> BoundLine | None:
         line = self.output.lines[place]
@@ -133,7 +141,7 @@ class Binding:
         for term in shared:
             rarity = 1.0
             if count > 1:
-                lines = self.output.lines_with[term]
+                lines = len(self.output.places_of[term])
                 rarity = math.sqrt(math.log(1 + count / lines) / math.log(1 + count))
             weights[term] = self.claim.weights[term] * rarity / spread
         return weights

@@ -1,11 +1,9 @@
 """The outputs of tools as far as they are read: their lines, and the words and names in them."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence import claim_words
@@ -201,9 +199,13 @@ class Output:
         return [terms_of(_JOB.sub("", line[:_MOST_LINE], count=1)) for line in self.lines]
 
     @cached_property
-    def lines_with(self) -> Counter[str]:
-        """The count of lines for each term."""
-        return Counter(chain.from_iterable(self.terms_by_line))
+    def places_of(self) -> dict[str, list[int]]:
+        """The places of the lines that have a term, by the term."""
+        places: dict[str, list[int]] = {}
+        for place, terms in enumerate(self.terms_by_line):
+            for term in terms:
+                places.setdefault(term, []).append(place)
+        return places
 
     @cached_property
     def tool_terms(self) -> set[str]:
