@@ -37,8 +37,8 @@ from benchmarks.retrieval import Document, Judged, collections
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Source
-from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.lessons import ImportArguments
+from mcp_reflect.schemas.imported_lessons import ImportArguments
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lesson_records, screening

@@ -12,7 +12,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Score
 from mcp_reflect.schemas.analysis_fields import KNOWN_FIELDS, AnalysisArguments, ScoreArguments
-from mcp_reflect.schemas.fields import field_of, read
+from mcp_reflect.schemas.reading import field_of, read
 from mcp_reflect.schemas.sections import field_name, items, read_insights, split_sections
 from mcp_reflect.security.redact import quoted
 
@@ -99,6 +99,7 @@ class _Said(NamedTuple):
 
 
 def _read_fields(named: dict[str, Json], limits: Limits, *, lenient: bool) -> AnalysisArguments:
+    """Read the fields of an analysis that say something; `lenient` leaves out those that cannot be read."""
     shape: type[AnalysisArguments] = _ModelAnalysis
     if lenient:
         shape = AnalysisArguments
@@ -222,6 +223,7 @@ def _placed(pairs: Iterable[tuple[str, Json]]) -> _Said:
 
 
 def _as_words(item: Json) -> str:
+    """Return a text as it is, any other value as JSON."""
     if isinstance(item, str):
         return item
     return json.dumps(item, ensure_ascii=False)
@@ -245,6 +247,7 @@ def _of_markdown(text: str) -> _Said:
 
 
 def _field(key: str) -> str | None:
+    """Return the field of an analysis that a key or a heading means, None for none."""
     name = field_name(key[:_LONGEST_KEY])
     if not name:
         return None

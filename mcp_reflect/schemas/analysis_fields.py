@@ -9,6 +9,8 @@ from mcp_reflect.llm.json_replies import as_mapping
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments
 
+_LONGEST_CRITERION: Final = 60  # characters of the name of a criterion
+
 
 class ScoreArguments(Arguments):
     """The score of one criterion, with its reason."""
@@ -23,10 +25,13 @@ def _as_scores(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     scores: dict[str, dict[str, Any]] = {}
-    for name, item in cast("Mapping[str, Any]", value).items():
-        entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
-        scores[name[:60]] = {
-            key: entry[key] for key in ("score", "reason") if entry.get(key) is not None
+    for criterion, item in cast("Mapping[str, Any]", value).items():
+        entry: dict[str, Any] = {"score": item}
+        if isinstance(item, dict):
+            entry = cast("dict[str, Any]", item)
+        known = {key: entry.get(key) for key in ("score", "reason")}
+        scores[criterion[:_LONGEST_CRITERION]] = {
+            key: value for key, value in known.items() if value is not None
         }
     return scores
 

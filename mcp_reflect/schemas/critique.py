@@ -18,6 +18,7 @@ from mcp_reflect.limits import DEFAULT
 from mcp_reflect.models.critique import NO_GOAL
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, ReadContext, parsed
+from mcp_reflect.schemas.reading import named
 from mcp_reflect.security.redact import clean_text
 
 
@@ -35,6 +36,7 @@ class ResultArguments(Arguments):
     exit_code: fields.Count | None = None
 
 
+# The names under which agents send a command, the arguments of a call, and its tool.
 _COMMANDS = ("command", "cmd")
 _CALLS = ("arguments", "args", "input", "tool_input", "parameters")
 _TOOLS = ("tool", "tool_name", "name")
@@ -46,13 +48,12 @@ def _with_command(item: dict[str, Any]) -> dict[str, Any]:
     A command stands beside the tool, or in the call's arguments. That of another tool is a word of its own, such as
     `view` of an editor.
     """
-    tool = next((item[name] for name in _TOOLS if item.get(name)), None)
-    if tool is not None and not (isinstance(tool, str) and is_shell(tool)):
-        return item
-    calls = [item.get(name) for name in _CALLS]
-    places = [item, *(cast("dict[str, Any]", call) for call in calls if isinstance(call, dict))]
-    commands = [place.get(name) for place in places for name in _COMMANDS]
-    command = next((one for one in commands if isinstance(one, str) and one.strip()), None)
+    tools = [item[name] for name in _TOOLS if item.get(name)]
+    if tools:
+        tool = tools[0]
+        if not isinstance(tool, str) or not is_shell(tool):
+            return item
+    command = _command_in(item)
     if command is None:
         return item
     left_out = {*_COMMANDS, *_CALLS, *_TOOLS}
@@ -60,8 +61,22 @@ def _with_command(item: dict[str, Any]) -> dict[str, Any]:
     return {"tool": command[: DEFAULT.max_phrase_chars], **others}
 
 
+def _command_in(item: dict[str, Any]) -> str | None:
+    """Return the command of a result, from its own fields or from the arguments of its call; None if there is none."""
+    places = [item, *(item[name] for name in _CALLS if isinstance(item.get(name), dict))]
+    for place in places:
+        for name in _COMMANDS:
+            command = place.get(name)
+            if isinstance(command, str) and command.strip():
+                return command
+    return None
+
+
 def _as_results(value: Any, info: ValidationInfo) -> Any:
-    """Return tool results under our names; a text is a result. Of very many the older ones are only counted."""
+    """Return tool results under our names; a text is a result.
+
+    Of very many only the latest are read; the older ones are empty objects, so that they still count.
+    """
     value = fields.as_objects(value, info)
     if not isinstance(value, list | tuple):
         return value
@@ -81,7 +96,7 @@ def _as_result(place: int, item: Any, context: ReadContext) -> dict[str, Any]:
     if not isinstance(item, dict):
         return {"content": item}
     sent = _with_command(cast("dict[str, Any]", item))
-    return fields.named(ResultArguments, sent, context, f"tool_results[{place}].")
+    return named(ResultArguments, sent, context, f"tool_results[{place}].")
 
 
 Results: TypeAlias = Annotated[
@@ -100,6 +115,7 @@ Results: TypeAlias = Annotated[
 
 
 def _steps(value: Any, info: ValidationInfo) -> Any:
+    """Return the steps of an answer as texts; one text is one step."""
     value = parsed(value, ReadContext.of(info))
     if isinstance(value, str):
         return (value,)
@@ -158,13 +174,14 @@ class CritiqueArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _default_goal(cls, values: Any) -> Any:
-        """Work without a goal is checked for its claims."""
-        return (
-            values if "goal" in values or "critique_id" in values else {**values, "goal": NO_GOAL}
-        )
+        """Give work that was sent without a goal the one that says so: it is checked for its claims."""
+        if "goal" in values or "critique_id" in values:
+            return values
+        return {**values, "goal": NO_GOAL}
 
     @model_validator(mode="after")
     def _has_work(self, info: ValidationInfo) -> "CritiqueArguments":
+        """Refuse a first call without work to check, a later one that brings nothing, and work that is empty."""
         if self.response is not None and self.steps:
             raise InputError("steps", "response was sent too", "Send only one of them.")
         if self.critique_id is None:
@@ -181,10 +198,10 @@ class CritiqueArguments(Arguments):
         elif self.verdicts is None and self.analysis is None and not self.tool_results:
             fix = 'Send your verdicts: [{"claim": 1, "verdict": "holds"}].'
             raise InputError("verdicts", "it is missing beside critique_id", fix)
-        if any(not step.strip() for step in self.steps) or (
-            self.response is not None and not self.response.strip()
-        ):
-            raise InputError("steps" if self.steps else "response", "it is empty", "Send text.")
+        if any(not step.strip() for step in self.steps):
+            raise InputError("steps", "it is empty", "Send text.")
+        if self.response is not None and not self.response.strip():
+            raise InputError("response", "it is empty", "Send text.")
         ReadContext.of(info).limits.refuse_more(
             "max_work_chars", "steps", sum(map(len, self.steps))
         )

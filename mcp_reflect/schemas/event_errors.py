@@ -40,7 +40,9 @@ def read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> No
         return
     category = _taken(fields_sent, _ERROR_CATEGORIES)
     code = _taken(fields_sent, ("code",))
-    words = f"{message} ({code})" if code else message
+    words = message
+    if code:
+        words = f"{message} ({code})"
     event["error"] = _with_content(content, message, words)
     metadata: dict[str, Any] = {}
     if category:

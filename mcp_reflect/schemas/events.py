@@ -10,14 +10,8 @@ from mcp_reflect.models.common import to_json
 from mcp_reflect.models.run import EventType
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.event_errors import are_messages, read_error
-from mcp_reflect.schemas.fields import (
-    Arguments,
-    ReadContext,
-    field_of,
-    normalized,
-    parsed,
-    without_class,
-)
+from mcp_reflect.schemas.fields import Arguments, ReadContext, normalized, parsed, without_class
+from mcp_reflect.schemas.reading import field_of
 
 Content = Annotated[str, BeforeValidator(fields.as_text)]
 
@@ -87,9 +81,10 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
                     continue
                 event["content"] = _NO_OUTPUT  # a command that works is often silent
             events.append(_with_own_id(event, len(events) + 1, ids))
-    if empty:  # one note names them all: a note for each would be cut
-        has = "it has" if len(empty) == 1 else "they have"
-        context.ignored.append(f"{', '.join(empty)}: {has} neither content, tool nor error")
+    if len(empty) == 1:
+        context.ignored.append(f"{empty[0]}: it has neither content, tool nor error")
+    elif empty:  # one note names them all: a note for each would be cut
+        context.ignored.append(f"{', '.join(empty)}: they have neither content, tool nor error")
     return events
 
 
@@ -98,7 +93,9 @@ def _listed_events(value: Any) -> list[Any] | None:
     if isinstance(value, dict):
         return [value]
     if isinstance(value, str):
-        return [*value.splitlines()] if _COMMAND.match(value) else [value]
+        if _COMMAND.match(value):
+            return [*value.splitlines()]
+        return [value]
     if isinstance(value, list | tuple):
         return list(cast("list[Any]", value))
     return None
@@ -149,7 +146,9 @@ def _event_of_text(text: Any, *, is_after_call: bool) -> dict[str, Any]:
             "tool": "bash",
             "arguments": {"command": command["command"]},
         }
-    return {"type": "tool_response" if is_after_call else "observation", "content": text}
+    if is_after_call:
+        return {"type": "tool_response", "content": text}
+    return {"type": "observation", "content": text}
 
 
 def _has_failed(event: dict[str, Any]) -> bool:
@@ -176,10 +175,13 @@ def _missing_type(event: dict[str, Any], *, is_after_call: bool) -> str:
         return "tool_call"
     if event.get("tool") or is_after_call:
         return "tool_response"
-    return "error_event" if has_failed else "observation"
+    if has_failed:
+        return "error_event"
+    return "observation"
 
 
 def _part(event: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return those of some fields that an event has."""
     return {name: event[name] for name in names if name in event}
 
 

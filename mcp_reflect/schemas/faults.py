@@ -12,6 +12,10 @@ _PLAIN_WORD: Final = re.compile(r"[A-Za-z _-]{1,40}|\w{1,5}")
 UNKNOWN: Final = ": no such argument"
 """How the note on an unknown argument ends."""
 
+_LONGEST_WORD: Final = 80  # characters of a word that is compared with the allowed ones
+_CUTOFF: Final = 0.5
+"""The similarity (0..1, difflib's ratio) of an allowed word that is proposed: it is only asked about, so a low one."""
+
 _LONGEST_PATH: Final = 120  # characters
 _LONGEST_NAME: Final = 40
 _LONGEST_MESSAGE: Final = 200
@@ -45,7 +49,10 @@ _KINDS: Final = (  # the first that fits: a truth value is an int to Python as w
 
 def _kind_of(value: object) -> str:
     """Return what a JSON value is, in words."""
-    return next((words for kind, words in _KINDS if isinstance(value, kind)), "something else")
+    for kind, words in _KINDS:
+        if isinstance(value, kind):
+            return words
+    return "something else"
 
 
 def explain(errors: Sequence[Any]) -> InputError:
@@ -58,6 +65,7 @@ def explain(errors: Sequence[Any]) -> InputError:
 
 
 def _fault_and_fix(error: Any) -> tuple[str, str]:
+    """Return what is wrong, and what to send, for one of pydantic's errors, by its type."""
     kind = error["type"]
     if kind in _FAULTS:
         return _from_table(error)
@@ -73,33 +81,42 @@ def _fault_and_fix(error: Any) -> tuple[str, str]:
 
 
 def _from_table(error: Any) -> tuple[str, str]:
+    """Return the fault and the fix of `_FAULTS`, with the values of this error in them."""
     value = error["input"]
-    length = len(value) if hasattr(value, "__len__") else "too many"
+    length: object = "too many"
+    if hasattr(value, "__len__"):
+        length = len(value)
     values = {**error.get("ctx", {}), "value": value, "length": length}
     fault, fix = _FAULTS[error["type"]]
     return fault.format_map(values), fix.format_map(values)
 
 
 def _other_value(error: Any) -> tuple[str, str]:
-    """The fault of a word that is none of the allowed ones, with the one that is written nearly alike."""
+    """Return the fault and the fix of a word that is none of the allowed ones; the fix names the one that is most alike.
+
+    A validator may have changed the case of a word, by which a secret is recognized: only a plain word is repeated.
+    """
     value = str(error["input"])
     expected = str(error.get("ctx", {}).get("expected", "")).replace(" or ", ", ")
     names = [part.strip().strip("'") for part in expected.split(",")]
-    # A validator may have changed its case, by which a secret is known: only a plain word is repeated.
-    word = f"'{quoted(error['input'])}'" if _PLAIN_WORD.fullmatch(value) else "this"
+    word = "this"
+    if _PLAIN_WORD.fullmatch(value):
+        word = f"'{quoted(error['input'])}'"
     fix = f"Send one of {', '.join(names)}."
-    near = get_close_matches(value[:80].lower(), names, n=1, cutoff=0.5)
+    near = get_close_matches(value[:_LONGEST_WORD].lower(), names, n=1, cutoff=_CUTOFF)
     if near:
         fix += f" Did you mean '{near[0]}'?"
     return f"{word} is not one of its values", fix
 
 
 def _wanted(kind: str) -> str:
-    """What a field takes, by the type of the error: `list_type`, `int_parsing`."""
+    """Return what a field takes, in words, by the type of the error: `list_type`, `int_parsing`."""
     name = kind.rsplit("_", 1)[0]
     if name in _WANTED:
         return _WANTED[name]
-    return "a list" if "list" in kind or "tuple" in kind else "an object"
+    if "list" in kind or "tuple" in kind:
+        return "a list"
+    return "an object"
 
 
 def error_path(loc: Sequence[str | int]) -> str:
@@ -114,10 +131,16 @@ def error_path(loc: Sequence[str | int]) -> str:
 
 
 def with_notes(error: InputError, notes: Sequence[str], most_names: int) -> InputError:
-    """Return the error with the reason for which its argument was ignored, if it was, and the unknown names."""
-    own = f"{error.field}: "
-    reasons = (note.removeprefix(own) for note in notes if note.startswith(own))
-    fault = next(reasons, error.fault)
+    """Return the error with the reason for which its argument was ignored, if it was, and the unknown names.
+
+    A required argument that was left out as unreadable would else only be said to be missing.
+    """
+    prefix = f"{error.field}: "
+    fault = error.fault
+    for note in notes:
+        if note.startswith(prefix):
+            fault = note.removeprefix(prefix)
+            break
     names = [note.removesuffix(UNKNOWN) for note in notes if note.endswith(UNKNOWN)]
     if not names:
         return InputError(error.field, fault, error.fix)

@@ -1,8 +1,4 @@
-"""Read the arguments of a call: what can be understood is used, the rest is reported or refused.
-
-Names are matched in any case and with known synonyms. An optional argument that cannot be read is left out and
-reported in `ignored`. An InputError remains where a required argument is missing or unreadable, or a limit is exceeded.
-"""
+"""The types of arguments, and the forms in which each is understood: a list in a text, a share as "80%", JSON in text."""
 
 import ast
 import json
@@ -11,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Self, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Final, Self, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
@@ -22,32 +17,29 @@ from pydantic import (
     Field,
     JsonValue,
     PrivateAttr,
-    ValidationError,
     ValidationInfo,
 )
 from pydantic_core import PydanticCustomError
 
-from mcp_reflect.errors import InputError
 from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.models.common import SCORE_WORDS
-from mcp_reflect.schemas.faults import UNKNOWN, error_path, explain, with_notes
-from mcp_reflect.schemas.value_checks import CheckedArguments, check_values
-from mcp_reflect.security.redact import clean_text, quoted
+from mcp_reflect.schemas.value_checks import check_values
+from mcp_reflect.security.redact import clean_text
 
-_Arguments = TypeVar("_Arguments", bound="Arguments")
-
-_TYPO_CUTOFF: Final = 0.84
 _PARSED_CHARS: Final = 1_000_000
-_WRAPPERS: Final = ("arguments", "args", "input", "params", "parameters", "kwargs", "payload")
-_MOST_IGNORED: Final = 5
-_MOST_NAMES: Final = 200  # of a call; no shape has a third of that
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+MOST_IGNORED: Final = 5
+_LONGEST_CHOICE: Final = 40  # characters of a word that is compared with the values of an enum
+_CHOICE_CUTOFF: Final = 0.8
+"""The similarity (0..1, difflib's ratio) of a misspelled word to the value that it means."""
+
 _PERCENT: Final = 100
 _TENTHS: Final = 10
 _LEAST_TENTHS: Final = 2  # a plain 1 is the whole
 _OPENING: Final = ("[", "{", "(")  # of JSON or of a Python literal
 _COUNT: Final = re.compile(r"\s*(\d{1,9})(?![\d.])")
-_NUMBER: Final = re.compile(r"\s*+([+-]?\d+(?:[.,]\d+)?)\s*+(%|percent|(?:/|out of)\s*(\d+))?\s*")
+_NUMBER: Final = re.compile(
+    r"\s*+(?P<number>[+-]?\d+(?:[.,]\d+)?)\s*+(?P<unit>%|percent|(?:/|out of)\s*(?P<whole>\d+))?\s*"
+)
 _BULLET: Final = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+")
 _CLASS: Final = re.compile(r"^\s*[A-Z]\w*\.(?=\w)")
 
@@ -98,91 +90,11 @@ class Arguments(BaseModel):
     def with_ignored(self, ignored: Sequence[str]) -> Self:
         """Set the notes on what was left out, each once."""
         notes = list(dict.fromkeys(ignored))
-        kept = notes[:_MOST_IGNORED]
-        if len(notes) > _MOST_IGNORED:
-            kept.append(f"and {len(notes) - _MOST_IGNORED} more")
+        kept = notes[:MOST_IGNORED]
+        if len(notes) > MOST_IGNORED:
+            kept.append(f"and {len(notes) - MOST_IGNORED} more")
         self._ignored = tuple(kept)
         return self
-
-
-def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFAULT) -> _Arguments:
-    """Read arguments into `shape`. InputError names the field, the fault and the fix."""
-    if not isinstance(sent, CheckedArguments):
-        check_values(sent, limits)
-    context = ReadContext(limits)
-    values = shape.gathered(_few_names(shape, _unwrapped(shape, sent), context))
-    values = named(shape, values, context)
-    while True:  # each repair takes an argument out or makes it valid
-        try:
-            return shape.model_validate(values, context=context).with_ignored(context.ignored)
-        except ValidationError as error:
-            errors = error.errors()
-            if not _repaired(shape, values, errors[0], context):
-                raise with_notes(explain(errors), context.ignored, _MOST_IGNORED) from None
-        except InputError as error:
-            raise with_notes(error, context.ignored, _MOST_IGNORED) from None
-
-
-def _unwrapped(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments themselves where they were sent as `{"arguments": {...}}`, also as JSON text."""
-    values = {str(name): value for name, value in sent.items() if value is not None}
-    if len(values) != 1:
-        return values
-    (name,) = values
-    if name not in _WRAPPERS or name in shape.model_fields:
-        return values
-    inner = parsed(values[name])
-    if not isinstance(inner, dict):
-        return values
-    return {str(name): value for name, value in cast("dict[Any, Any]", inner).items()}
-
-
-def _few_names(
-    shape: type[Arguments], values: dict[str, Any], context: ReadContext
-) -> dict[str, Any]:
-    """Return the first arguments of very many, those of the shape before others: what each may mean takes time."""
-    if len(values) <= _MOST_NAMES:
-        return values
-    names = sorted(values, key=lambda name: name not in shape.model_fields)
-    context.ignored.append(f"{len(names) - _MOST_NAMES} more names{UNKNOWN}")
-    return {name: values[name] for name in names[:_MOST_NAMES]}
-
-
-def named(
-    shape: type[Arguments], values: Mapping[str, Any], context: ReadContext, path: str = ""
-) -> dict[str, Any]:
-    """Return `values` under the names of `shape`'s fields, without those that are None; unknown ones are noted."""
-    result: dict[str, Any] = {}
-    for name, value in sorted(values.items(), key=lambda item: item[0] not in shape.model_fields):
-        if value is None:
-            continue
-        own = field_of(shape, name)
-        if own is None:
-            context.ignored.append(f"{quoted(path + name, 120)}{UNKNOWN}")
-        elif own not in result:
-            result[own] = value
-        elif result[own] != value:
-            context.ignored.append(f"{quoted(path + name, 120)}: {own} was sent too")
-    return result
-
-
-def field_of(shape: type[Arguments], name: str) -> str | None:
-    """Return the field that a name means, also in another spelling or by a near miss; None for an unknown one."""
-    known = _names_of(shape)
-    plain = normalized(_CAMEL.sub("_", name[:80])).strip("_")
-    for candidate in (name, plain, f"{plain}s", plain.removesuffix("s")):
-        if candidate in known:
-            return known[candidate]
-    near = get_close_matches(plain, shape.model_fields, n=1, cutoff=_TYPO_CUTOFF)
-    return next(iter(near), None)
-
-
-@cache
-def _names_of(shape: type[Arguments]) -> dict[str, str]:
-    names = {own: own for own in shape.model_fields}
-    for own, words in shape.SYNONYMS.items():
-        names |= dict.fromkeys(words.split(), own)
-    return names | dict(shape.ALIASES)
 
 
 def normalized(word: str) -> str:
@@ -204,7 +116,10 @@ def parsed(value: Any, context: ReadContext | None = None) -> Any:
     result = _read_literal(value)
     if not isinstance(result, dict | list | tuple):
         return value
-    check_values({"arguments": result}, context.limits if context else DEFAULT)
+    limits = DEFAULT
+    if context is not None:
+        limits = context.limits
+    check_values({"arguments": result}, limits)
     return cast("Any", result)
 
 
@@ -220,44 +135,6 @@ def _read_literal(text: str) -> Any:
         return None
 
 
-def _repaired(
-    shape: type[Arguments], values: dict[str, Any], error: Any, context: ReadContext
-) -> bool:
-    """Remove an invalid optional argument, or clamp it to its bounds. Return False if neither is allowed."""
-    name, place = "".join(map(str, error["loc"][:1])), None
-    if len(error["loc"]) > 1:
-        place = error["loc"][1]
-    if name not in values or not _may_be_left_out(shape, name, error):
-        return False
-    fault = explain([error]).fault
-    details = error.get("ctx", {})
-    bound = details.get("le", details.get("ge"))
-    if place is None and bound is not None:
-        values[name] = bound
-        context.ignored.append(f"{name}: {fault}, {bound:g} used")
-    elif _has_item(values[name], place):
-        values[name] = [item for at, item in enumerate(values[name]) if at != place]
-        context.ignored.append(f"{error_path(error['loc'])}: {fault}")
-    else:
-        del values[name]
-        context.ignored.append(f"{name}: {fault}")
-    return True
-
-
-def _may_be_left_out(shape: type[Arguments], name: str, error: Any) -> bool:
-    """True for an optional argument that is not strict. What is too long is never left out in silence."""
-    if name not in shape.model_fields or shape.model_fields[name].is_required():
-        return False
-    return name not in shape.STRICT and error["type"] not in ("over_limit", "string_too_long")
-
-
-def _has_item(value: Any, place: object) -> bool:
-    """True if the value is a list that has an item at this place."""
-    if not isinstance(value, list | tuple) or not isinstance(place, int):
-        return False
-    return place < len(cast("list[Any]", value))
-
-
 # Types of arguments: limits.
 
 
@@ -268,17 +145,16 @@ def most(name: str) -> BeforeValidator:
     """
 
     def check(value: Any, info: ValidationInfo) -> Any:
-        bound = getattr(ReadContext.of(info).limits, name)
+        most_allowed = getattr(ReadContext.of(info).limits, name)
         if not isinstance(value, str | list | tuple | dict):
             return cast("object", value)
         count = len(cast("str", value))
-        if count > bound:
-            what = "items"
+        if count > most_allowed:
+            unit = "items"
             if isinstance(value, str):
-                what = "characters"
-            raise PydanticCustomError(
-                "over_limit", "too much", {"count": count, "what": what, "bound": bound}
-            )
+                unit = "characters"
+            details = {"count": count, "what": unit, "bound": most_allowed}
+            raise PydanticCustomError("over_limit", "too much", details)  # faults.py words it
         return cast("object", value)
 
     return BeforeValidator(check)
@@ -295,6 +171,7 @@ def in_all(name: str) -> BeforeValidator:
 
 
 def not_blank(text: str) -> str:
+    """Return the text; ValueError, as `fault|fix`, if nothing of it can be seen."""
     if not any(char.isprintable() and not char.isspace() for char in text):
         raise ValueError("it is empty|Send text.")
     return text
@@ -315,7 +192,10 @@ def as_text(value: Any) -> Any:
 
 
 def as_list(value: Any, info: ValidationInfo) -> Any:
-    """Return a list from JSON text, a bulleted text, an object or one text; without None, and with texts as items."""
+    """Return a list from JSON text, a bulleted text, an object or one text; without None and blank items.
+
+    Items of a list become texts. What is none of these forms stays as it is, and is refused later.
+    """
     value = parsed(value, ReadContext.of(info))
     items: list[Any]
     if isinstance(value, str):
@@ -331,13 +211,14 @@ def as_list(value: Any, info: ValidationInfo) -> Any:
 
 
 def _listed(text: str) -> list[str]:
-    """The items of a text with several bullets; of another the text itself."""
+    """Return the items of a text with several bullets; another text is one item."""
     if len(_BULLET.findall(text)) < 2:
         return [text.strip()]
     return [item.strip() for item in _BULLET.split(text)]
 
 
 def _as_labels(value: Any, info: ValidationInfo) -> Any:
+    """Return a list as `as_list` does, also from words with commas between them."""
     if isinstance(value, str) and "," in value and not value.lstrip().startswith(_OPENING):
         value = [part.strip() for part in value.split(",")]
     return as_list(value, info)
@@ -365,9 +246,10 @@ def share_of(value: Any) -> Any:
         match = _NUMBER.fullmatch(value)
         if match is None:
             return SCORE_WORDS.get(value.strip().lower(), value)
-        value = float(match[1].replace(",", "."))
-        if match[2]:
-            return value / (int(match[3] or _PERCENT) or 1)
+        value = float(match["number"].replace(",", "."))
+        if match["unit"]:
+            whole = int(match["whole"] or _PERCENT)
+            return value / (whole or 1)
     if not isinstance(value, int | float) or not _LEAST_TENTHS <= value <= _PERCENT:
         return value
     if value <= _TENTHS:
@@ -376,6 +258,7 @@ def share_of(value: Any) -> Any:
 
 
 def _as_count(value: Any) -> Any:
+    """Return a count from a list, whose items are counted, or from a text that begins with one: `"3 of 5"`."""
     if isinstance(value, list | tuple):
         return len(cast("list[Any]", value))
     if not isinstance(value, str):
@@ -387,10 +270,10 @@ def _as_count(value: Any) -> Any:
 
 
 def meanings(words: Mapping[str, str]) -> dict[str, str]:
-    """Return the value of each word, from the words of each value."""
+    """Return the value that each word means, from the words of each value, which blanks separate."""
     value_of: dict[str, str] = {}
-    for value, several in words.items():
-        value_of |= dict.fromkeys(several.split(), value)
+    for value, words_of_value in words.items():
+        value_of |= dict.fromkeys(words_of_value.split(), value)
     return value_of
 
 
@@ -406,8 +289,10 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
             return synonyms[word]
         if word in {*kind}:
             return word
-        near = get_close_matches(word[:40], [*kind], n=1, cutoff=0.8)
-        return next(iter(near), value.strip().lower())
+        near = get_close_matches(word[:_LONGEST_CHOICE], [*kind], n=1, cutoff=_CHOICE_CUTOFF)
+        if near:
+            return near[0]
+        return value.strip().lower()
 
     return BeforeValidator(find)
 

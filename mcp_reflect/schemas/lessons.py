@@ -1,18 +1,15 @@
 """The arguments of the tools on lessons: recall, store, record an outcome, forget."""
 
-import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
     AwareDatetime,
     BeforeValidator,
     Field,
-    JsonValue,
     ValidationInfo,
     WithJsonSchema,
     model_validator,
@@ -20,51 +17,24 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.guards.guard import MOST_CHARS as MOST_GUARD_CHARS
 from mcp_reflect.limits import DEFAULT
 from mcp_reflect.models.lesson import (
     UNKNOWN_SCORE,
     Evidence,
-    GuardMode,
-    Lesson,
     LessonDraft,
     RecallQuery,
     RecordKind,
     Source,
-    State,
-    Trust,
     has_content,
     lesson_parts,
     lesson_text,
 )
-from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.critique import Results
-from mcp_reflect.schemas.fields import Arguments, field_of, normalized
+from mcp_reflect.schemas.fields import Arguments, normalized
+from mcp_reflect.schemas.reading import field_of
+from mcp_reflect.schemas.vague_advice import is_vague
 from mcp_reflect.security.redact import quoted
-
-_WORDS: Final = frozenset(
-    """
-    a about act acting again alert all always an and any are as attention attentive attentively avoid aware be become
-    before being best better bugs careful carefully caution cautious check checking checks closely closer concentrate
-    correct correctly details diligent do does doing don't double down easy effort else error errors every everything
-    extra fail failing fewer first focus focused for from future get go going good great hard harder have i importance
-    important improve in is issues it just keep learn less lesson let make making me mind mindful mistake mistakes more
-    most must my need needs never next no not now of on once our out pass patient pay please plus precise problems
-    properly prudent quality really remember repeat result results review right same should slow slower smarter so stay
-    stop sure take task test testing tests than that the them then things think thinking this thorough thoroughly
-    thought time to too try twice us verify very vigilant was watch we well when while will with without work working
-    works would wrong you your
-    """.split()
-)
-_WORD: Final = lazy_compile(r"[^\s,.;:!?()…–—-]+")
-
-
-def is_vague(text: str) -> bool:
-    """Return whether a text only says in English to be careful, to test more or to do better."""
-    words = _WORD.findall(text.lower().replace("’", "'"))
-    return bool(words) and _WORDS.issuperset(words)
-
 
 TOLD_BY_PERSON: Final = 0.9
 """The least importance of a lesson that a person told: an agent may send as much, and words from outside are judged."""
@@ -94,7 +64,8 @@ def _as_call(value: Any, info: ValidationInfo) -> Any:
     call = cast("Mapping[str, Any]", value)
     arguments = call.get("arguments", call.get("input", call.get("tool_input", {})))
     tool = call.get("tool", call.get("tool_name", call.get("name")))
-    if tool is None and isinstance(command := call.get("command"), str):
+    command = call.get("command")
+    if tool is None and isinstance(command, str):
         return command
     return json.dumps({"tool": str(tool or ""), "arguments": arguments}, ensure_ascii=False)
 
@@ -124,11 +95,13 @@ def _as_moment(value: Any) -> Any:
         raise InputError("valid_until", fault, "Send one like 2027-01-31.") from None
     if len(value.strip()) <= len("2027-01-31"):
         moment += timedelta(days=1, seconds=-1)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment
 
 
 def _up_to(name: str) -> tuple[Any, ...]:
-    """Allow 1 to the limit `name`."""
+    """Return what allows a field the numbers from 1 to the limit `name`, and says so in its schema."""
 
     def check(value: int, info: ValidationInfo) -> int:
         most = getattr(fields.ReadContext.of(info).limits, name)
@@ -165,21 +138,17 @@ class RecallArguments(Arguments):
 
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Recall by symptoms or a task type alone: they are the task."""
-        own = {field_of(cls, name): value for name, value in values.items()}
-        instead = own.get("symptoms") or own.get("task_type")
-        return (
-            {**values, "task": fields.as_text(instead)} if instead and "task" not in own else values
-        )
+        """Let symptoms, or a task type, stand for a missing task, so that one may recall by them alone."""
+        by_field = {field_of(cls, name): value for name, value in values.items()}
+        instead = by_field.get("symptoms") or by_field.get("task_type")
+        if "task" in by_field or not instead:
+            return values
+        return {**values, "task": fields.as_text(instead)}
 
     def ask(self) -> RecallQuery:
         """Return the query for the bank."""
-        own = {
-            name: getattr(self, name)
-            for name in type(self).model_fields
-            if name not in ("project", "detail")
-        }
-        return RecallQuery(**own)
+        of_query = [name for name in type(self).model_fields if name not in ("project", "detail")]
+        return RecallQuery(**{name: getattr(self, name) for name in of_query})
 
 
 class LessonArguments(Arguments):
@@ -225,6 +194,7 @@ class LessonArguments(Arguments):
 
     @model_validator(mode="after")
     def _says_something(self) -> "LessonArguments":
+        """Refuse a lesson without words, and one without a call that only says to be careful."""
         texts = self.lesson, self.mistake, self.correction
         if not any(texts):
             raise InputError(
@@ -232,12 +202,19 @@ class LessonArguments(Arguments):
             )
         if not has_content(*texts, letters=self.FEWEST_LETTERS):
             fix = "Say what failed, with the exact error, and what works."
-            raise InputError("lesson" if self.lesson else "mistake", "it has no content", fix)
-        told = self._advice
-        if told and not (self.wrong_call or self.right_call) and is_vague(told):
-            fault = f"'{quoted(told, 60)}' does not say what to do differently"
+            field_name = "mistake"
+            if self.lesson:
+                field_name = "lesson"
+            raise InputError(field_name, "it has no content", fix)
+        advice = self._advice
+        has_call = self.wrong_call or self.right_call
+        if advice and not has_call and is_vague(advice):
+            fault = f"'{quoted(advice, 60)}' does not say what to do differently"
             fix = "Name the command, input, order or place to use the next time."
-            raise InputError("correction" if self.correction else "lesson", fault, fix)
+            field_name = "lesson"
+            if self.correction:
+                field_name = "correction"
+            raise InputError(field_name, fault, fix)
         return self
 
     @property
@@ -246,16 +223,22 @@ class LessonArguments(Arguments):
         return self.correction or self.lesson
 
     def draft(self, source: Source) -> LessonDraft:
-        """Return the lesson that the bank stores."""
-        text, mistake, correction = self._texts()
+        """Return the lesson that the bank stores; its task type is one of its tags."""
+        texts = self._texts()
+        tags = self.tags
+        if self.task_type:
+            tags = (*tags, self.task_type)
+        confidence = self.confidence
+        if confidence is None:
+            confidence = UNKNOWN_SCORE
         return LessonDraft(
             **self.model_dump(include=_AS_SENT),
-            text=text,
-            mistake=mistake,
-            correction=correction,
-            tags=tuple(dict.fromkeys((*self.tags, *((self.task_type,) if self.task_type else ())))),
+            text=texts.text,
+            mistake=texts.mistake,
+            correction=texts.correction,
+            tags=tuple(dict.fromkeys(tags)),
             importance=self._importance(source),
-            confidence=UNKNOWN_SCORE if self.confidence is None else self.confidence,
+            confidence=confidence,
             source=source,
         )
 
@@ -264,139 +247,47 @@ class LessonArguments(Arguments):
 
         An agent's stays below what prevents archiving, unless the person told it the lesson.
         """
-        sent = UNKNOWN_SCORE if self.importance is None else self.importance
+        importance = self.importance
+        if importance is None:
+            importance = UNKNOWN_SCORE
         if self.evidence is Evidence.USER:
-            return max(sent, TOLD_BY_PERSON)
+            return max(importance, TOLD_BY_PERSON)
         if source is Source.PERSON:
-            return sent
-        return min(sent, MOST_OF_AGENT)
+            return importance
+        return min(importance, MOST_OF_AGENT)
 
-    def _texts(self) -> tuple[str, str, str]:
-        """Return the whole text, the mistake and the correction, from what was sent of them."""
+    def _texts(self) -> "_Texts":
+        """Return the texts of the lesson from what was sent of them."""
         mistake, correction = self.mistake or "", self.correction or ""
         if self.lesson is not None:
             return _texts_beside(self.lesson, mistake, correction)
         if mistake and correction:
-            return lesson_text(mistake, correction), mistake, correction
+            return _Texts(lesson_text(mistake, correction), mistake, correction)
         if correction:
-            return correction, "", correction
-        return f"Tried without success: {mistake}", mistake, ""
+            return _Texts(correction, "", correction)
+        return _Texts(f"Tried without success: {mistake}", mistake, "")
 
 
-def _texts_beside(lesson: str, mistake: str, correction: str) -> tuple[str, str, str]:
-    """Return the whole text, the mistake and the correction of a lesson in one text, which stands for what is missing."""
+class _Texts(NamedTuple):
+    """A lesson as a whole, and its mistake and correction, empty where they are not known."""
+
+    text: str
+    mistake: str
+    correction: str
+
+
+def _texts_beside(lesson: str, mistake: str, correction: str) -> _Texts:
+    """Return the texts of a lesson that was sent as one text, perhaps with its mistake or correction beside it.
+
+    The one text stands for a part that is missing. Alone it is taken apart, if it can be.
+    """
     if mistake or correction:
         correction = correction or lesson
-        return lesson_text(mistake or lesson, correction), mistake, correction
+        return _Texts(lesson_text(mistake or lesson, correction), mistake, correction)
     mistake, correction = lesson_parts(lesson)
     if mistake:
-        return lesson, mistake, correction
-    return lesson, lesson, ""
-
-
-class ImportArguments(LessonArguments):
-    """A line of a file of lessons.
-
-    A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted. A state or trust
-    that cannot be read is refused: without it a quarantined lesson would be shown. Fields that only a person's own
-    export may set are ignored.
-    """
-
-    STRICT: ClassVar[frozenset[str]] = frozenset({"state", "trust", "source"})
-    FEWEST_LETTERS: ClassVar[int] = 2
-
-    mistake: Annotated[str, fields.most("max_lesson_chars")] | None = None
-    correction: Annotated[str, fields.most("max_lesson_chars")] | None = None
-    external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
-    guard: Annotated[str, Field(max_length=MOST_GUARD_CHARS)] | None = None
-    project: str | None = None
-    state: State = State.ACTIVE
-    trust: Trust = Trust.OBSERVED
-
-    @property
-    def _advice(self) -> str | None:
-        """None: older banks have such lessons, and a lesson may be edited step by step."""
-        return None
-
-    def draft(self, source: Source) -> LessonDraft:
-        """Return the lesson that the bank stores, with its state and trust."""
-        return replace(
-            super().draft(source),
-            external_id=self.external_id,
-            guard=self.guard or None,
-            state=self.state,
-            trust=Trust.QUARANTINED if self.trust is Trust.QUARANTINED else Trust.OBSERVED,
-        )
-
-
-class PersonsArguments(ImportArguments):
-    """A lesson that a person writes: it is refused where none of its words says what to do ("be careful")."""
-
-    @property
-    def _advice(self) -> str | None:
-        if self.guard:
-            return None
-        return " ".join(filter(None, (self.lesson, self.mistake, self.correction)))
-
-
-class VersionArguments(Arguments):
-    """An earlier wording in an export."""
-
-    reason: str
-    body: dict[str, JsonValue]
-    created_at: AwareDatetime
-
-
-class PastOutcomeArguments(Arguments):
-    """An outcome in an export."""
-
-    recall_id: str
-    success: Annotated[float, Field(ge=0, le=1, multiple_of=0.5)]
-    evidence: Evidence
-    weight: Annotated[float, Field(gt=0, le=1)]
-    note: str | None = None
-    created_at: AwareDatetime
-
-
-class OwnExportArguments(ImportArguments):
-    """A line of a person's own export; every field is stored as it is."""
-
-    id: Annotated[str, Field(pattern=r"^les_[0-9a-z]{8,40}$")]
-    source: Source = Source.AGENT
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
-    strength: Annotated[int, Field(ge=1)] = 1
-    outside: bool = False
-    told: bool = False
-    agent: str | None = None
-    times_applied: Annotated[int, Field(ge=0)] = 0
-    effectiveness: fields.Share | None = None
-    wins: Annotated[float, Field(ge=0)] = 0.0
-    losses: Annotated[float, Field(ge=0)] = 0.0
-    proof: Annotated[float, Field(ge=0)] = 0.0
-    held: str | None = None
-    unarmed: str | None = None
-    guard_mode: GuardMode | None = None
-    versions: tuple[VersionArguments, ...] = ()
-    outcomes: tuple[PastOutcomeArguments, ...] = ()
-
-    def record(self, project: str) -> Lesson:
-        """Return the lesson as it was stored."""
-        draft = self.draft(self.source)
-        values: dict[str, Any] = {
-            field.name: getattr(draft, field.name) for field in dataclasses.fields(draft)
-        }
-        values |= {name: getattr(self, name) for name in _AS_STORED}
-        values |= {
-            "created_at": self.created_at.timestamp(),
-            "updated_at": self.updated_at.timestamp(),
-        }
-        return Lesson(**values, project=project)
-
-
-_AS_STORED: Final = (
-    "id trust tags strength times_applied effectiveness wins losses proof held outside told agent unarmed guard_mode"
-).split()
+        return _Texts(lesson, mistake, correction)
+    return _Texts(lesson, lesson, "")
 
 
 _OUTCOMES: Final[dict[str, Any]] = {
@@ -412,8 +303,14 @@ _OUTCOMES: Final[dict[str, Any]] = {
 
 
 def _outcome(value: Any) -> Any:
+    """Return what a word or a number (0..1) says of a lesson: True, False, "partial" or "irrelevant".
+
+    Words behind a comma or a dash are left out. InputError for an unknown word.
+    """
     if isinstance(value, int | float):
-        return "partial" if 0 < value < 1 else value > 0
+        if 0 < value < 1:
+            return "partial"
+        return value > 0
     word = str(value).partition(",")[0].partition(" - ")[0]
     meaning = _OUTCOMES.get(normalized(word))
     if meaning is None:
@@ -456,6 +353,7 @@ class OutcomeArguments(Arguments):
 
     @model_validator(mode="after")
     def _names_something(self) -> "OutcomeArguments":
+        """Refuse an outcome of which nobody knows what it is about."""
         if self.recall_id is None and not self.lesson_ids:
             fault, fix = (
                 "it is missing, and so is lesson_ids",

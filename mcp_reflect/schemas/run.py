@@ -1,7 +1,7 @@
 """The arguments of reflect and should_reflect, and the run made of them."""
 
 import re
-from itertools import accumulate, takewhile
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import (
@@ -18,13 +18,8 @@ from mcp_reflect.limits import Limits, characters
 from mcp_reflect.models.run import ErrorCategory, Outcome
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.events import Content, EventArguments, as_events
-from mcp_reflect.schemas.fields import (
-    Arguments,
-    ReadContext,
-    named,
-    normalized,
-    parsed,
-)
+from mcp_reflect.schemas.fields import Arguments, ReadContext, normalized, parsed
+from mcp_reflect.schemas.reading import named
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
 _OUTCOMES: Final = {
@@ -69,9 +64,9 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
         return {"message": fields.as_text(value)}
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
     word = normalized(str(error.get("category")))
-    category = next((name for name in (word, f"{word}_error") if name in {*ErrorCategory}), None)
-    if category is not None:  # also without its `_error`
-        return {**error, "category": category, "word": None}
+    for category in (word, f"{word}_error"):
+        if category in {*ErrorCategory}:
+            return {**error, "category": category, "word": None}
     if _CATEGORY.fullmatch(word):
         return {**error, "category": None, "word": word}
     if "category" in error and word != "unknown":
@@ -162,18 +157,17 @@ class ReflectArguments(Arguments):
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Move fields of an analysis that were sent beside it into it."""
-        beside = {name: values[name] for name in _ANALYSIS if name in values}
-        if not beside:
+        sent_beside = {name: values[name] for name in _ANALYSIS if name in values}
+        if not sent_beside:
             return values
+        whole = sent_beside
         analysis = parsed(values.get("analysis"))
         if isinstance(analysis, str):
-            beside = {"reflection": analysis, **beside}
+            whole = {"reflection": analysis, **sent_beside}
         elif isinstance(analysis, dict):
-            beside = {**beside, **cast("dict[str, Any]", analysis)}
-        return {
-            **{name: value for name, value in values.items() if name not in beside},
-            "analysis": beside,
-        }
+            whole = {**sent_beside, **cast("dict[str, Any]", analysis)}
+        others = {name: value for name, value in values.items() if name not in whole}
+        return {**others, "analysis": whole}
 
     @model_validator(mode="before")
     @classmethod
@@ -186,15 +180,18 @@ class ReflectArguments(Arguments):
         if not isinstance(events, list):
             return sent
         events = cast("list[dict[str, Any]]", events)
-        missing = {"task": _missing_task(sent, events), "outcome": _missing_outcome(sent, events)}
-        return {
-            **{name: value for name, value in missing.items() if value},
-            **sent,
-            "events": events,
-        }
+        found: dict[str, Any] = {}
+        task = _missing_task(sent, events)
+        if task:
+            found["task"] = task
+        outcome = _missing_outcome(sent, events)
+        if outcome:
+            found["outcome"] = outcome
+        return {**found, **sent, "events": events}
 
     @model_validator(mode="after")
     def _has_a_run(self) -> "ReflectArguments":
+        """Refuse a new run without task or outcome, and a stored one without the analysis that the call is for."""
         if self.reflection_id is None:
             for name in ("task", "outcome"):
                 if getattr(self, name) is None:
@@ -208,35 +205,56 @@ class ReflectArguments(Arguments):
 
 
 def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str:
-    """Return a title for a run without a task: the person's words, the goal, or the first text of the analysis."""
+    """Return a title for a run without a task, empty if nothing gives one.
+
+    It is the first text of these: the person's words, the goal, the analysis, what says what kind of run it is.
+    """
     asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
-    analysis, decision = parsed(sent.get("analysis")), parsed(sent.get("decision"))
-    told = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
-    last = "A run without a task in its record" if events else None
-    if decision is not None or sent.get("execution") is not None:
-        made = cast("dict[str, Any]", decision) if isinstance(decision, dict) else {}
-        last = last or f"Decide what becomes of the component '{made.get('component', '')}'"
+    analysis = _as_object(parsed(sent.get("analysis")), "text")
     texts = (
         *asked[:1],
         sent.get("goal"),
-        *(told.get(name) for name in _ANALYSIS),
-        *told.values(),
-        last,
+        *(analysis.get(name) for name in _ANALYSIS),
+        *analysis.values(),
+        _kind_of_run(sent, events),
     )
-    title = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return " ".join(title.split())[:_TITLE_CHARS]
+    for text in texts:
+        if isinstance(text, str) and text.strip():
+            return " ".join(text.split())[:_TITLE_CHARS]
+    return ""
+
+
+def _kind_of_run(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
+    """Return a title for a run of which only events, or only a decision and its execution, are known."""
+    if events:
+        return "A run without a task in its record"
+    if sent.get("execution") is None and parsed(sent.get("decision")) is None:
+        return None
+    component = _as_object(parsed(sent.get("decision")), "decision").get("component", "")
+    return f"Decide what becomes of the component '{component}'"
+
+
+def _as_object(value: Any, name: str) -> dict[str, Any]:
+    """Return an object; anything else as an object that has it under a name."""
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value)
+    return {name: value}
 
 
 def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
-    """Return how a run ended, where its events, its error or an analysis show it."""
+    """Return how a run ended, where its error, its events or an analysis show it; the last result decides."""
     if sent.get("error"):
         return Outcome.FAILURE
-    ended = [event for event in events if event.get("type") in _ENDS]
-    if ended:
-        return Outcome.FAILURE if _is_failure(ended[-1]) else Outcome.SUCCESS
+    results = [event for event in events if event.get("type") in _ENDS]
+    if results:
+        if _is_failure(results[-1]):
+            return Outcome.FAILURE
+        return Outcome.SUCCESS
     if sent.get("decision") is not None or sent.get("execution") is not None:
         return Outcome.SUCCESS  # with an error it fails its checks
-    return Outcome.PARTIAL if sent.get("analysis") or events else None
+    if sent.get("analysis") or events:
+        return Outcome.PARTIAL
+    return None
 
 
 def _is_failure(event: dict[str, Any]) -> bool:
@@ -246,10 +264,12 @@ def _is_failure(event: dict[str, Any]) -> bool:
     return event.get("metadata", {}).get("exit_code") not in (None, 0)
 
 
-# One fifth of a limit is for the start of a run, where the plan is, the rest for its end.
 _START_SHARE: Final = 5
+"""One part in so many of a limit is for the start of a run, where the plan is, the rest for its end."""
+
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
-_MARGIN: Final = 5_000  # characters beyond what is kept of a text that are cleaned with it, for a secret at the cut
+_MARGIN: Final = 5_000
+"""Characters beyond what is kept of a text that are cleaned with it: a secret may lie at the cut."""
 
 
 def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
@@ -315,14 +335,27 @@ class _Cutter:
 
 
 def _kept_places(sizes: list[int], most: int) -> list[int]:
-    """Return the places of the items to keep, so that the sum of their sizes is at most `most`."""
+    """Return the places of the items to keep, so that the sum of their sizes is at most `most`.
+
+    What is too much goes from the middle.
+    """
     if sum(sizes) <= most:
         return list(range(len(sizes)))
-    left_at_start = most // _START_SHARE
-    left_at_end = most - left_at_start
-    start = sum(1 for _ in takewhile(lambda size: size <= left_at_start, accumulate(sizes)))
-    end = sum(1 for _ in takewhile(lambda size: size <= left_at_end, accumulate(reversed(sizes))))
-    return [*range(start), *range(len(sizes) - end, len(sizes))]
+    most_at_start = most // _START_SHARE
+    first = _count_within(sizes, most_at_start)
+    last = _count_within(reversed(sizes), most - most_at_start)
+    return [*range(first), *range(len(sizes) - last, len(sizes))]
+
+
+def _count_within(sizes: Iterable[int], most: int) -> int:
+    """Return how many of the first items are together at most `most`."""
+    count = total = 0
+    for size in sizes:
+        total += size
+        if total > most:
+            break
+        count += 1
+    return count
 
 
 def _cut_text(text: str, most: int) -> tuple[str, int]:
@@ -330,9 +363,12 @@ def _cut_text(text: str, most: int) -> tuple[str, int]:
 
     Secrets are removed first, because half of a secret would not be recognized.
     """
-    end = most // 2 + _MARGIN
-    is_huge = len(text) > 2 * end
-    cleaned = clean_text(text[:end] + text[-end:] if is_huge else text)
+    half_to_clean = most // 2 + _MARGIN
+    is_huge = len(text) > 2 * half_to_clean
+    to_clean = text
+    if is_huge:
+        to_clean = text[:half_to_clean] + text[-half_to_clean:]
+    cleaned = clean_text(to_clean)
     if len(cleaned) <= most and not is_huge:
         return cleaned, 0
     gone = len(text) - most
@@ -366,6 +402,7 @@ class StepArguments(Arguments):
 
     @model_validator(mode="after")
     def _says_something(self) -> "StepArguments":
+        """Refuse a call that says nothing of the step."""
         if not self.model_fields_set - {"run_id", "project"}:
             fix = "Send what you know of this step, such as confidence (0..1)."
             raise InputError("confidence", "it is missing", fix)

@@ -20,7 +20,8 @@ from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.models.search import CatalogEntry, PlanProposal, Query, Strategy
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.faults import explain
-from mcp_reflect.schemas.fields import Arguments, ReadContext, named, parsed
+from mcp_reflect.schemas.fields import Arguments, ReadContext, parsed
+from mcp_reflect.schemas.reading import named
 
 _Shape = TypeVar("_Shape", bound=Arguments)
 
@@ -39,6 +40,7 @@ DEFAULT_TABLE: Final = "search"
 """The table of a search tool without tables."""
 
 
+_MOST_ROWS: Final = 1_000_000  # that a query may ask for
 _Text = Annotated[str, StringConstraints(strip_whitespace=True), fields.most("max_query_chars")]
 
 
@@ -68,7 +70,7 @@ class QueryArguments(Arguments):
     table: _Text = ""
     query_text: _Text = ""
     search_mode: _Text = ""
-    limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    limit: Annotated[int, Field(ge=1, le=_MOST_ROWS)] | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     filters: Annotated[dict[str, JsonValue], fields.in_all("max_filter_chars")] = Field(
         default_factory=dict[str, JsonValue]
@@ -147,21 +149,24 @@ def read_catalog(
     tables: dict[str, CatalogEntry] = {}
     for place, item in enumerate(_items(value, field)):
         sent = _read(TableArguments, item, f"{field}[{place}]", limits)
-        values = _values_of_fields(sent.fields)
         before = tables.get(sent.table, CatalogEntry(table=sent.table))
-        tables[sent.table] = replace(
-            before,
-            description=" ".join(
-                filter(None, dict.fromkeys((before.description, sent.description)))
-            ),
-            search_modes=tuple(dict.fromkeys((*before.search_modes, *sent.search_modes))),
-            fields={**before.fields, **values},
-            vocabulary=tuple(dict.fromkeys((*before.vocabulary, *sent.vocabulary))),
-        )
-    words = [table.vocabulary for table in tables.values()]
-    limits.refuse_more("max_catalog_words", field, sum(map(len, words)), "words")
-    limits.refuse_more("max_catalog_chars", field, sum(map(characters, words)))
+        tables[sent.table] = _joined(before, sent)
+    vocabularies = [table.vocabulary for table in tables.values()]
+    limits.refuse_more("max_catalog_words", field, sum(map(len, vocabularies)), "words")
+    limits.refuse_more("max_catalog_chars", field, sum(map(characters, vocabularies)))
     return tuple(tables.values())
+
+
+def _joined(before: CatalogEntry, sent: TableArguments) -> CatalogEntry:
+    """Return what is known of a table, with what was sent of it; each word stands there once."""
+    descriptions = dict.fromkeys((before.description, sent.description))
+    return replace(
+        before,
+        description=" ".join(filter(None, descriptions)),
+        search_modes=tuple(dict.fromkeys((*before.search_modes, *sent.search_modes))),
+        fields={**before.fields, **_values_of_fields(sent.fields)},
+        vocabulary=tuple(dict.fromkeys((*before.vocabulary, *sent.vocabulary))),
+    )
 
 
 def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAULT) -> PlanProposal:
@@ -189,6 +194,7 @@ def read_results(value: object, field: str = "results") -> dict[str, int]:
 
 
 def _read(shape: type[_Shape], value: object, field: str, limits: Limits) -> _Shape:
+    """Read an object into a shape; InputError has the path to what cannot be read, which begins with `field`."""
     context = ReadContext(limits)
     values = named(
         shape, _object(value, field, f"Send {{{', '.join(shape.model_fields)}}}."), context
@@ -213,18 +219,21 @@ def is_list(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def _object(value: object, field: str, fix: str) -> Mapping[str, Any]:
+    """Return the value; InputError if it is no object."""
     if not is_object(value):
         raise InputError(field, "is not an object", fix)
     return value
 
 
 def _items(value: object, field: str) -> Sequence[Any]:
+    """Return the value; InputError if it is no list."""
     if not is_list(value):
         raise InputError(field, "is not a list", "Send a list of objects.")
     return value
 
 
 def _queries(value: Any, info: ValidationInfo) -> Any:
+    """Return queries as a list without empty ones; one that is JSON text is read."""
     value = fields.as_objects(value, info)
     if not is_list(value):
         return value
@@ -232,9 +241,12 @@ def _queries(value: Any, info: ValidationInfo) -> Any:
 
 
 def _results(value: Any, info: ValidationInfo) -> Any:
-    """Counts by table. Zero, an empty list or a text such as "no results" means that every table came back empty."""
+    """Return counts by table, None if every table came back empty: for zero, an empty list, or "no results".
+
+    A single count, also as the sum of those of each query, is that of the table `DEFAULT_TABLE`.
+    """
     value = fields.as_json(value, info)
-    if is_list(value) and all(isinstance(count, int) for count in value):  # of each query
+    if is_list(value) and all(isinstance(count, int) for count in value):
         value = sum(value)
     if isinstance(value, str) or not value:
         return None

@@ -1,7 +1,7 @@
 """The sections of a text by their headings: split, their items, and what they mean."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,18 +10,19 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.schemas.analysis_fields import KNOWN_FIELDS
 from mcp_reflect.schemas.fields import normalized
 
-_LONGEST_TITLE: Final = 80
+_LONGEST_TITLE: Final = 80  # characters of an unknown title in bold: a longer one is a sentence
+_MARKS: Final = " #*_"  # of markdown, around a title
 
 
 def _read_titles() -> Mapping[str, str]:
-    """The meaning of each title in section_titles.txt."""
-    titles: dict[str, str] = {}
+    """Return the meaning of each title in section_titles.txt, whose lines are `MEANING: TITLE TITLE…`."""
+    meaning_by_title: dict[str, str] = {}
     path = Path(__file__).with_name("section_titles.txt")
     for line in path.read_text(encoding="utf-8").splitlines():
-        kind, _, names = line.partition(":")
-        if names and not line.startswith("#"):
-            titles |= dict.fromkeys(names.split(), kind)
-    return titles
+        meaning, _, titles = line.partition(":")
+        if titles and not line.startswith("#"):
+            meaning_by_title |= dict.fromkeys(titles.split(), meaning)
+    return meaning_by_title
 
 
 _TITLES_BY_NAME: Final = _read_titles()
@@ -44,9 +45,14 @@ _INSIDE: Final = lazy_compile(
 
 
 def field_name(title: str) -> str:
-    """Return a title in lower case with underscores, without its number and the signs around it."""
-    words = re.sub(r"[^\w\s-]+", "", _BULLET.sub("", title.replace("’", "'")))
-    return re.sub(r"_+", "_", normalized(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words))).strip("_")
+    """Return a title in lower case with underscores, without its number and the signs around it.
+
+    `3. **What WentWrong?**` is `what_went_wrong`.
+    """
+    without_bullet = _BULLET.sub("", title.replace("’", "'"))
+    words = re.sub(r"[^\w\s-]+", "", without_bullet)
+    separated = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words)
+    return re.sub(r"_+", "_", normalized(separated)).strip("_")
 
 
 def split_sections(markdown: str) -> list[tuple[str, str]]:
@@ -59,7 +65,7 @@ def split_sections(markdown: str) -> list[tuple[str, str]]:
 
 
 class _Section(NamedTuple):
-    """A section; `is_inline`: its text begins on the line of its title."""
+    """A section of a text; `is_inline` says that its body begins on the line of its title."""
 
     title: str
     body: str
@@ -67,47 +73,68 @@ class _Section(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """The body without a paragraph that follows a title's own line: it is about something else."""
-        paragraphs = re.split(r"\n\s*\n", self.body)
+        """The body as advice: after a title with text on its own line, other paragraphs are not of it, except lists."""
         if not self.is_inline:
             return self.body
-        listed = [part for part in paragraphs[1:] if _BULLET.match(part)]
-        return "\n\n".join((paragraphs[0], *listed))
+        first, *others = re.split(r"\n\s*\n", self.body)
+        listed = [paragraph for paragraph in others if _BULLET.match(paragraph)]
+        return "\n\n".join((first, *listed))
 
 
 def _sections_of(markdown: str) -> list[_Section]:
-    if len({title.lower() for title in _INSIDE.findall(markdown)}) > 1:
+    """Return the sections of a text; a line in a code block is no heading. Empty text before the first is left out."""
+    titles_inside = {title.lower() for title in _INSIDE.findall(markdown)}
+    if len(titles_inside) > 1:
         markdown = _INSIDE.sub("\n", markdown)
-    parts: list[tuple[str, list[str]]] = [("", [])]
-    fenced = False
+    headings = [_Heading("", "")]
+    bodies: list[list[str]] = [[]]
+    is_in_code = False
     for line in markdown.splitlines():
-        fenced ^= bool(_FENCE.match(line))
-        heading = None if fenced else _heading(line)
+        if _FENCE.match(line):
+            is_in_code = not is_in_code
+        heading: _Heading | None = None
+        if not is_in_code:
+            heading = _heading(line)
         if heading is None:
-            parts[-1][1].append(line)
+            bodies[-1].append(line)
         else:
-            parts.append((heading[0], [heading[1]]))
-    sections = [
-        _Section(title, "\n".join(body).strip(), bool(title and body[0])) for title, body in parts
-    ]
+            headings.append(heading)
+            bodies.append([heading.text])
+    sections: list[_Section] = []
+    for heading, lines in zip(headings, bodies, strict=True):
+        is_inline = bool(heading.title and heading.text)
+        sections.append(_Section(heading.title, "\n".join(lines).strip(), is_inline))
     return [section for section in sections if section.title or section.body]
 
 
-def _heading(line: str) -> tuple[str, str] | None:
-    """Return the title that a line gives and the text after it; None if it gives none."""
+class _Heading(NamedTuple):
+    """The title that a line gives, and the text behind it."""
+
+    title: str
+    text: str
+
+
+def _heading(line: str) -> _Heading | None:
+    """Return the heading that a line is, None if it is none.
+
+    A known title is one behind a hash, in bold, in a list, or before a colon; any other title behind a hash, or in bold
+    at the start of a line.
+    """
     bare = _BULLET.sub("", line, count=1).strip()
-    title, *rest = (part.strip(" #*_") for part in _COLON.split(bare, maxsplit=1))
-    is_hash, is_bold, is_item = (
-        bare.startswith("#"),
-        bare.startswith(("**", "__")),
-        bare != line.strip(),
-    )
+    title, *behind_colon = (part.strip(_MARKS) for part in _COLON.split(bare, maxsplit=1))
+    text = "".join(behind_colon)
+    is_hash = bare.startswith("#")
+    is_bold = bare.startswith(("**", "__"))
+    is_item = bare != line.strip()
     if field_name(title) in _TITLES:
-        return (title, "".join(rest)) if rest or is_hash or is_bold or is_item else None
+        if behind_colon or is_hash or is_bold or is_item:
+            return _Heading(title, text)
+        return None
     if is_hash:
-        return bare.strip(" #*_"), ""
-    is_title = is_bold and not is_item and len(title) <= _LONGEST_TITLE and "**" not in title
-    return (title, "".join(rest)) if is_title else None
+        return _Heading(bare.strip(_MARKS), "")
+    if is_bold and not is_item and len(title) <= _LONGEST_TITLE and "**" not in title:
+        return _Heading(title, text)
+    return None
 
 
 def items(body: str) -> list[str]:
@@ -146,19 +173,49 @@ def read_insights(markdown: str) -> Insights:
     bodies: dict[str | None, list[str]] = {}
     for section in _sections_of(markdown):
         title, body = section.title, section.body
+        meaning: str | None = _INTRODUCTION
         if title:
             raw[title] = f"{raw.get(title, '')}\n\n{body}".strip()
-        name = field_name(title)
-        about = name.startswith(("reflection_on_", "decision_", "execution_"))  # it names a thing
-        stems = (kind for kind, stem in _STEMS.items() if not about and stem.search(name))
-        kind = _TITLES_BY_NAME.get(name) or next(stems, None)
-        body = section.advice if kind == "recommendation" else body
-        bodies.setdefault(kind if title else "intro", []).append(body)
-    texts = {kind: "\n\n".join(filter(None, parts)) or None for kind, parts in bodies.items()}
+            meaning = _meaning_of(field_name(title))
+        if meaning == "recommendation":
+            body = section.advice
+        bodies.setdefault(meaning, []).append(body)
     return Insights(
-        summary=texts.get("summary") or texts.get("intro"),
-        strengths=tuple(item for body in bodies.get("strengths", ()) for item in items(body)),
-        improvements=tuple(item for body in bodies.get("improvements", ()) for item in items(body)),
-        recommendation=texts.get("recommendation"),
+        summary=_joined(bodies.get("summary")) or _joined(bodies.get(_INTRODUCTION)),
+        strengths=_all_items(bodies.get("strengths")),
+        improvements=_all_items(bodies.get("improvements")),
+        recommendation=_joined(bodies.get("recommendation")),
         raw_sections=raw,
     )
+
+
+_INTRODUCTION: Final = "introduction"
+"""The meaning of text before any heading."""
+
+
+def _meaning_of(title: str) -> str | None:
+    """Return what a section is by its title: one that is known, or one of the `_STEMS`; None if neither tells.
+
+    A title that begins with the name of a thing, such as "Decision on the strengths", only names what it is about.
+    """
+    if title in _TITLES_BY_NAME:
+        return _TITLES_BY_NAME[title]
+    if title.startswith(("reflection_on_", "decision_", "execution_")):
+        return None
+    for meaning, stem in _STEMS.items():
+        if stem.search(title):
+            return meaning
+    return None
+
+
+def _joined(bodies: Sequence[str] | None) -> str | None:
+    """Return the texts of sections as paragraphs of one, None if there is no text."""
+    return "\n\n".join(filter(None, bodies or ())) or None
+
+
+def _all_items(bodies: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the items of all lists of some sections."""
+    listed: list[str] = []
+    for body in bodies or ():
+        listed += items(body)
+    return tuple(listed)

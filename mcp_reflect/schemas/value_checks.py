@@ -44,11 +44,14 @@ def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
 
 
 def _items_to_check(several: Mapping[Any, Any] | list[Any]) -> Iterable[tuple[Any, Any]]:
-    """The items by name or number; a list of words is checked at once, and has none where all are plain."""
+    """Return the items of an object or a list that have to be looked at, by name or number.
+
+    A list of nothing but plain texts, of which many are sent, is checked at once, and has none.
+    """
     if isinstance(several, Mapping):
         return several.items()
-    is_word_list = set(map(type, several)) == {str}
-    if is_word_list and _is_plain("".join(several)):
+    has_only_texts = set(map(type, several)) == {str}
+    if has_only_texts and _is_plain("".join(several)):
         return ()
     return enumerate(several)
 
@@ -70,6 +73,7 @@ def _check_single(value: object, path: tuple[Any, ...]) -> None:
 
 
 def _check_text(text: str, path: tuple[Any, ...]) -> None:
+    """Refuse a text that SQLite or UTF-8 cannot hold."""
     if "\0" in text:
         fault = f"it holds a NUL byte at character {text.index(chr(0))}"
         raise InputError(error_path(path), fault, "Send text without it.")

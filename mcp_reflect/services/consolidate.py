@@ -24,8 +24,8 @@ from mcp_reflect.models.lesson import (
     Trust,
     Undone,
 )
-from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import LessonArguments
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context

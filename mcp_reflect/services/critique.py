@@ -16,7 +16,7 @@ from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES
 from mcp_reflect.models.critique import Claim, Critique, Opinion, StopReason
 from mcp_reflect.schemas.critique import CritiqueArguments
-from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.critique_models import CritiqueModels

@@ -10,13 +10,13 @@ from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import LessonDraft, Source, Stored
 from mcp_reflect.projects import stored_name
-from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.lessons import (
+from mcp_reflect.schemas.imported_lessons import (
     ImportArguments,
     OwnExportArguments,
     PastOutcomeArguments,
     VersionArguments,
 )
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.lessons import scope_of

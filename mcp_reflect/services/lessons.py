@@ -25,14 +25,9 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.models.proposal import ProposalKind
 from mcp_reflect.models.shown_lesson import first_sentences
-from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.lessons import (
-    ForgetArguments,
-    ImportArguments,
-    LessonArguments,
-    PersonsArguments,
-    RecallArguments,
-)
+from mcp_reflect.schemas.imported_lessons import ImportArguments, PersonsArguments
+from mcp_reflect.schemas.lessons import ForgetArguments, LessonArguments, RecallArguments
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded

@@ -13,8 +13,8 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import Evidence, Lesson, OutcomeDraft, OutcomeResult, short_id
 from mcp_reflect.models.proposal import ProposalKind
-from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import OutcomeArguments
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.lessons import whole_id
 from mcp_reflect.services.proposals import decide_or_keep

@@ -22,8 +22,8 @@ from mcp_reflect.models.reflection import (
     Validation,
 )
 from mcp_reflect.models.run import Trace
-from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context

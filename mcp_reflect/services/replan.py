@@ -24,7 +24,7 @@ from mcp_reflect.models.search import (
     SearchState,
 )
 from mcp_reflect.replan import attempts, planner, proposals
-from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.schemas.search import (
     DEFAULT_TABLE,
     ReplanArguments,

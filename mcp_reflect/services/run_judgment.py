@@ -18,7 +18,7 @@ from mcp_reflect.models.reflection import Analysis, Assessment, Score
 from mcp_reflect.models.run import Diagnosis, Event, EventType, Outcome, Trace
 from mcp_reflect.schemas.analysis import read_analysis, read_evaluation
 from mcp_reflect.schemas.analysis_fields import ScoreArguments
-from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.schemas.run import ReflectArguments
 from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.redact import clean
