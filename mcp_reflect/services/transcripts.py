@@ -14,14 +14,9 @@ from mcp_reflect.evidence.outputs import WRITTEN
 from mcp_reflect.limits import Limits
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.schemas.value_checks import check_values
+from mcp_reflect.sessions.call_reader import records_in
 from mcp_reflect.sessions.tools import command_of, file_of, is_own_tool
-from mcp_reflect.sessions.transcripts import (
-    NO_ANSWER,
-    RunBuilder,
-    read_records,
-    read_transcript,
-    records_in,
-)
+from mcp_reflect.sessions.transcripts import NO_ANSWER, RunBuilder, read_records, read_transcript
 from mcp_reflect.whole_files import open_regular
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")

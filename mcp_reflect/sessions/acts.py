@@ -70,7 +70,9 @@ class SessionAct:
     @property
     def program(self) -> str:
         """The program of a command; of another tool the whole name."""
-        return program_of(self.part) if self.part is not None else self.name
+        if self.part is None:
+            return self.name
+        return program_of(self.part)
 
     @property
     def words(self) -> frozenset[str]:
@@ -120,7 +122,7 @@ def ends_with_look(call: SessionCall) -> bool:
 
 @lru_cache(maxsize=2_000)
 def act_of_part(part: Part) -> SessionAct:
-    """Return the act of one command."""
+    """Return the act of one command: its program with its subcommand, or the script that an interpreter runs."""
     program = program_of(part)
     subcommand = part.subcommand
     if program in _RUNNERS_OF_DOTTED_TASKS:
@@ -132,10 +134,8 @@ def act_of_part(part: Part) -> SessionAct:
         subcommand = ""
     elif program.endswith(_SCRIPT_ENDINGS):
         program = PurePosixPath(program).stem.lstrip(".")
-    if part.runner[-1:] == ("-m",):
-        program = program.rsplit(".", 1)[
-            -1
-        ]  # `python -m scripts.export` is `python scripts/export.py`
+    if part.runner[-1:] == ("-m",):  # `python -m scripts.export` is `python scripts/export.py`
+        program = program.rsplit(".", 1)[-1]
     flags = frozenset(word.partition("=")[0] for word in rest if word.startswith("-"))
     name = f"{program} {subcommand}".strip()
     return SessionAct(name, frozenset(operands), flags, part)
@@ -153,15 +153,13 @@ def _script_of(part: Part, operands: Sequence[str]) -> tuple[str, list[str]]:
     """Return what an interpreter runs, a script or a module under one name, and its other operands."""
     if not operands:
         return part.program, []
-    script = operands[0]
-    is_module = "-m" in part.own_words
-    is_code = "-c" in part.own_words or "-e" in part.own_words
-    if is_code:
+    runs_code_of_its_own = "-c" in part.own_words or "-e" in part.own_words
+    if runs_code_of_its_own:
         return f"{part.program} -c", []
     scripts = [word for word in operands if word.endswith(_SCRIPT_ENDINGS)]
-    script = scripts[0] if scripts else operands[0]
+    script = (*scripts, operands[0])[0]
     others = [*operands[operands.index(script) + 1 :]]
-    if is_module:
+    if "-m" in part.own_words:  # a module
         return script.rsplit(".", 1)[-1], others
     return PurePosixPath(_base_name(script)).stem.lstrip("."), others
 
@@ -178,11 +176,16 @@ def _act_of_tool(call: SessionCall) -> SessionAct:
 def _object_of(call: SessionCall) -> str:
     """Return what a call is about: a file by its name, an address whole, anything else by its letters and digits."""
     file = file_of(call.arguments)
+    if file and "://" in file:
+        return file
     if file:
-        return file if "://" in file else _base_name(file)
+        return _base_name(file)
     values = named_arguments(call.arguments)
-    named = next((str(values[key]) for key in _OBJECTS if values.get(key)), "")
-    return named if "://" in named else _plain(named)
+    for key in _OBJECTS:
+        name = values.get(key)
+        if name:
+            return str(name) if "://" in str(name) else _plain(str(name))
+    return ""
 
 
 def _base_name(path: str) -> str:

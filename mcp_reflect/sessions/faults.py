@@ -38,6 +38,12 @@ MESSAGE_LIMIT: Final = 400
 # Characters of an error page: it is short; an article on one is not.
 _READ_PAGE: Final = 150
 _PAGE: Final = 4 * MESSAGE_LIMIT
+_MOST_FIELDS_OF_ANSWER: Final = 6  # of an object that was read and may be an answer with an error
+_MOST_FIELDS_OF_STATUS: Final = 4  # of an object whose status alone says that it is an error
+_MOST_DEPTH: Final = 4  # levels of an error object in which its message is looked for
+_MOST_MESSAGES: Final = 5  # of a list of errors
+_MOST_OF_EMPTY: Final = 40  # characters of what a search prints that matched nothing
+_MOST_LINES: Final = 12  # of an output that is an error as a whole, however long they are
 JSON_LIMIT: Final = 200_000  # characters of an answer that is parsed to look for an error field
 TEXT_LIMIT: Final = 40_000  # characters of an answer that are searched, half from each end
 
@@ -169,7 +175,7 @@ def _from_exit(code: int, text: str, answer: JudgedAnswer) -> Fault:
     """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
     if code == 0:
         return _WORKED
-    if code == 1 and answer.is_code_search and len(text.strip()) < 40:
+    if code == 1 and answer.is_code_search and len(text.strip()) < _MOST_OF_EMPTY:
         return _NO_MATCHES
     return _fault(text or f"exit code {code}", marked=True)
 
@@ -200,13 +206,17 @@ def _from_json(text: str, kind: Kind) -> Fault | None:
     if not stripped.startswith("{") or len(stripped) > JSON_LIMIT:
         return None
     value = json_of(stripped)
-    if not isinstance(value, dict) or (kind is Kind.READ and len(value) > 6):
+    if not isinstance(value, dict):
+        return None
+    if kind is Kind.READ and len(value) > _MOST_FIELDS_OF_ANSWER:
         return None
     error = _first(value, ("error", "errors", "exception", "error_message", "errorMessage"))
     says = _first(value, ("message", "detail", "reason", "msg", "title", "stderr"))
     status = _integer(value, (*_STATUSES, "code"))
-    if status is not None and _is_error_status(status) and (error or says or len(value) <= 4):
-        return _status_fault(status, _message_in(error or says or f"status {status}"))
+    if status is not None and _is_error_status(status):
+        is_about_status = error or says or len(value) <= _MOST_FIELDS_OF_STATUS
+        if is_about_status:
+            return _status_fault(status, _message_in(error or says or f"status {status}"))
     code = _integer(value, _CODES)
     if error or code or _states_failure(value, has_message=bool(says)):
         return _fault(_text_of_json_error(value, error, says, code), marked=True)
@@ -250,17 +260,20 @@ def _states_failure(value: Mapping[str, Json], *, has_message: bool) -> bool:
 
 def _first(value: dict[str, Json], keys: tuple[str, ...]) -> Json:
     """The first value under these keys that says something, else None."""
-    return next((value[key] for key in keys if value.get(key)), None)
+    for key in keys:
+        if value.get(key):
+            return value[key]
+    return None
 
 
 def _message_in(value: Json, depth: int = 0) -> str:
     """The message in an error field: a text, or the text deeper in objects and lists."""
-    if isinstance(value, dict) and depth < 4:
+    if isinstance(value, dict) and depth < _MOST_DEPTH:
         inner = _first(value, ("message", "detail", "msg", "error", "type", "code"))
         if inner is not None:
             return _message_in(inner, depth + 1)
-    if isinstance(value, list) and depth < 4:
-        return "; ".join(_message_in(item, depth + 1) for item in value[:5])
+    if isinstance(value, list) and depth < _MOST_DEPTH:
+        return "; ".join(_message_in(item, depth + 1) for item in value[:_MOST_MESSAGES])
     if isinstance(value, str):
         return value
     return quote(value, MESSAGE_LIMIT)
@@ -344,7 +357,8 @@ def _run_failed(text: str) -> bool:
         return True
     if any(EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last):
         return True
-    return _opens_with_error(text) and (len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12)
+    is_short = len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= _MOST_LINES
+    return is_short and _opens_with_error(text)
 
 
 def _is_message(text: str, kind: Kind, answer: JudgedAnswer) -> bool:

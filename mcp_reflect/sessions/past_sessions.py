@@ -14,6 +14,7 @@ from mcp_reflect.evidence.background import started_task, task_asked_for, task_e
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
+from mcp_reflect.sessions.call_reader import LOOKS, CallReader
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.faults import Fault
 from mcp_reflect.sessions.found import finding_of, found_call
@@ -34,7 +35,6 @@ from mcp_reflect.sessions.tools import (
     parts_of,
     without_labels,
 )
-from mcp_reflect.sessions.transcripts import LOOKS, CallReader
 from mcp_reflect.shell import READING_PROGRAMS, Command, act_of, read_script
 from mcp_reflect.text.signature import fingerprint
 

@@ -12,6 +12,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.replay import Next
+from mcp_reflect.sessions.call_reader import CallReader
 from mcp_reflect.sessions.calls import CallWithAnswer as AnalyzedCall
 from mcp_reflect.sessions.past_sessions import AWAY, is_word_of_host
 from mcp_reflect.sessions.records import PromptAuthor, Record
@@ -20,7 +21,6 @@ from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_s
 from mcp_reflect.sessions.session_times import seconds_of
 from mcp_reflect.sessions.text import ends, telling_words
 from mcp_reflect.sessions.tools import is_own_refusal, is_own_tool, without_labels
-from mcp_reflect.sessions.transcripts import CallReader
 
 _MOST_ANSWER: Final = 4_000  # characters of an answer that are looked at, half from each end
 _MOST_AHEAD: Final = 400  # calls after a moment in which the failure or the cure is looked for

@@ -68,9 +68,14 @@ def session_call(number: int, call: CallWithAnswer) -> SessionCall:
 
 
 def _telling_line(call: CallWithAnswer, text: str) -> str:
-    """The line that names the error; of a script's output without one, the last that says more than "not done"."""
-    line_without_error = -1 if is_shell(call.tool) else 0
-    line = headline(text, line_without_error)
+    """The line that names the error; without one the last line of a shell, or the first of another tool.
+
+    Of a script's output that only says "not done" it is the last line that says more.
+    """
+    place_without_error = 0
+    if is_shell(call.tool):
+        place_without_error = -1
+    line = headline(text, place_without_error)
     if not is_bare_no(line):
         return line
     return _refusing_line(text) or line
@@ -91,7 +96,10 @@ def _refusing_line(text: str) -> str:
 
 def _last_line(text: str) -> str:
     """Return the last line that is not blank, empty where there is none."""
-    return next((line for line in _lines_from_last(text) if line), "")
+    for line in _lines_from_last(text):
+        if line:
+            return line
+    return ""
 
 
 def _lines_from_last(text: str) -> Iterator[str]:
@@ -107,9 +115,10 @@ def _says_no(text: str, line: str) -> bool:
 
 
 def _is_expected(call: CallWithAnswer, text: str) -> bool:
-    """True for a failure that teaches nothing by itself."""
+    """True for a failure that teaches nothing by itself: a refusal without a reason, a question, or an accident."""
+    is_refused_without_wish = refusal_in(text) is not None and not preference_in(text)
     return (
-        (refusal_in(text) is not None and not preference_in(text))
+        is_refused_without_wish
         or call.empty
         or _is_probe(call.tool, call.arguments)
         or _is_look_for_absent_file(call, text)
@@ -119,6 +128,7 @@ def _is_expected(call: CallWithAnswer, text: str) -> bool:
 
 
 def _runs_in_background(call: CallWithAnswer, text: str) -> bool:
+    """True for a call that goes on in the background: its end is told by another answer."""
     values = named_arguments(call.arguments)
     is_asked = any(values.get(name) is True for name in _IN_BACKGROUND)
     return is_asked or bool(_BACKGROUND.search(text[:OPENING]))
@@ -145,10 +155,12 @@ def _is_probe(tool: str, arguments: Json) -> bool:
 
 
 def _is_look_for_absent_file(call: CallWithAnswer, text: str) -> bool:
+    """True where a call looked for a file that is not there: looking is how one finds that out."""
     return _only_looks(call) and _says_absent(text[:OPENING])
 
 
 def _only_looks(call: CallWithAnswer) -> bool:
+    """True for a call that reads or searches, and does nothing else."""
     parts = parts_of(call.tool, call.arguments)
     if parts:
         return all(program_of(part) in READING_PROGRAMS | {"cd"} for part in parts)
@@ -157,15 +169,19 @@ def _only_looks(call: CallWithAnswer) -> bool:
 
 @lru_cache(maxsize=256)
 def _says_absent(text: str) -> bool:
+    """True for a text that says that a file is not there."""
     return bool(_WORDS["absent file"].search(text))
 
 
 def _exit_code_of(call: CallWithAnswer, text: str) -> int | None:
-    told = call.facts.get("exit_code")
-    if isinstance(told, int) and not isinstance(told, bool):
-        return told
-    found = _EXIT_CODE.match(call.error or text)
-    return int(found[1]) if found else None
+    """The exit code of a call: as its facts have it, else as the text begins with it; None where neither tells."""
+    noted = call.facts.get("exit_code")
+    if isinstance(noted, int) and not isinstance(noted, bool):
+        return noted
+    match = _EXIT_CODE.match(call.error or text)
+    if match is None:
+        return None
+    return int(match[1])
 
 
 def refusal_in(text: str) -> str | None:
@@ -175,6 +191,7 @@ def refusal_in(text: str) -> str | None:
 
 @lru_cache(maxsize=256)  # each failure of a run is asked three times
 def _refusal_in(text: str) -> str | None:
+    """The same, for the beginning of the text alone."""
     if not _REFUSED.search(text):
         return None
     reason = _REASON.search(text)

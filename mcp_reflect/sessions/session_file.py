@@ -12,10 +12,10 @@ from typing import BinaryIO, Final
 from mcp_reflect.evidence.answered_call import AnsweredCall
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.common import Json
+from mcp_reflect.sessions.call_reader import CallReader, is_one_value, is_rewritten, records_in
 from mcp_reflect.sessions.records import PromptAuthor, parsed
 from mcp_reflect.sessions.text import ends
 from mcp_reflect.sessions.tools import is_own_tool
-from mcp_reflect.sessions.transcripts import CallReader, is_one_value, is_rewritten, records_in
 from mcp_reflect.whole_files import open_regular
 
 MOST_BYTES: Final = 24_000_000

@@ -6,16 +6,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+from mcp_reflect.sessions.call_reader import CallReader, is_one_value, record_of
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, parsed
 from mcp_reflect.sessions.session_database import is_in_database, open_stored
-from mcp_reflect.sessions.transcripts import CallReader, is_one_value, record_of
 from mcp_reflect.whole_files import open_regular
 
 MOST_LINE: Final = 8_000_000  # bytes of a line; a longer one holds an image or a file
 MOST_WHOLE: Final = 24_000_000  # bytes of a session that is one JSON value
 MOST_UNPACKED: Final = 2_000_000_000  # bytes of a compressed session
 COMPRESSED: Final = ".zst"
+_AT_ONCE: Final = 1_000_000  # bytes of a line that is skipped
 _NO_RECORD: Final = b"?"  # stands for a line that is not read: something is missing there
 _MOST_NAMED: Final = 3  # bad lines that are named by number
 
@@ -83,6 +84,7 @@ def read_file(file: BinaryIO, reader: CallReader, *, is_value: bool) -> list[str
 
 
 def _read_value(data: bytes, reader: CallReader, faults: list[str]) -> None:
+    """Read a session that is one JSON value; what could not be read is added to `faults`."""
     if len(data) > MOST_WHOLE:
         faults.append(f"larger than {MOST_WHOLE} bytes in one value")
         return
@@ -94,10 +96,15 @@ def _read_value(data: bytes, reader: CallReader, faults: list[str]) -> None:
 
 
 def _lines(first: bytes, file: BinaryIO, faults: list[str]) -> Iterator[bytes]:
-    """Yield the lines of a file; one that is too long, or where unpacking ends, as a line that cannot be read."""
-    line, number, size = first, 0, 0
+    """Yield the lines of a file, of which `first` is read already; what is wrong with one is added to `faults`.
+
+    In place of a line that is too long a line stands that is no record. Reading ends where unpacking fails.
+    """
+    line = first
+    number = size = 0
     while line:
-        number, size = number + 1, size + len(line)
+        number += 1
+        size += len(line)
         if size > MOST_UNPACKED:
             faults.append(f"line {number}: only the first {MOST_UNPACKED} bytes are read")
             return
@@ -115,18 +122,22 @@ def _lines(first: bytes, file: BinaryIO, faults: list[str]) -> Iterator[bytes]:
 
 
 def _skip_line(file: BinaryIO) -> None:
-    while (rest := file.readline(1_000_000)) and not rest.endswith(b"\n"):
-        pass
+    """Read along to the end of a line, without keeping it."""
+    part = file.readline(_AT_ONCE)
+    while part and not part.endswith(b"\n"):
+        part = file.readline(_AT_ONCE)
 
 
 def _name_bad_lines(bad: list[int], faults: list[str]) -> None:
     """Say which lines are no records, but for those that are named already."""
     named = {fault.partition(":")[0] for fault in faults}
-    left = [number for number in bad if f"line {number}" not in named]
-    if left:
-        shown = ", ".join(map(str, left[:_MOST_NAMED]))
-        more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-        faults.append(f"line {shown}{more}: not JSON")
+    not_named = [number for number in bad if f"line {number}" not in named]
+    if not not_named:
+        return
+    shown = ", ".join(map(str, not_named[:_MOST_NAMED]))
+    if len(not_named) > _MOST_NAMED:
+        shown += f" and {len(not_named) - _MOST_NAMED} more"
+    faults.append(f"line {shown}: not JSON")
 
 
 def record_keys(path: Path) -> frozenset[str]:
@@ -137,8 +148,8 @@ def record_keys(path: Path) -> frozenset[str]:
             for line in file:
                 record = record_of(line)
                 form = form_of(record) if record else None
-                if record and form and (key := form.key(record)):
-                    keys.add(key)
+                if record and form:
+                    keys.add(form.key(record))
     except Exception:  # noqa: BLE001 - then each record counts as new
         return frozenset()
-    return frozenset(keys)
+    return frozenset(keys - {""})  # a record without a key

@@ -69,76 +69,96 @@ class _Tally:
 class Tallies:
     """Counts, over all sessions, what came of each lesson."""
 
-    def __init__(self, every: Iterable[ComparedLesson]) -> None:
-        self._advice = {one.lesson.id: one for one in every}
-        self._tallies = {name: _Tally() for name in self._advice}
+    def __init__(self, compared: Iterable[ComparedLesson]) -> None:
+        """Begin to count for these lessons, which are found by the keys of calls and by the words of errors."""
+        self._lessons = {lesson.lesson.id: lesson for lesson in compared}
+        self._tallies = {lesson_id: _Tally() for lesson_id in self._lessons}
         self._by_key: dict[str, list[ComparedLesson]] = defaultdict(list)
         self._by_word: dict[str, list[ComparedLesson]] = defaultdict(list)
-        for one in self._advice.values():
-            for key in _keys_of(one):
-                self._by_key[key].append(one)
-            for word in one.words:
-                self._by_word[word].append(one)
+        for lesson in self._lessons.values():
+            for key in _keys_of(lesson):
+                self._by_key[key].append(lesson)
+            for word in lesson.words:
+                self._by_word[word].append(lesson)
 
     def add_session(self, past: PastSession, session: str) -> None:
-        """Count the calls of a session."""
-        opened: dict[str, _OpenFailure] = {}
+        """Count the calls of a session, and the failures in it that lessons are about."""
+        open_failures: dict[str, _OpenFailure] = defaultdict(_OpenFailure)  # by the lesson's id
         for step in past.steps:
             if not isinstance(step, MadeStep):
                 continue
-            for one in self._named_by(step.call):
-                self._count_call(one, step, session, opened)
+            for lesson in self._named_by(step.call):
+                self._count_call(lesson, step, session, open_failures)
             if step.failed:
-                for one in self._told_by(step.seen.line):
-                    opened.setdefault(one.lesson.id, _OpenFailure()).add(step, session)
-        for name, failure in opened.items():
-            self._settle(name, failure)
+                for lesson in self._with_error(step.seen.line):
+                    open_failures[lesson.lesson.id].add(step, session)
+        for lesson_id, failure in open_failures.items():
+            self._settle(lesson_id, failure)
 
     def _count_call(
-        self, one: ComparedLesson, step: MadeStep, session: str, opened: dict[str, "_OpenFailure"]
+        self,
+        lesson: ComparedLesson,
+        step: MadeStep,
+        session: str,
+        open_failures: dict[str, "_OpenFailure"],
     ) -> None:
-        tally = self._tallies[one.lesson.id]
-        if one.calls.is_opposed_by(step.call):
-            tally.against.add(step, session)
-            if step.failed and not one.has_error_of(step.seen.line):
-                is_told = one.is_told_by(step.seen.line)
-                opened.setdefault(one.lesson.id, _OpenFailure()).add(step, session, sure=is_told)
-        elif one.calls.is_followed_by(step.call):
-            tally.followed.add(step, session)
-            if not step.failed and one.lesson.id in opened:
-                opened[one.lesson.id].cure(step)
+        """Count a call that goes against a lesson, or does as it says.
 
-    def _settle(self, name: str, failure: "_OpenFailure") -> None:
+        One against it that failed is its failure, and one that does as it says and worked is the cure of that. A failure
+        whose error is in the words of the lesson is counted by these words, so not here.
+        """
+        lesson_id = lesson.lesson.id
+        tally = self._tallies[lesson_id]
+        if lesson.calls.is_opposed_by(step.call):
+            tally.against.add(step, session)
+            if step.failed and not lesson.has_error_of(step.seen.line):
+                is_certain = lesson.is_told_by(step.seen.line)
+                open_failures[lesson_id].add(step, session, sure=is_certain)
+        elif lesson.calls.is_followed_by(step.call):
+            tally.followed.add(step, session)
+            if not step.failed and lesson_id in open_failures:
+                open_failures[lesson_id].cure(step)
+
+    def _settle(self, lesson_id: str, failure: "_OpenFailure") -> None:
         """Keep the failures of a session: one whose error says nothing of the lesson, only where the cure came later."""
-        tally = self._tallies[name]
+        tally = self._tallies[lesson_id]
         room = _MOST_FAILURES - len(tally.failures)
         tally.failures += failure.certain[:room]
         if failure.lost is not None:
             tally.lost = (tally.lost or 0.0) + failure.lost
 
     def _named_by(self, call: Call) -> list[ComparedLesson]:
-        """Return the lessons that name a program, tool or file of a call."""
-        found = {one.lesson.id: one for key in call.keys for one in self._by_key.get(key, ())}
-        return list(found.values())
+        """Return the lessons that name a program, tool or file of a call, each once."""
+        by_id: dict[str, ComparedLesson] = {}
+        for key in call.keys:
+            for lesson in self._by_key.get(key, ()):
+                by_id[lesson.lesson.id] = lesson
+        return list(by_id.values())
 
-    def _told_by(self, line: str) -> list[ComparedLesson]:
-        """Return the lessons in whose words an error is told."""
-        shared = Counter(
-            one.lesson.id for word in telling_words(line) for one in self._by_word.get(word, ())
-        )
-        return [self._advice[name] for name, count in shared.items() if count >= SHARED]
+    def _with_error(self, line: str) -> list[ComparedLesson]:
+        """Return the lessons whose mistake or symptoms share enough telling words with the line of an error."""
+        shared_words = Counter[str]()
+        for word in telling_words(line):
+            shared_words.update(lesson.lesson.id for lesson in self._by_word.get(word, ()))
+        return [self._lessons[name] for name, count in shared_words.items() if count >= SHARED]
 
-    def lesson(self, name: str, moments: Sequence[SpokenMoment], ground: Ground) -> ReplayedLesson:
+    def lesson(
+        self, lesson_id: str, moments: Sequence[SpokenMoment], ground: Ground
+    ) -> ReplayedLesson:
         """Return what came of a lesson, with the moments at which it would have spoken."""
-        one, tally = self._advice[name], self._tallies[name]
+        compared = self._lessons[lesson_id]
+        tally = self._tallies[lesson_id]
+        minutes: float | None = None
+        if tally.lost is not None:
+            minutes = round(tally.lost / 60, 1)
         return ReplayedLesson(
-            lesson_id=name,
-            lesson=one.lesson.text,
-            guard=one.lesson.guard,
-            is_kept_by_person=one.lesson.is_kept_by_person,
+            lesson_id=lesson_id,
+            lesson=compared.lesson.text,
+            guard=compared.lesson.guard,
+            is_kept_by_person=compared.lesson.is_kept_by_person,
             changed=ground.told,
             is_doubted=ground.standing is Standing.DOUBTED,
-            names_calls=one.names_calls,
+            names_calls=compared.names_calls,
             moments=tuple(moments),
             against=tally.against.made,
             against_failed=tally.against.failed,
@@ -148,13 +168,17 @@ class Tallies:
             followed_error=tally.followed.latest,
             failures=tuple(sorted(tally.failures, key=_by_time)),
             unwarned=_unwarned(tally.failures, moments),
-            minutes=None if tally.lost is None else round(tally.lost / 60, 1),
+            minutes=minutes,
         )
 
 
 @dataclass(slots=True)
 class _OpenFailure:
-    """The failures of a lesson in a session until their cure comes, if it does; `unsure` ones wait for it."""
+    """The failures of a lesson in one session, until their cure comes, if it does.
+
+    Only the cure shows that `unsure` ones were about the lesson. `began` is the work done (seconds) at the first failure
+    that is not cured, `lost` the seconds of work between failures and their cures.
+    """
 
     certain: list[FailedStep] = field(default_factory=list[FailedStep])
     unsure: list[FailedStep] = field(default_factory=list[FailedStep])
@@ -162,9 +186,12 @@ class _OpenFailure:
     lost: float | None = None
 
     def add(self, step: MadeStep, session: str, *, sure: bool = True) -> None:
-        """Note a failure."""
-        kept = self.certain if sure else self.unsure
-        kept.append(_failed_step(step, session))
+        """Note a failure; `sure` says that its error speaks of the lesson."""
+        failed_step = _failed_step(step, session)
+        if sure:
+            self.certain.append(failed_step)
+        else:
+            self.unsure.append(failed_step)
         if self.began is None:
             self.began = step.worked
 
@@ -179,10 +206,12 @@ class _OpenFailure:
 
 
 def _by_time(failure: FailedStep) -> tuple[float, int]:
+    """Return the key that sorts failures by their time, then by their line."""
     return failure.at or 0.0, failure.line
 
 
 def _failed_step(step: MadeStep, session: str) -> FailedStep:
+    """Return a call that failed as it is shown, with its error cut and without secrets."""
     return FailedStep(
         session=session,
         line=step.line,

@@ -82,6 +82,14 @@ def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
     return clip(_json(value) or "(deeply nested)", limit)
 
 
+def quoted_start(text: str) -> str:
+    """The first sentence or so of a text, in quotes."""
+    return quote(sentence(text[:_MOST_START], _MOST_START // 4), _MOST_START // 2)
+
+
+_MOST_START: Final = 800  # characters of a text whose beginning is quoted
+
+
 def sentence(text: str, limit: int) -> str:
     """The text on one line without folders of one machine, cut after a whole sentence where it has one."""
     line = without_paths(" ".join(text[: 4 * limit].split()))
@@ -233,6 +241,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def _json(value: Json) -> str | None:
+    """The value as JSON text with sorted names, None where it is nested too deep for that."""
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except RecursionError:

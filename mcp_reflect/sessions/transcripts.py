@@ -6,14 +6,13 @@ Read are the forms of hosts in `sessions.hosts`, messages of OpenAI's and Anthro
 
 import json
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final, cast
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import Json, unpacked
+from mcp_reflect.models.common import unpacked
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.hosts.gemini import is_of_gemini
 from mcp_reflect.sessions.records import (
@@ -24,14 +23,18 @@ from mcp_reflect.sessions.records import (
     as_list,
     as_record,
     as_records,
-    parsed,
 )
 from mcp_reflect.text.signature import digest
 
-# Of one run; a longer session is several, cut where the person said something.
 MOST_EVENTS: Final = 1_000
-# Of one run; an event counts as a fortieth at most, for a longer text is cut.
+"""Of one run; a longer session is several, cut where the person said something."""
+
 MOST_CHARS: Final = 800_000
+"""Characters of one run."""
+
+_MOST_OF_EVENT: Final = MOST_CHARS // 40
+"""Characters that an event counts for at most: a longer text is cut when the run is read."""
+
 NO_ANSWER: Final = "(empty)"
 _MOST_NAME: Final = 150  # characters of a session's name in the id of a run
 MOST_TASK: Final = 2_000  # characters of the person's first words that name the run
@@ -63,7 +66,7 @@ class RunBuilder:
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         """Add a call. Arguments may be JSON in a text."""
-        name = _name_of(tool)
+        name = name_of_tool(tool)
         event: dict[str, Any] = {
             "type": "tool_call",
             "tool": name,
@@ -126,11 +129,13 @@ def _end_of_part(events: Sequence[dict[str, Any]]) -> int:
 
     Words in the earlier half do not end it, for the rest would be a part of little more than nothing.
     """
-    sizes = accumulate(min(len(str(event)), MOST_CHARS // 40) for event in events[:MOST_EVENTS])
-    most = max(1, sum(size <= MOST_CHARS for size in sizes))
+    sizes = accumulate(min(len(str(event)), _MOST_OF_EVENT) for event in events[:MOST_EVENTS])
+    within_limit = sum(size <= MOST_CHARS for size in sizes)
+    most = max(1, within_limit)
     if len(events) <= most:
         return most
-    for place in range(most - 1, max(1, most // 2) - 1, -1):
+    later_half = range(max(1, most // 2), most)
+    for place in reversed(later_half):
         if events[place]["type"] == "user_feedback":
             return place
     return most
@@ -138,12 +143,15 @@ def _end_of_part(events: Sequence[dict[str, Any]]) -> int:
 
 def _task_of(part: Sequence[dict[str, Any]]) -> str:
     """The task of a part, on one line: what the person said first in it."""
-    words = (event["content"] for event in part if event["type"] == "user_feedback")
-    first = next(words, "") or "A run without a task in its record"
-    return " ".join(first.split())[:MOST_TASK]
+    task = ""
+    for event in part:
+        if event["type"] == "user_feedback":
+            task = event["content"]
+            break
+    return " ".join((task or "A run without a task in its record").split())[:MOST_TASK]
 
 
-def _name_of(tool: object) -> str:
+def name_of_tool(tool: object) -> str:
     """The name of a tool, or a word that stands for one without a name."""
     if isinstance(tool, str) and tool.strip():
         return tool
@@ -284,146 +292,12 @@ def read_records(listener: Listener, records: Iterable[Record]) -> None:
     """Read the records of a session, in the form that the first one shows."""
     reader: RecordReader | None = None
     for place, record in enumerate(records, start=1):
-        if reader is None and (form := form_of(record)):
-            reader = form.reader(listener, frozenset())
+        if reader is None:
+            form = form_of(record)
+            if form is not None:
+                reader = form.reader(listener, frozenset())
         if reader is not None:
             listener.begin(place, record)
             reader.add(record)
     if reader is not None:
         reader.end()
-
-
-# A session's file, as its host writes it: a JSON object a line, or one JSON value.
-
-LOOKS: Final = frozenset(
-    "read grep glob ls webfetch websearch todowrite toolsearch read_file read_many_files list_directory "
-    "search_file_content google_web_search notebookread exitplanmode view_image update_plan skill".split()
-)
-"""Tools whose answers prove nothing and teach nothing, unless they are errors."""
-
-_SAYS_NOTHING: Final = re.compile(
-    rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|system|"
-    rb"api-request[a-z-]*|summary|turn_context|compacted|last-prompt|reasoning|world_state|token_usage_record)\""
-)
-# Lines of these types that tell something all the same: what a person typed meanwhile, what a script ran.
-_SAYS_SOMETHING: Final = re.compile(rb'"(?:queued_command|item_completed|exec_command_end)"')
-_MOST_HEAD: Final = 4_000  # bytes of a line in which its type stands
-
-
-def record_of(line: bytes) -> Record | None:
-    """The record of a line, empty where it is none; None for what a host notes for itself, which is not parsed."""
-    if not line.strip():
-        return None
-    if _SAYS_NOTHING.match(line) and not _SAYS_SOMETHING.search(line[:_MOST_HEAD]):
-        return None
-    copy = line.find(b',"toolUseResult":')  # what the answer has already
-    if copy > 0:
-        without_copy = parsed(line[:copy] + b"}")
-        if without_copy:
-            return without_copy
-    return parsed(line)
-
-
-def is_one_value(data: bytes) -> bool:
-    """True for the beginning of a session that is one JSON value, as Gemini CLI wrote it until 2026.
-
-    `data` has the whole first line.
-    """
-    first = data.removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0].strip()
-    return first == b"{" or "messages" in parsed(first)
-
-
-def is_rewritten(head: bytes) -> bool:
-    """True for the beginning of a session whose later records change what earlier ones said."""
-    forms = (form_of(record) for line in head.split(b"\n")[:20] if (record := record_of(line)))
-    form = next((form for form in forms if form is not None), None)
-    return form is not None and form.rewrites
-
-
-def records_in(data: bytes) -> Iterator[Record]:
-    """The records of a session, or of its end from the beginning of a line."""
-    if is_one_value(data):
-        yield parsed(data)
-    else:
-        yield from filter(None, (record_of(line) for line in data.split(b"\n")))
-
-
-@dataclass(slots=True)
-class CallReader(RunBuilder):
-    """Hands over each call of a session with its answer.
-
-    `known`: a record was of a known form; `worked`: seconds of work until now, and `sent` until the call that was
-    just answered. `told_elsewhere` has the keys of records that were read in another session.
-    """
-
-    known: bool = False
-    worked: float = 0.0
-    sent: float = 0.0
-    _open: dict[str, tuple[str, Json, float]] = field(
-        default_factory=dict[str, tuple[str, Json, float]]
-    )
-    told_elsewhere: frozenset[str] = frozenset()
-    _reader: RecordReader | None = None
-    _place: int = 0
-
-    def met(
-        self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
-    ) -> None:
-        """Note a call with its answer."""
-
-    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
-        """Note a call until it is answered."""
-        name = _name_of(tool)
-        self._open[str(call_id)] = name, unpacked(arguments), self.worked
-
-    def answered(
-        self,
-        content: str,
-        call_id: object = None,
-        *,
-        failed: bool = False,
-        exit_code: object = None,
-    ) -> None:
-        """Hand over a call; one that is not open is left out."""
-        tool, arguments, self.sent = self._open.pop(str(call_id), ("", None, 0.0))
-        if tool:
-            code: int | None = None
-            if isinstance(exit_code, int) and not isinstance(exit_code, bool):
-                code = exit_code
-            self.met(tool, arguments, content, failed=failed, code=code)
-
-    def withdrawn(self, call_id: object) -> None:
-        """Forget a call that never ran."""
-        self._open.pop(str(call_id), None)
-
-    def reader_of(self, record: Record) -> RecordReader | None:
-        """Return a reader of the form that a record shows, None for a record of no form."""
-        form = form_of(record)
-        return form and form.reader(self, self.told_elsewhere)
-
-    def read_lines(self, lines: Iterable[bytes]) -> list[int]:
-        """Read the next lines of a session; return the numbers of those that are no records."""
-        bad: list[int] = []
-        for line in lines:
-            self._place += 1
-            record = record_of(line)
-            if record:
-                self.add(record)
-            elif record is not None:
-                bad.append(self._place)
-                self.unseen()
-        return bad
-
-    def add(self, record: Record) -> None:
-        """Read a record."""
-        if self._reader is None:
-            self._reader = self.reader_of(record)
-        if self._reader is not None:
-            self.known = True
-            self.begin(max(self._place, 1), record)
-            self._reader.add(record)
-
-    def finish(self) -> None:
-        """Read what waits for the end of the records."""
-        if self._reader is not None:
-            self._reader.end()

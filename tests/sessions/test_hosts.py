@@ -9,11 +9,11 @@ import pytest
 
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.common import Json
+from mcp_reflect.sessions.call_reader import CallReader
 from mcp_reflect.sessions.hosts.codex_scripts import calls_in
 from mcp_reflect.sessions.records import PromptAuthor
 from mcp_reflect.sessions.session_file import SessionFile
 from mcp_reflect.sessions.session_lines import open_session, read_file, unpacker
-from mcp_reflect.sessions.transcripts import CallReader
 
 
 @dataclass(slots=True)

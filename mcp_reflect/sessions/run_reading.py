@@ -1,0 +1,129 @@
+"""What stands out among the calls of a run: failures, loops, searches without a result, and what worked later."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby, pairwise
+from typing import Final
+
+from mcp_reflect.models.run import Trace
+from mcp_reflect.sessions.calls import CallWithAnswer, calls_of
+from mcp_reflect.sessions.noticing import findings_in
+from mcp_reflect.sessions.tools import finishes
+from mcp_reflect.sessions.what_followed import HORIZON
+from mcp_reflect.text.signature import steady
+
+KEY_TEXT: Final = 20_000  # characters of an answer that are compared
+
+# Answers that carry nothing: keys, clicks and writes are rightly made again and again.
+_BARE: Final = frozenset(
+    {"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"}
+)
+
+
+class RunReading:
+    """The calls of a trace (`tried`) and what stands out among them.
+
+    `worked_later` has the call that worked in place of a failed one, by the index of the failed one. `problems` are
+    groups of failures, each of one tool with one error, `first` is the earliest failure, an error before a search that
+    only found nothing. `loops` and `empties` are groups of calls in a row.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.tried = calls_of(trace)
+        self.worked_later = _worked_later(self.tried)
+        self.failed = [item for item in self.tried if item.failed]
+        self.problems = _problems(self.failed)
+        self.loops = _loops(self.tried)
+        self.empties = _empty_searches(self.tried, beside_errors=bool(self.problems))
+        self.unanswered = [item for item in self.tried if item.made and not item.answered]
+        errors = [item for item in self.failed if not item.empty]
+        self.first: CallWithAnswer | None = None
+        if errors:
+            self.first = errors[0]
+        elif self.failed:
+            self.first = self.failed[0]
+
+
+def _worked_later(tried: Sequence[CallWithAnswer]) -> dict[int, CallWithAnswer]:
+    """The call that then worked, by the index of a failed one: one that does the same, else the same call once more."""
+    later: dict[int, CallWithAnswer] = {}
+    for finding in findings_in(tried):
+        if finding.failed and finding.worked:
+            later[finding.failed.number - 1] = tried[finding.worked.number - 1]
+    for item in tried:
+        if item.failed and item.index not in later:
+            again = _same_call_that_worked(tried, item)
+            if again is not None:
+                later[item.index] = again
+    return later
+
+
+def _same_call_that_worked(
+    tried: Sequence[CallWithAnswer], failed: CallWithAnswer
+) -> CallWithAnswer | None:
+    """The same call where it worked soon after, None where it did not."""
+    for later in tried[failed.index + 1 : failed.index + 1 + HORIZON]:
+        if later.worked and later.exact == failed.exact:
+            return later
+    return None
+
+
+def _problems(failed: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
+    """The failures by tool and error, in the order in which they came first."""
+    problems: dict[tuple[str, str], list[CallWithAnswer]] = {}
+    for item in failed:
+        if not item.empty:
+            problems.setdefault((item.tool.lower(), item.fingerprint), []).append(item)
+    return list(problems.values())
+
+
+def _loops(tried: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
+    """The groups of the same call in a row with the same answer.
+
+    Comparing answers takes time: it is done only for calls beside an equal call.
+    """
+    beside_equal: set[int] = set()
+    for call, following in pairwise(tried):
+        if call.exact == following.exact:
+            beside_equal |= {call.index, following.index}
+
+    def key(call: CallWithAnswer) -> object:
+        if call.index not in beside_equal:
+            return None
+        return _loop_key(call)
+
+    groups = _stretches(tried, key)
+    return [group for group in groups if len(group) > 1 and _tells_something(group[0])]
+
+
+def _empty_searches(
+    tried: Sequence[CallWithAnswer], *, beside_errors: bool
+) -> list[list[CallWithAnswer]]:
+    """Searches in a row without a result; beside errors, a single one says nothing."""
+    searches = [item for item in tried if item.made and (item.empty or not item.failed)]
+    groups = _stretches(searches, lambda search: search.empty or None)
+    if not beside_errors:
+        return groups
+    return [group for group in groups if len(group) > 1]
+
+
+def _stretches(
+    calls: Sequence[CallWithAnswer], key: Callable[[CallWithAnswer], object]
+) -> list[list[CallWithAnswer]]:
+    """The groups of calls in a row that have the same key; calls whose key is None are in no group."""
+    return [[*group] for value, group in groupby(calls, key) if value is not None]
+
+
+def _tells_something(call: CallWithAnswer) -> bool:
+    """True for a call whose answer carries something, so that the same one again is a loop."""
+    return call.failed or call.answer.strip().lower() not in _BARE
+
+
+def _loop_key(item: CallWithAnswer) -> object:
+    """What two equal calls share: tool, arguments, answer, and how much people had said. None for no real call."""
+    if not item.made or finishes(item.tool):
+        return None
+    answer = (item.error or item.answer)[:KEY_TEXT]
+    if item.failed:  # the same error at another time of day is the same answer
+        answer = steady(answer)
+    return (item.exact, item.answered, item.spoken, tuple(answer.split()))
