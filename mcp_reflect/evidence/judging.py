@@ -7,11 +7,12 @@ from difflib import get_close_matches
 from typing import Any, Final, cast
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.evidence.scores import read_score, score_in_words
+from mcp_reflect.evidence.plain_opinions import HEAD, NONE, read_plain_words
+from mcp_reflect.evidence.scores import read_score
 from mcp_reflect.evidence.verifying import letters
 from mcp_reflect.evidence.work import split
 from mcp_reflect.limits import DEFAULT, Limits, characters
-from mcp_reflect.llm.json_replies import as_mapping, read_object
+from mcp_reflect.llm.json_replies import as_mapping, objects_in, read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Claim, Opinion, Verdict
 from mcp_reflect.models.reflection import Score
@@ -39,30 +40,8 @@ _WORDS: Final = {
     Verdict.NOT_SHOWN: "not_shown notshown unsupported unshown unknown unverified missing open",
 }
 _MEANINGS: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
-_NONE: Final = re.compile(
-    r"\W*+(?:none|n/a|nothing|(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?|"
-    r"problems?)(?: (?:was|were))?(?: found)?)\W*",
-    re.IGNORECASE,
-)
-_HEAD: Final = re.compile(
-    r"^[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,2}((?:quality[ _])?score|issues|suggested[ _]fix|corrected[ _]steps|"
-    r"improved reasoning)"
-    r"(?:[*_]{0,2}:[*_]{0,2}|[*_]{0,2}[ \t]*$)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _STEP: Final = re.compile(r"^\s*(?:step )?\d{1,3}[.):]\s+\S", re.IGNORECASE | re.MULTILINE)
 _STEP_NUMBER: Final = re.compile(r"^\s*(?:step )?\d{1,3}[.):]\s+", re.IGNORECASE)
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
-_FAULT: Final = re.compile(
-    r"\b(?:wrong|incorrect|errors?|mistakes?|missing|contradict\w*|should (?:be|have|say|read)|does not|doesn't|do not|"
-    r"is not|isn't|are not|was not|unsupported|false|fail\w*|invalid|inconsistent|lacks?|must be|poor)\b",
-    re.IGNORECASE,
-)
-PRAISE: Final = re.compile(
-    r"\b(?:correct|right|good|fine|sound|accurate|complete|consistent|well|great|excellent|no \w+)\b",
-    re.IGNORECASE,
-)
 
 
 def read_verdicts(
@@ -236,7 +215,7 @@ def read_opinion(
     score = value.get("quality_score", value.get("score"))
     return Opinion(
         verdicts=verdicts,
-        issues=tuple(text for text in issues if not _NONE.fullmatch(text)),
+        issues=tuple(text for text in issues if not NONE.fullmatch(text)),
         quality_score=_score(score, f"{field}.quality_score"),
         suggested_fix=_text(value.get("suggested_fix"), f"{field}.suggested_fix"),
         criteria=_criteria(value.get("criteria"), f"{field}.criteria"),
@@ -250,13 +229,41 @@ def _read_words(
     """Read the opinion from text: with JSON in it, with headings, as a list, or in prose."""
     if not text.strip():
         raise InputError(field, "it is empty", _FIX)
-    if _NONE.fullmatch(text):
+    if NONE.fullmatch(text):
         return Opinion(accepts=True)
-    parsed = read_object(text, {*FIELDS, "claims", "score"}) or _read_text(text)
+    parsed = _read_fields(text) or read_plain_words(text)
     if parsed is None:
         raise InputError(field, "it names no score, no issue and no correction", _FIX)
     opinion = read_opinion(parsed, field, limits, claims, judge)
     return replace(opinion, accepts=parsed == {"issues": []})
+
+
+def _read_fields(text: str) -> dict[str, Json] | None:
+    """Return the object with fields of an opinion that stands in a text, also by other names; None if there is none."""
+    names = {*FIELDS, "claims", "score"}
+    found = read_object(text, names)
+    if found is not None:
+        return with_known_names(found)
+    renamed = map(with_known_names, objects_in(text))
+    return next((fields for fields in renamed if fields.keys() & names), None)
+
+
+_OTHER_NAMES: Final = {
+    **dict.fromkeys(
+        ("qualityscore", "quality", "rating", "overallscore", "grade"), "quality_score"
+    ),
+    **dict.fromkeys(("issues", "issuesfound", "problems", "faults", "errors"), "issues"),
+    **dict.fromkeys(("suggestedfix", "fix", "suggestion", "recommendation"), "suggested_fix"),
+}
+
+
+def with_known_names(fields: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an object by the names that the prompt asks for: `qualityScore`, `Quality Score`, `rating`, `problems`."""
+    named: dict[str, Json] = {}
+    for key, value in fields.items():
+        plain = re.sub(r"[\W_]+", "", key).lower()
+        named.setdefault(_OTHER_NAMES.get(plain, key), value)
+    return named
 
 
 def _refuse_what_is_no_opinion(value: Mapping[str, Json], field: str, limits: Limits) -> None:
@@ -280,7 +287,7 @@ def _refuse_what_is_no_opinion(value: Mapping[str, Json], field: str, limits: Li
 
 def _corrected_steps(steps: Json, field: str) -> tuple[str, ...]:
     """Return the steps; one text, a numbered list perhaps, is split as a response is."""
-    if isinstance(steps, str) and not _NONE.fullmatch(steps):
+    if isinstance(steps, str) and not NONE.fullmatch(steps):
         return _unnumbered(split(steps))
     return _texts(steps, field)
 
@@ -288,7 +295,7 @@ def _corrected_steps(steps: Json, field: str) -> tuple[str, ...]:
 def read_steps(text: str) -> tuple[str, ...]:
     """Return the steps of a numbered list, as a corrector may write them in plain text."""
     body = text
-    for head in _HEAD.finditer(text):
+    for head in HEAD.finditer(text):
         if head[1].lower().startswith(("corr", "impr")):
             body = text[head.end() :]
             break
@@ -306,63 +313,9 @@ def _unnumbered(steps: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_STEP_NUMBER.sub("", step, count=1) for step in steps)
 
 
-def _read_text(text: str) -> dict[str, Json] | None:
-    """Read plain words: headings that name the fields, a list of issues, or prose with a score."""
-    fields = _read_headings(text)
-    if fields:
-        return fields
-    score, rest = score_in_words(text[:20_000])
-    found = _read_list(rest) or _read_prose(rest)
-    if score is None:
-        return found
-    return {"issues": [], **(found or {}), "quality_score": score}
-
-
-def _read_headings(text: str) -> dict[str, Json]:
-    """Read markdown whose headings name the fields: `## Issues`, `**Suggested fix:** …`, `Quality score: 0.8`."""
-    fields: dict[str, Json] = {}
-    heads = list(_HEAD.finditer(text))
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    for head, end in zip(heads, ends, strict=False):
-        name = re.sub(r"[ _]+", "_", head[1].lower())
-        body = text[head.end() : end].strip()
-        if name.endswith("score"):
-            fields["quality_score"] = read_score(body.split("\n", 1)[0].strip("*` ."))
-        elif name == "issues":
-            fields[name] = [
-                _BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()
-            ]
-        else:
-            fields["corrected_steps" if name == "improved_reasoning" else name] = body
-    return fields
-
-
-def _read_list(text: str) -> dict[str, Json] | None:
-    """Read a list of issues, as "List issues (or 'None')" asks for: every line is one."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    items = [line for line in lines if _BULLET.match(line)]
-    if not items or len(items) < len(lines) - 1:
-        return None
-    texts: list[Json] = [_BULLET.sub("", item).strip() for item in items]
-    return {"issues": texts}
-
-
-def _read_prose(text: str) -> dict[str, Json] | None:
-    """Read plain prose: sentences that name a fault are issues; praise without a fault is an opinion without any."""
-    parts = [_BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
-    faults: list[Json] = [
-        part for part in parts if _FAULT.search(part) and not _NONE.fullmatch(part)
-    ]
-    if faults:
-        return {"issues": faults}
-    if not PRAISE.search(text):
-        return None
-    return {"issues": []}
-
-
 def _score(value: Json, field: str) -> float | None:
     """Return a share in 0..1; of ten, of a hundred or in percent where the text says so."""
-    if value is None:
+    if value is None or (isinstance(value, str) and NONE.fullmatch(value)):
         return None
     score = read_score(value)
     if score is None:
@@ -375,7 +328,7 @@ def _score(value: Json, field: str) -> float | None:
 
 
 def _text(value: Json, field: str) -> str | None:
-    if value is None or (isinstance(value, str) and _NONE.fullmatch(value)):
+    if value is None or (isinstance(value, str) and NONE.fullmatch(value)):
         return None
     if isinstance(value, int | float):
         return str(value)
@@ -389,8 +342,18 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
         return tuple(text for text in (_text(value, field),) if text)
     if not isinstance(value, list):
         raise InputError(field, "it is not a list of texts", "Send a list of texts.")
-    texts = [_text(item, f"{field}[{place}]") for place, item in enumerate(value)]
+    texts = [_text(_said_by(item), f"{field}[{place}]") for place, item in enumerate(value)]
     return tuple(text for text in texts if text)
+
+
+_ISSUE_NAMES: Final = ("issue", "description", "text", "message", "problem", "reason")
+
+
+def _said_by(item: Json) -> Json:
+    """Return what an issue says that is an object, such as {"description": "…", "severity": "high"}."""
+    if not isinstance(item, dict):
+        return item
+    return next((item[name] for name in _ISSUE_NAMES if isinstance(item.get(name), str)), item)
 
 
 def _criteria(value: Json, field: str) -> Mapping[str, Score]:

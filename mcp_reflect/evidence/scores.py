@@ -1,4 +1,4 @@
-"""Scores as people and models write them: .8, "8/10", "8 of 10", "80 %". All of them are .8."""
+"""Scores as people and models write them: .8, "8/10", "eight out of ten", "80 %". All of them are .8."""
 
 import re
 from typing import Final
@@ -10,12 +10,35 @@ _SHARE: Final = re.compile(
     r"(?:(?:/|of|out of|von|sur|de|su|van)\s{0,20}(?P<base>\d{1,20})|(?P<percent>%))?",
     re.IGNORECASE,
 )
-_IN_WORDS: Final = re.compile(
-    r"""(?ix)(?<![*_`"'#])[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating|quality)\b[*_`"':=\s]{0,20}
-    (?:is|of|at)?\s{0,20}
-    (\d{1,20}(?:[.,]\d{1,20})?(?:\s{0,20}(?:/|of|out\ of)\s{0,20}\d{1,20}|\s{0,20}%)?)[*_]{0,4}\.?(?![\d\w])
-    |(?<![\d/.,])(\d{1,20}(?:[.,]\d{1,20})?\s{0,20}(?:/|of|out\ of)\s{0,20}(?:5|10|20|100))
-    (?=\s{0,200}(?:[.,;:!)\n|-]|$|(?:because|since|but|overall|stars?|points?)\b))\.?"""
+_BASE: Final = r"\s{0,20}(?:/|of|out\ of)\s{0,20}"
+_NUMBER: Final = r"\d{1,20}(?:[.,]\d{1,20})?"
+_VALUE: Final = rf"{_NUMBER}(?:{_BASE}\d{{1,20}}|\s{{0,20}}%)?"
+_NAMED: Final = re.compile(
+    rf"""(?ix)(?<![*_`"'#])[*_`"'#]*\b(?P<overall>(?:(?:overall|final|quality)[ _]){{0,2}})(?:score|rating|quality)\b
+    [*_`"':=\s]{{0,20}}(?:is|of|at)?\s{{0,20}}(?P<value>{_VALUE})[*_]{{0,4}}\.?(?![\d\w])"""
+)
+"""A score behind its name: "Overall score: 8/10", "quality is 80 %"."""
+
+_GIVEN: Final = re.compile(
+    rf"""(?ix)\b(?:give|gave|rate|rated|score|scored|grade)s?\s(?:it|this|that|the\s\w{{1,20}})\s(?:an?\s|at\s|as\s)?
+    (?P<value>{_VALUE})\.?(?![\d\w])"""
+)
+"""A score that is given: "I would give it 70%"."""
+
+_BARE: Final = re.compile(
+    rf"""(?ix)(?<![\d/.,])(?P<value>{_NUMBER}{_BASE}(?:5|10|20|100))
+    (?=\s{{0,200}}(?:[.,;:!)\n|-]|$|(?:because|since|but|overall|stars?|points?)\b))\.?"""
+)
+"""A share that stands for itself: "Looks good, 8/10."."""
+
+_BEGINS: Final = re.compile(rf"(?ix)(?P<value>{_VALUE})(?![\d\w])[*_.]*")
+_NUMBERS_IN_WORDS: Final[tuple[str, ...]] = (
+    *("zero", "one", "two", "three", "four", "five"),
+    *("six", "seven", "eight", "nine", "ten"),
+)
+_IN_LETTERS: Final = re.compile(
+    rf"\b({'|'.join(_NUMBERS_IN_WORDS)})(?=\s+(?:out of|of|/)\s+(?:ten|10)\b)|(?<=\bof )ten\b",
+    re.IGNORECASE,
 )
 
 
@@ -27,7 +50,7 @@ def read_score(value: object) -> float | None:
         return _of_a_plain_number(float(value))
     if not isinstance(value, str):
         return None
-    found = _SHARE.fullmatch(value.strip())
+    found = _SHARE.fullmatch(_with_digits(value.strip()))
     if found is None:
         return SCORE_WORDS.get(value.strip().lower())
     number = float(found["number"].replace(",", "."))
@@ -55,10 +78,39 @@ def _of_a_plain_number(number: float) -> float | None:
 
 
 def score_in_words(text: str) -> tuple[float | None, str]:
-    """Return the score that plain words name, and the text without it."""
-    for found in _IN_WORDS.finditer(text):
-        score = read_score(found[1] or found[2])
+    """Return the score that plain words name, and the text without it.
+
+    The overall score counts before any other one. Of several shares without a name, which differ, none is the score:
+    "Clarity: 8/10, style: 4/10".
+    """
+    text = _with_digits(text)
+    named = list(_NAMED.finditer(text))
+    overall = [found for found in named if found["overall"]]
+    for found in (*overall, *named, *_GIVEN.finditer(text)):
+        score = read_score(found["value"])
         if score is not None:
-            rest = f"{text[: found.start()]}\n{text[found.end() :].lstrip(' ,;–—-')}"
-            return score, rest.strip()
-    return None, text
+            return score, _without(text, found)
+    shares = [(read_score(found["value"]), found) for found in _BARE.finditer(text)]
+    if len({score for score, _ in shares}) != 1:
+        return None, text
+    score, found = shares[0]
+    return score, text if score is None else _without(text, found)
+
+
+def score_that_begins(text: str) -> tuple[float | None, str]:
+    """Return the score with which a text begins, "9/10. Excellent work.", and what follows it."""
+    text = _with_digits(text)
+    found = _BEGINS.match(text)
+    if found is None:
+        return None, text
+    return read_score(found["value"]), text[found.end() :].lstrip(" ,;–—-")
+
+
+def _without(text: str, found: re.Match[str]) -> str:
+    rest = f"{text[: found.start()]}\n{text[found.end() :].lstrip(' ,;–—-')}"
+    return rest.strip()
+
+
+def _with_digits(text: str) -> str:
+    """Return a text with "seven out of ten" as "7 out of 10"."""
+    return _IN_LETTERS.sub(lambda word: str(_NUMBERS_IN_WORDS.index(word[0].lower())), text)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final, cast
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.evidence.judging import FIELDS, read_opinion
+from mcp_reflect.evidence.judging import FIELDS, read_opinion, with_known_names
+from mcp_reflect.evidence.plain_opinions import read_plain_words
 from mcp_reflect.evidence.scores import read_score, score_in_words
 from mcp_reflect.llm.json_replies import objects_in, read_object
 from mcp_reflect.models.common import Json
@@ -24,13 +25,6 @@ _UNREADABLE: Final = "The reply says nothing of the work: ask for the critique a
 _NO_SCORE: Final = "Its quality_score {score} is not in 0..1: ask for the critique again."
 _ISSUE_NAMES: Final = ("issue", "description", "text", "message", "problem", "reason")
 _KEYS: Final = frozenset({*FIELDS, "score"})
-_OTHER_NAMES: Final = {
-    **dict.fromkeys(
-        ("qualityscore", "quality", "rating", "overallscore", "grade"), "quality_score"
-    ),
-    **dict.fromkeys(("issues", "issuesfound", "problems", "faults", "errors"), "issues"),
-    **dict.fromkeys(("suggestedfix", "fix", "suggestion", "recommendation"), "suggested_fix"),
-}
 _NOTHING: Final = re.compile(
     r"\W*(?:none|n/?a|null|nothing|no issues(?: found)?|keine?)?\W*", re.IGNORECASE
 )
@@ -50,23 +44,16 @@ class Judgment:
 
 
 def read_judgment(reply: str) -> Judgment:
-    """Read a reply: as fields where it holds an object with them, else as words."""
+    """Read a reply: as fields where it holds an object or plain words that name score and issues, else by its words."""
     found: Mapping[str, Json] | None = read_object(reply, _KEYS)
     if found is None:  # keys in another spelling
-        named = (_named(value) for value in objects_in(reply))
+        named = (with_known_names(value) for value in objects_in(reply))
         found = next((value for value in named if value.keys() & _KEYS), None)
     if found is None:
-        return _of_words(reply[:MOST_CHARS])
-    return _of_fields(_named(found))
-
-
-def _named(found: Mapping[str, Json]) -> dict[str, Json]:
-    """An object by the names that the prompt asks for: `qualityScore`, `Quality Score`, `rating`, `problems`."""
-    named: dict[str, Json] = {}
-    for key, value in found.items():
-        plain = re.sub(r"[\W_]+", "", key).lower()
-        named.setdefault(_OTHER_NAMES.get(plain, key), value)
-    return named
+        found = read_plain_words(reply[:MOST_CHARS])
+        if not found or not found.get("issues") or found.get("quality_score") is None:
+            return _of_words(reply[:MOST_CHARS])
+    return _of_fields(with_known_names(found))
 
 
 def _unread(fault: str, *issues: str) -> Judgment:

@@ -1,0 +1,135 @@
+"""The opinion of a judge in plain words: with headings or tags that name the fields, as a list of issues, or in prose."""
+
+import json
+import re
+from typing import Final, cast
+
+from mcp_reflect.evidence.scores import read_score, score_in_words, score_that_begins
+from mcp_reflect.models.common import Json
+
+_MOST_READ: Final = 20_000  # characters of prose
+NONE: Final = re.compile(
+    r"\W*+(?:none|n/a|nothing|(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?|"
+    r"problems?)(?: (?:was|were))?(?: found)?)\W*",
+    re.IGNORECASE,
+)
+"""What only says that there is nothing to say."""
+
+HEAD: Final = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,2}((?:quality[ _])?score|issues|suggested[ _]fix|corrected[ _]steps|"
+    r"improved reasoning)"
+    r"(?:[*_]{0,2}:[*_]{0,2}|[*_]{0,2}[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A heading, or the beginning of a line, that names a field."""
+
+BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+"""The mark of an item of a list."""
+
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_FAULT: Final = re.compile(
+    r"\b(?:wrong|incorrect|errors?|mistakes?|missing|contradict\w*|should (?:be|have|say|read)|does not|doesn't|do not|"
+    r"is not|isn't|are not|was not|unsupported|false|fail\w*|invalid|inconsistent|lacks?|must be|poor)\b",
+    re.IGNORECASE,
+)
+_PRAISE: Final = re.compile(
+    r"\b(?:correct|right|good|fine|sound|accurate|complete|consistent|well|great|excellent|no \w+)\b",
+    re.IGNORECASE,
+)
+_TAG: Final = re.compile(
+    r"<(/?)(quality_score|score|issues|suggested_fix|corrected_steps)>", re.IGNORECASE
+)
+_FENCE: Final = re.compile(r"\A```\w{0,20}")
+
+
+def read_plain_words(text: str) -> dict[str, Json] | None:
+    """Return the fields that plain words name; None where they say nothing of the work."""
+    text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{tag[2]}:\n", text)
+    fields = _read_headings(text)
+    if fields:
+        return fields
+    issues = _read_array(text)
+    if issues:
+        return {"issues": issues}
+    score, rest = score_in_words(text[:_MOST_READ])
+    found = _read_list(rest) or _read_prose(rest)
+    if score is None:
+        return found
+    return {"issues": [], **(found or {}), "quality_score": score}
+
+
+def _read_array(text: str) -> list[Json]:
+    """Return the issues of a reply that is only a JSON array of texts."""
+    plain = _FENCE.sub("", text[:_MOST_READ].strip()).removesuffix("```").strip()
+    if not plain.startswith("["):
+        return []
+    try:
+        found = json.loads(plain)
+    except (ValueError, RecursionError):
+        return []
+    items = cast("list[Json]", found)
+    return items if all(isinstance(item, str) for item in items) else []
+
+
+def _read_headings(text: str) -> dict[str, Json]:
+    """Read markdown whose headings name the fields: `## Issues`, `**Suggested fix:** …`, `Quality score: 0.8`.
+
+    What stands before the first heading, and behind the score, names the issues where no heading does.
+    """
+    fields: dict[str, Json] = {}
+    heads = list(HEAD.finditer(text))
+    if not heads:
+        return fields
+    beside = [text[: heads[0].start()]]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=True):
+        name = re.sub(r"[ _]+", "_", head[1].lower())
+        body = text[head.end() : end].strip()
+        if name.endswith("score"):
+            score, rest = _score_of(body)
+            fields.setdefault("quality_score", score)
+            beside.append(rest)
+        elif name == "issues":
+            fields[name] = [
+                BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()
+            ]
+        else:
+            fields["corrected_steps" if name == "improved_reasoning" else name] = body
+    loose = "\n".join(beside)[:_MOST_READ]
+    if "issues" not in fields:
+        fields |= _read_list(loose) or _read_prose(loose) or {}
+    return fields
+
+
+def _score_of(body: str) -> tuple[float | None, str]:
+    """Return the score with which the text under its heading begins, and what follows it."""
+    line, _, later = body.partition("\n")
+    plain = line.strip("*` ")
+    score = read_score(plain.rstrip("*` ."))
+    if score is not None:
+        return score, later
+    score, rest = score_that_begins(plain)
+    return score, f"{rest.removeprefix('issues:').lstrip()}\n{later}"
+
+
+def _read_list(text: str) -> dict[str, Json] | None:
+    """Read a list of issues, as "List issues (or 'None')" asks for: every line is one."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    items = [line for line in lines if BULLET.match(line)]
+    if not items or len(items) < len(lines) - 1:
+        return None
+    texts: list[Json] = [BULLET.sub("", item).strip() for item in items]
+    return {"issues": texts}
+
+
+def _read_prose(text: str) -> dict[str, Json] | None:
+    """Read plain prose: sentences that name a fault are issues; praise without a fault is an opinion without any."""
+    parts = [BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
+    faults: list[Json] = [
+        part for part in parts if _FAULT.search(part) and not NONE.fullmatch(part)
+    ]
+    if faults:
+        return {"issues": faults}
+    if not _PRAISE.search(text):
+        return None
+    return {"issues": []}
