@@ -17,9 +17,14 @@ _HOST: Final = lazy_compile(r"[a-z][\w-]{0,60}(?:\.[\w-]{1,60}){1,6}(?!\w)")
 _SECRET: Final = lazy_compile(r"[^\s:/@\"'`<>$]{4,100}\Z")
 
 
+_BEHIND: Final = lazy_compile(  # an address of mail, and its password
+    r"@[a-z][\w-]{0,60}(?:\.[\w-]{1,60}){1,6} [/|] [`\"']?(?P<secret>[^\s\"'`/:,;]{6,60})(?=[.,;)\"'`]{0,2}(?:\s|\Z))"
+)
+
+
 def addressed_secrets(text: str) -> list[Secret]:
     """Return the passwords between a user and a host."""
-    if "@" not in text or ":" not in text:
+    if "@" not in text:
         return []
     return [*_before_hosts(text)]
 
@@ -32,6 +37,9 @@ def _before_hosts(text: str) -> Iterator[Secret]:
         colon = text.rfind(":", max(0, at - _LONGEST), at)
         if colon > 0 and _is_password(text, colon, at):
             yield (colon + 1, at, "password")
+        behind = _BEHIND.match(text, at)
+        if behind and values.strange(behind["secret"]):
+            yield (*behind.span("secret"), "password")
         at = text.find("@", at + 1)
 
 

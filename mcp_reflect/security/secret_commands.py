@@ -273,7 +273,7 @@ def _forms_of(row: CommandRow) -> tuple[CommandForm, ...]:
 
 _SLOTS: Final = {
     "_": r"(?P<secret>.+)",
-    "NAME": r"(?P<name>[\w.:-]{2,80})",
+    "NAME": r"(?P<name>[\w./:-]{2,80})",
     "*": r".{0,300}?",
     "*?": r".{1,300}?",
 }

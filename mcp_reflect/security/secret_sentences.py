@@ -37,7 +37,7 @@ _SIGNS: Final = lazy_compile(r"(?P<secret>(?![\"'`])[!-~]{5,100})")
 _PLAIN: Final = lazy_compile(  # a word that ends its clause
     lambda: (
         r"[„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{3,40})"
-        rf"(?=[”\"'»`]?(?:[,;!]|\.(?:\s|$)|[ \t]{{0,2}}(?:\n|$)| (?:{_verbs('goes on')})\b))"
+        rf"(?=[”\"'»`]?(?:[,;!]| [:;]-?[)(]|\.(?:\s|$)|[ \t]{{0,2}}(?:\n|$)| (?:{_verbs('goes on')})\b))"
     )
 )
 _NEXT: Final = lazy_compile(  # a word right behind the noun, and what goes on behind it
