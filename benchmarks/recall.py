@@ -103,14 +103,17 @@ async def bank_of(
     documents: Sequence[Document], *, typed: bool = False, embed: str = "words"
 ) -> AsyncGenerator[Engine]:
     """Open an engine over a new bank with these documents, imported as `mcp-reflect import` does."""
-    async with _engine_over(
+    async with engine_over(
         [lesson_line(document, typed=typed) for document in documents], embed
     ) as engine:
         yield engine
 
 
 @asynccontextmanager
-async def _engine_over(lessons: Sequence[dict[str, Any]], embed: str) -> AsyncGenerator[Engine]:
+async def engine_over(
+    lessons: Sequence[dict[str, Any]], embed: str = "words"
+) -> AsyncGenerator[Engine]:
+    """Open an engine over a new bank with these lines of an import, all of them embedded."""
     with TemporaryDirectory() as folder:
         async with Engine(
             Settings(bank=Path(folder) / "bank.db", project="benchmark", **options_of(embed))
@@ -213,19 +216,24 @@ async def _strong(engine: Engine, task: str) -> bool:
     return any(hit.fit == "strong" for hit in answer.lessons)
 
 
+def among_others(wanted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lessons of a set among the two hundred others, as lines of an import."""
+    return [
+        {"mistake": line["mistake"], "correction": line["correction"], "external_id": line["id"]}
+        for line in (*wanted, *lines(CASES / "recall_others.jsonl"))
+    ]
+
+
 async def own_lessons(lessons: str, embed: str = "words") -> dict[str, int]:
     """How many lessons of a set are first, and among the first five, by near words and by a symptom.
 
     Then how many of the tasks that have nothing to do with the bank get no strong hit.
     """
     wanted = lines(CASES / f"{lessons}.jsonl")
-    bank = [
-        {"mistake": line["mistake"], "correction": line["correction"], "external_id": line["id"]}
-        for line in (*wanted, *lines(CASES / "recall_others.jsonl"))
-    ]
+    bank = among_others(wanted)
     tasks = [line["task"] for line in lines(CASES / "recall_foreign_tasks.jsonl")]
     counts = {"lessons": len(wanted), "among": len(bank)}
-    async with _engine_over(bank, embed) as engine:
+    async with engine_over(bank, embed) as engine:
         for kind in ("near", "symptom"):
             hits = [
                 (
@@ -261,7 +269,7 @@ async def unrelated_hits(half: str, embed: str = "words") -> dict[str, int]:
         {name: line[name] for name in ("mistake", "correction")} | {"external_id": line["id"]}
         for line in wanted
     ]
-    async with _engine_over(bank, embed) as engine:
+    async with engine_over(bank, embed) as engine:
         drawn = [hit for task in tasks for hit in (await engine.recall(task=task)).lessons]
         own = [(line["id"], (await engine.recall(task=line["near"])).lessons) for line in wanted]
     found = [next((hit for hit in hits if hit.external_id == name), None) for name, hits in own]
