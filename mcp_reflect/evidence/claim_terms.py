@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -31,6 +31,7 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _HASH: Final = re.compile(r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,40}\b")
+_PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
 _CODE_BLOCK: Final = re.compile(r"[\w+#-]{1,20} block: ")
 
 _CONJECTURE: Final = pattern_of("conjecture words", "claim_kinds")
@@ -83,8 +84,8 @@ class ClaimTerms:
     """A claim as far as outputs can bear on it.
 
     `weights` are of its terms that any output has, `whole` is what all of them weigh. `quotes` stand in it as code or in
-    quotation marks; `quoted` are their terms. `roles` are those of the commands of which it speaks, `went_well` the kinds
-    of runs of which it says that they went well.
+    quotation marks; `quoted` are their terms, `quoted_names` those of more than a plain word. `roles` are those of the
+    commands of which it speaks, `went_well` the kinds of runs of which it says that they went well.
     """
 
     text: str
@@ -92,6 +93,7 @@ class ClaimTerms:
     whole: float
     quotes: tuple[str, ...]
     quoted: frozenset[str]
+    quoted_names: frozenset[str]
     roles: frozenset[str]
     went_well: frozenset[ProofKind]
 
@@ -143,11 +145,11 @@ class ClaimTerms:
         return frozenset()
 
     def is_name(self, term: str) -> bool:
-        """True for a name, a word that the claim sets as code, and a number that stands for itself."""
+        """True for a name, what the claim sets as code and is more than a plain word, and a number that stands for itself."""
         if is_common(term):
             return False
         is_number = term[0].isdigit() and stands_for_itself(term)
-        return term[0] == "=" or term in self.quoted or is_number
+        return term[0] == "=" or term in self.quoted_names or is_number
 
     def quotes_in(self, line: str) -> list[str]:
         """Return the quotes that a line has as whole words: `round` does not stand in "rounding"."""
@@ -172,10 +174,15 @@ def claim_terms(text: str, rarity: Rarity) -> ClaimTerms:
         weights=weights,
         whole=min(_MOST_WHOLE, max(_LEAST_WHOLE, whole)),
         quotes=quotes,
-        quoted=frozenset(chain.from_iterable(map(terms_of, quotes))),
+        quoted=_terms_in(quotes),
+        quoted_names=_terms_in(quote for quote in quotes if not _PLAIN_WORD.fullmatch(quote)),
         roles=roles,
         went_well=went_well,
     )
+
+
+def _terms_in(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(terms_of, texts)))
 
 
 def _stands_in(quote: str, line: str) -> bool:
