@@ -77,7 +77,7 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     most_named = _LEAST_NAMED + len(text) // _EACH_NAMED
     most_told = min(most_named, _MOST_TOLD)
     for label in labels_in(text, folded, words):
-        if start_of(label) < done:
+        if start_of(label) < done or (named > _LEAST_NAMED and _is_cut(text, label)):
             continue
         name = name_at(text, label, done)
         run_end = _end_of_run(text, name)
@@ -97,8 +97,16 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     return spans
 
 
-_LEAST_NAMED: Final = 100  # names of a text that are read in full, and how many characters it has for each more of them
+_LEAST_NAMED: Final = 50  # names of a text that are read in full, and how many characters it has for each more of them
 _EACH_NAMED: Final = 120
+_CUT: Final = lazy_compile(r"[\"'`]?[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}[\"'`]?\[redacted:")
+
+
+def _is_cut(text: str, label: re.Match[str]) -> bool:
+    """True where a mark stands behind a name, as behind all of them when a list of secrets is read again."""
+    return _CUT.match(text, label.end(label.lastgroup or 0)) is not None
+
+
 _ANY_VALUE: Final = lazy_compile(
     r"[\"'`]?[\])]?[ \t]{0,8}(?:=>|:=|={1,2}|:|->|\|)[ \t]{0,8}(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,400})(?P=quote)"
     r"|[\"'`]?(?P<bare>[^\s\"'`,;]{4,400}))"

@@ -26,7 +26,12 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.models.proposal import ProposalKind
 from mcp_reflect.models.shown_lesson import first_sentences
 from mcp_reflect.schemas.imported_lessons import ImportArguments, PersonsArguments
-from mcp_reflect.schemas.lessons import ForgetArguments, LessonArguments, RecallArguments
+from mcp_reflect.schemas.lessons import (
+    MOST_OF_AGENT,
+    ForgetArguments,
+    LessonArguments,
+    RecallArguments,
+)
 from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
@@ -279,10 +284,16 @@ async def edit(
     *,
     by: Speaker = Speaker.AGENT,
 ) -> Lesson:
-    """Change fields of a lesson. The earlier wording stays as a version."""
+    """Change fields of a lesson. The earlier wording stays as a version.
+
+    An agent raises its importance as far as in a lesson of its own.
+    """
     lessons = context.bank.lessons
     before = await lessons.get(context.scopes.own, lesson_id)
     edited = await checked_changes(context, before, changes)
+    if by is Speaker.AGENT and "importance" in edited:
+        most = max(MOST_OF_AGENT, before.importance)
+        edited["importance"] = min(edited["importance"], most)
     return await lessons.edit(context.scopes.own, lesson_id, edited, by=by)
 
 

@@ -14,6 +14,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker
 from tests.conftest import one_era
 from tests.dashboard.pages import records
 from tests.held_clock import HeldClock
@@ -71,7 +72,7 @@ async def test_a_lesson_shows_its_versions_and_what_it_comes_from(
 ) -> None:
     run = await told(client, "reflect", {**FAILED_RUN, "analysis": ANALYSIS})
     (learnt,) = run["lessons"]
-    await engine.edit_lesson(learnt["id"], {"importance": 1.0})
+    await engine.edit_lesson(learnt["id"], {"importance": 1.0}, by=Speaker.PERSON)
     shown = await read(client, f"lesson://{learnt['id']}")
     assert shown["importance"] == 1
     assert [version["reason"] for version in shown["versions"]] == ["edited"]
@@ -98,7 +99,7 @@ async def test_times_are_text_as_in_the_tools_results(
     stored = await told(client, "store_lesson", LESSON)
     run = await told(client, "reflect", FAILED_RUN)
     clock.time += 7_200
-    await engine.edit_lesson(stored["lesson_id"], {"importance": 1.0})
+    await engine.edit_lesson(stored["lesson_id"], {"importance": 1.0}, by=Speaker.PERSON)
     shown = await read(client, f"lesson://{stored['lesson_id']}")
     (listed,) = [
         one

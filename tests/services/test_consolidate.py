@@ -17,6 +17,7 @@ from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.models.lesson import Lesson, Source, State
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker
 from tests.held_clock import HeldClock
 from tests.scripted import Scripted
 
@@ -151,7 +152,7 @@ async def test_undo_puts_back_what_nobody_changed_since(engine: Engine, clock: H
     assert again.dream_id is not None
     clock.time += 60
     kept = again.plan.merges[0].keep
-    await engine.edit_lesson(kept, {"importance": 0.9})
+    await engine.edit_lesson(kept, {"importance": 0.9}, by=Speaker.PERSON)
     undone = await engine.undo_dream(again.dream_id)
     assert undone.skipped == (kept,)
     assert (await engine.bank.lessons.get(engine.scopes.own, kept)).importance == 0.9
@@ -166,7 +167,7 @@ async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(
     high = await engine.store_lesson(
         mistake="Moved the cedar desk", correction="Lift the daisy desk", importance=0.7
     )
-    await engine.edit_lesson(high.lesson_id, {"importance": 0.8})
+    await engine.edit_lesson(high.lesson_id, {"importance": 0.8}, by=Speaker.PERSON)
     for _ in range(5):
         await engine.record_outcome(
             success=False, lesson_ids=[low.lesson_id, high.lesson_id], **BAD

@@ -9,6 +9,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Source, State, Trust
 from mcp_reflect.server.short_results import answer
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker
 from tests.server.calls import FAILED_RUN
 
 
@@ -253,3 +254,29 @@ async def test_an_edit_of_a_lesson_told_as_one_text_changes_what_agents_are_show
     edited = await engine.edit_lesson(stored.lesson_id, changes)
 
     assert edited.text == text
+
+
+@pytest.mark.parametrize(
+    ("by", "before", "sent", "after"),
+    [
+        (Speaker.AGENT, 0.5, 1.0, 0.75),
+        (Speaker.AGENT, 0.5, 0.6, 0.6),
+        (Speaker.PERSON, 0.5, 1.0, 1.0),
+    ],
+)
+async def test_an_agent_raises_the_importance_of_a_lesson_as_far_as_in_one_of_its_own(
+    engine: Engine, by: Speaker, before: float, sent: float, after: float
+) -> None:
+    stored = await engine.store_lesson(
+        mistake="Moved the cedar desk", correction="Lift the daisy desk", importance=before
+    )
+    edited = await engine.edit_lesson(stored.lesson_id, {"importance": sent}, by=by)
+    assert edited.importance == after
+
+
+async def test_an_agent_leaves_an_importance_that_a_person_raised_as_high_as_it_is(
+    engine: Engine,
+) -> None:
+    stored = await engine.store_lesson(mistake="It hung", correction="Wait", evidence="user")
+    edited = await engine.edit_lesson(stored.lesson_id, {"importance": 1.0})
+    assert edited.importance == 0.9

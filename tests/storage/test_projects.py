@@ -172,7 +172,7 @@ async def test_a_bank_that_named_projects_by_path_moves_over(own: Settings, tmp_
     folder = repository(tmp_path / "shop", SHOP)
     async with Engine(replace(own, project=str(folder))) as before:
         stored = await before.store_lesson(**LESSON)
-        await before.edit_lesson(stored.lesson_id, {"importance": 0.9})
+        await before.edit_lesson(stored.lesson_id, {"importance": 0.9}, by=Speaker.PERSON)
         for number in range(3):
             await before.after_call(
                 "Bash", {"command": "tsc"}, error="error TS18003", session=f"s{number}"
