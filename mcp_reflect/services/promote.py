@@ -1,11 +1,10 @@
-"""Write proven lessons and a person's into the files that hosts give to their models, and keep them in step.
+"""Promote lessons: write proven ones and a person's into the files that hosts give to their models (`CLAUDE.md` ...).
 
-Only the block between our two markers is ever written. The first marker has a digest of the block, so that a change by
-hand is seen, and left alone.
+Which lessons these are is chosen in `promoted_lessons`. Only the block between our two markers is ever written. The
+first marker has a digest of the block, so that a change by hand is seen, and left alone.
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,8 +13,7 @@ from typing import Final
 
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.finding import Promotion
-from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
-from mcp_reflect.security.redact import quoted
+from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.instruction_files import (
     path_of,
@@ -34,14 +32,14 @@ from mcp_reflect.services.lesson_blocks import (
     lines_in,
     without_block,
 )
+from mcp_reflect.services.promoted_lessons import chosen_lessons, is_usable
 from mcp_reflect.speaker import Speaker
-from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import same_text
 
-MOST_LINES: Final = 40  # of a block, with its markers
-LEAST_OF_A_SKILL: Final = 3  # lessons of one subject
-_FRAME: Final = 4  # lines of a block that are no lessons
-_MOST_CHOSEN: Final = 500  # lessons, of which a block has room for few
+MOST_LINES: Final = 40
+"""Of a block, with its markers: a model reads all of it in every session."""
+
+_MOST_LESSONS: Final = MOST_LINES - 3  # the other lines are two markers and a heading
 _RULES: Final = "---\ndescription: Lessons of this project\nalwaysApply: true\n---\n"
 _SKILL: Final = (
     "---\nname: {name}\n"
@@ -51,9 +49,10 @@ _SKILL: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A change of a file: its text before and after, what is to be kept of it, and what is left out with the reason.
+    """A change of a file: its text before and after, and what the bank is to keep of it.
 
-    `after` is None if the file is removed, which was made for our block alone.
+    `after` is None if the file is removed, which was made for our block alone. `promotion` is None if nothing stays
+    promoted. `left_out` has the ids of lessons that are not written, each with the reason.
     """
 
     path: Path
@@ -73,211 +72,186 @@ async def plan(
     """
     root = root_of(context)
     path = writable_path(root, path_of(root, name, subject))
-    known = await _promotion_of(context, path)
+    promotion = await _promotion_of(context, path)
     text = text_of(path)
     if not subject:
         refuse_second_block(root, path)
     block = block_in(text, path.name)
-    lessons = await _chosen(context, subject, ids)
-    said = [] if subject else _said_already(lessons, text, block, known)
-    kept = [lesson for lesson in lessons if lesson.id not in said]
-    if not kept and not block:
-        why = "the file says them already" if said else "no lesson is proven, or a person's"
+    lessons = await chosen_lessons(context, subject, ids)
+    said_ids: list[str] = []
+    if not subject:
+        said_ids = _said_already(lessons, text, block, promotion)
+    new = [lesson for lesson in lessons if lesson.id not in said_ids]
+    if not new and not block:
+        why = "the file says them already" if said_ids else "no lesson is proven, or a person's"
         fault = f"there is nothing to promote: {why}"
         raise InputError("promote", fault, "Keep some: mcp-reflect lessons review.")
-    if known is None or block is None:
-        known = _first_promotion(path, text, block, subject)
-    room = MOST_LINES - _FRAME + 1
-    left_out = [(lesson_id, f"{path.name} says it already") for lesson_id in said]
-    left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in kept[room:]]
-    lines = {lesson.id: line_of(lesson) for lesson in kept[:room]}
-    return _planned(replace(known, said=tuple(said)), lines, tuple(left_out))
+    if promotion is None or block is None:
+        promotion = _first_promotion(path, text, block, subject)
+    written, too_many = new[:_MOST_LESSONS], new[_MOST_LESSONS:]
+    left_out = [(lesson_id, f"{path.name} says it already") for lesson_id in said_ids]
+    left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in too_many]
+    lines = {lesson.id: line_of(lesson) for lesson in written}
+    return _plan_of_lines(replace(promotion, said=tuple(said_ids)), lines, tuple(left_out))
 
 
 async def _promotion_of(context: Context, path: Path) -> Promotion | None:
     """Return what was promoted into a file before, None for nothing."""
-    for known in await context.bank.findings.promotions(context.scopes.own):
-        if known.file == str(path):
-            return known
+    for promotion in await context.bank.findings.promotions(context.scopes.own):
+        if promotion.file == str(path):
+            return promotion
     return None
 
 
 def _said_already(
-    lessons: Sequence[Lesson], text: str, block: Block | None, known: Promotion | None
+    lessons: Sequence[Lesson], text: str, block: Block | None, promotion: Promotion | None
 ) -> list[str]:
     """Return the ids of lessons that the file says outside of our block."""
-    rest = text
+    own_text = text
     if block is not None:
-        rest = without_block(block, text, known.lead if known else "")
-    return [lesson.id for lesson in lessons if _says(rest, lesson)]
+        own_text = without_block(block, text, promotion.lead if promotion else "")
+    return [lesson.id for lesson in lessons if _says(own_text, lesson)]
 
 
 def _first_promotion(path: Path, text: str, block: Block | None, subject: str | None) -> Promotion:
-    """Return what is kept of a file into which nothing was promoted yet: what we add before our block."""
-    lead = ""
+    """Return what the bank keeps of a file into which nothing was promoted yet, so that all of it can be taken out.
+
+    `lead` are the line ends that we add before our block, `head` the lines with which a new file begins.
+    """
+    lead = head = ""
     if block is None and text:
-        lead = "\n" if text.endswith("\n") else "\n\n"
-        lead = _with_line_ends_of(text, lead)
-    head = "" if text else _head_of(path, subject)
+        lead = _with_line_ends_of(text, "\n" if text.endswith("\n") else "\n\n")
+    if not text:
+        head = _head_of(path, subject)
     return Promotion(file=str(path), lessons=(), lead=lead, head=head, made=not path.exists())
 
 
 def _with_line_ends_of(text: str, added: str) -> str:
     """Return what is added to a text with that text's line ends."""
-    return added.replace("\n", "\r\n") if "\r\n" in text else added
+    if "\r\n" in text:
+        return added.replace("\n", "\r\n")
+    return added
 
 
-def _planned(
-    known: Promotion, lines: Mapping[str, str], left_out: tuple[tuple[str, str], ...] = ()
+def _plan_of_lines(
+    promotion: Promotion, lines: Mapping[str, str], left_out: tuple[tuple[str, str], ...] = ()
 ) -> Plan:
     """Return the change that puts these lines into the block of a file, or removes the block if there are none.
 
     The lines stand under the ids of their lessons. InputError if the file is not ours to change.
     """
-    path = Path(known.file)
+    path = Path(promotion.file)
     text = text_of(writable_path(path.parent, path))
     block = block_in(text, path.name)
     if lines:
-        after = _with_block(known, text, block, lines.values())
-        promotion = replace(known, lessons=tuple(lines))
+        after = _with_block(promotion, text, block, lines.values())
+        promotion = replace(promotion, lessons=tuple(lines))
         return Plan(path=path, before=text, after=after, promotion=promotion, left_out=left_out)
-    rest = without_block(block, text, known.lead) if block else text
-    is_ours_alone = known.made and rest == known.head
-    after = None if is_ours_alone else rest
+    without = without_block(block, text, promotion.lead) if block else text
+    is_ours_alone = promotion.made and without == promotion.head
+    after = None if is_ours_alone else without
     return Plan(path=path, before=text, after=after, promotion=None, left_out=left_out)
 
 
-def _with_block(known: Promotion, text: str, block: Block | None, lines: Iterable[str]) -> str:
+def _with_block(promotion: Promotion, text: str, block: Block | None, lines: Iterable[str]) -> str:
     """Return a text with these lines in our block, at its place, else at the end. The end of the file stays as it is."""
-    new = _with_line_ends_of(text, block_of(lines))
+    new_block = _with_line_ends_of(text, block_of(lines))
     if block is None:
-        return f"{text or known.head}{known.lead}{new}"
+        return f"{text or promotion.head}{promotion.lead}{new_block}"
     if not text[: block.end].endswith("\n"):
-        new = new.removesuffix(_with_line_ends_of(text, "\n"))
-    return text[: block.start] + new + text[block.end :]
+        new_block = new_block.removesuffix(_with_line_ends_of(text, "\n"))
+    return text[: block.start] + new_block + text[block.end :]
 
 
 def _head_of(path: Path, subject: str | None) -> str:
+    """Return the lines with which a new file begins: a skill's and a Cursor rule's have a header, others none."""
     if subject:
         return _SKILL.format(name=path.parent.name, subject=" ".join(subject.split()))
-    return _RULES if path.suffix == ".mdc" else ""
+    if path.suffix == ".mdc":
+        return _RULES
+    return ""
 
 
 def _says(text: str, lesson: Lesson) -> bool:
-    """Return whether a text says what a lesson says, in a line or a paragraph."""
-    told = lesson.correction or lesson.text
-    lines = [line.strip(" \t\r-*#>") for line in text.split("\n")]
-    return any(
-        line and (told.casefold() in line.casefold() or same_text(line, told)) for line in lines
-    )
+    """Return whether a line of a text says what a lesson says: it contains the advice, or is nearly the same."""
+    advice = lesson.correction or lesson.text
+    for whole_line in text.split("\n"):
+        line = whole_line.strip(" \t\r-*#>")
+        if line and (advice.casefold() in line.casefold() or same_text(line, advice)):
+            return True
+    return False
 
 
-async def _chosen(context: Context, subject: str | None, ids: Sequence[str]) -> list[Lesson]:
-    """Return the lessons that are named, else those of a subject, else all that are proven."""
-    if ids:
-        return await _named(context, ids)
-    started = await context.bank.lessons.for_start(context.scopes.own, _MOST_CHOSEN)
-    found = [lesson for lesson in started if _is_usable(lesson) and _is_proven(lesson)]
-    if subject is None:
-        return found
-    group = [lesson for lesson in found if subject.casefold() in _subjects(lesson)]
-    if len(group) >= LEAST_OF_A_SKILL:
-        return group
-    fault = f"{len(group)} lessons have the task type or tag '{quoted(subject)}', and a skill takes {LEAST_OF_A_SKILL}"
-    raise InputError("--skill", fault, f"Subjects with enough: {_large_subjects(found)}.")
-
-
-async def _named(context: Context, ids: Sequence[str]) -> list[Lesson]:
-    scope, lessons = context.scopes.own, context.bank.lessons
-    found: list[Lesson] = []
-    for part in ids:
-        lesson = await lessons.get(scope, await lessons.resolve_id(scope, part), "id")
-        if not _is_usable(lesson):
-            fix = "Decide about it first: mcp-reflect lessons review."
-            raise InputError("id", f"'{quoted(lesson.id)}' is not in use, or not trusted", fix)
-        found.append(lesson)
-    return found
-
-
-def _large_subjects(lessons: Iterable[Lesson]) -> str:
-    """Return the subjects that have enough lessons for a skill, the largest first."""
-    counts = Counter(name for lesson in lessons for name in _subjects(lesson))
-    large = [(name, count) for name, count in counts.most_common(10) if count >= LEAST_OF_A_SKILL]
-    return ", ".join(f"{name} ({count})" for name, count in large) or "none yet"
-
-
-def _subjects(lesson: Lesson) -> set[str]:
-    return {name.casefold() for name in (lesson.task_type, *lesson.tags) if name}
-
-
-def _is_usable(lesson: Lesson) -> bool:
-    in_use = lesson.state is State.ACTIVE and lesson.kind is RecordKind.LESSON and not lesson.held
-    return in_use and not suspicion_of(lesson)
-
-
-def _is_proven(lesson: Lesson) -> bool:
-    return lesson.trust in (Trust.TRUSTED, Trust.CONFIRMED)
-
-
-async def apply(context: Context, made: Plan) -> None:
+async def apply(context: Context, change: Plan) -> None:
     """Write a plan's file. InputError if it changed since the plan was made, or cannot be written."""
-    if text_of(made.path) != made.before:
-        raise InputError("file", f"{made.path.name} changed in the meantime", "Promote again.")
+    path = change.path
+    if text_of(path) != change.before:
+        raise InputError("file", f"{path.name} changed in the meantime", "Promote again.")
     try:
-        write_file(made.path, made.after)
+        write_file(path, change.after)
     except OSError as error:
-        fault = f"{made.path} cannot be written: {error.strerror}"
+        fault = f"{path} cannot be written: {error.strerror}"
         raise InputError("file", fault, "Name another one.") from None
-    await context.bank.findings.put_promotion(context.scopes.own, str(made.path), made.promotion)
+    await context.bank.findings.put_promotion(context.scopes.own, str(path), change.promotion)
 
 
 async def undo_plans(
     context: Context, name: str | None = None, subject: str | None = None
 ) -> list[Plan]:
-    """Return the changes that take our blocks out of a file, or out of every file of the project."""
-    known = await context.bank.findings.promotions(context.scopes.own)
+    """Return the changes that take our blocks out of the file of a name or subject, else out of every file."""
+    promotions = await context.bank.findings.promotions(context.scopes.own)
     if name is not None or subject is not None:
         file = os.path.realpath(path_of(root_of(context), name or "", subject))
-        known = [one for one in known if one.file == file]
-    if not known:
+        promotions = [promotion for promotion in promotions if promotion.file == file]
+    if not promotions:
         fault = "nothing of this project was promoted"
         raise InputError("--undo", fault, "`mcp-reflect promote` does it.")
-    return [_planned(one, {}) for one in known]
+    return [_plan_of_lines(promotion, {}) for promotion in promotions]
 
 
 async def refresh(context: Context, by: Speaker, since: float) -> None:
     """Bring our blocks into step with their lessons: new words, and without those that are not in use any more.
 
-    Only a person's word changes a file. So a line follows a lesson that a person keeps, which only a person changes, and
-    where a person runs this process one that changed or was erased `since` it began. Any other line stays as the person
-    saw it when they promoted it. A file stays as it is if it is gone, cannot be written, or somebody edited its block.
+    `by` runs this process, which began at `since`, in seconds since 1970. A file stays as it is if it is gone, cannot
+    be written, or somebody edited its block.
     """
-    for known in await context.bank.findings.promotions(context.scopes.own):
+    for promotion in await context.bank.findings.promotions(context.scopes.own):
         with suppress(InputError, OSError):
-            made = _planned(known, await _lines_now(context, known, by, since))
-            if made.after != made.before and START.search(made.before):
-                await apply(context, made)
+            change = _plan_of_lines(promotion, await _lines_now(context, promotion, by, since))
+            if change.after != change.before and START.search(change.before):
+                await apply(context, change)
 
 
 async def _lines_now(
-    context: Context, known: Promotion, by: Speaker, since: float
+    context: Context, promotion: Promotion, by: Speaker, since: float
 ) -> dict[str, str]:
     """Return the lines that a block should have, under the ids of their lessons."""
-    text = text_of(Path(known.file))
-    block = block_in(text, known.file)
-    written = lines_in(text, block) if block else []
+    text = text_of(Path(promotion.file))
+    block = block_in(text, promotion.file)
+    written_lines = lines_in(text, block) if block else []
     lines: dict[str, str] = {}
-    for lesson_id, line in zip(known.lessons, written, strict=False):
-        lesson = await _found(context, lesson_id)
-        is_of_person = by is Speaker.PERSON and (lesson is None or lesson.updated_at >= since)
-        if not is_of_person and (lesson is None or not lesson.is_kept_by_person):
+    for lesson_id, line in zip(promotion.lessons, written_lines, strict=False):
+        lesson = await _stored_lesson(context, lesson_id)
+        if not _changed_by_person(lesson, by, since):
             lines[lesson_id] = line
-        elif lesson is not None and _is_usable(lesson):
+        elif lesson is not None and is_usable(lesson):
             lines[lesson_id] = line_of(lesson)
     return lines
 
 
-async def _found(context: Context, lesson_id: str) -> Lesson | None:
+def _changed_by_person(lesson: Lesson | None, by: Speaker, since: float) -> bool:
+    """Return whether a line may follow its lesson (None: erased), since only a person's word changes a file.
+
+    A lesson that a person keeps is changed by a person alone. Any other one has to be changed or erased by the person
+    who runs this process, after it began; else its line stays as the person saw it when they promoted it.
+    """
+    if lesson is not None and lesson.is_kept_by_person:
+        return True
+    return by is Speaker.PERSON and (lesson is None or lesson.updated_at >= since)
+
+
+async def _stored_lesson(context: Context, lesson_id: str) -> Lesson | None:
+    """Return the lesson of an id, None if it was erased."""
     try:
         return await context.bank.lessons.get(context.scopes.own, lesson_id)
     except NotFoundError:

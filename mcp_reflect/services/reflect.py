@@ -33,7 +33,7 @@ from mcp_reflect.services.transcripts import with_own_events
 from mcp_reflect.services.triggers import note_task
 from mcp_reflect.sessions.diagnose import diagnose
 
-_MORE_FACTS: Final = 2  # beside those in the reflection; all are stored
+_MORE_FACTS: Final = 2  # that an answer lists beside those in the reflection; all are stored
 _OF_RUN: Final = "{mistake, correction, strategy}"
 _OF_DECISION: Final = "{reflection, decision_appropriate, execution_effective, strategy}"
 _FROM_THE_BANK: Final = (
@@ -42,6 +42,7 @@ _FROM_THE_BANK: Final = (
 _ABOUT_THE_CALL: Final = set(
     "detail reflection_id analysis project recall_id trigger related_ids criteria".split()
 )
+"""The arguments that may differ from call to call about one run: they say nothing of the run itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,16 +96,16 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
     sent = read(RecallArguments, values, context.settings)
     scope = context.scopes.named(sent.project)
     reflections = context.bank.reflections
-    found: list[StoredReflection] = []
+    fitting: list[StoredReflection] = []
     if has_task:
-        asked = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
-        recall = await context.bank.recalls.recall(scope, asked, applied=False)
-        found = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
-    found += await reflections.important(
+        recall_query = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
+        recall = await context.bank.recalls.recall(scope, recall_query, applied=False)
+        fitting = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
+    important = await reflections.important(
         scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
     )
-    by_id = {item.id: item for item in found}
-    return tuple(from_stored(item) for item in by_id.values())[: sent.limit]
+    each_once = {stored.id: stored for stored in (*fitting, *important)}
+    return tuple(from_stored(stored) for stored in each_once.values())[: sent.limit]
 
 
 async def generate(
@@ -130,11 +131,11 @@ async def generate(
     equal = await _equal_reflection(context, scope, sent, digest_of(run, None), client)
     if equal is not None:
         context.log.info("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
-        found = replace(from_stored(equal), ignored=sent.ignored)
+        reflection = replace(from_stored(equal), ignored=sent.ignored)
         if validation is not None:
             # A graph that names another model wants to know that it was not asked.
-            found = replace(found, note=_FROM_THE_BANK)
-        return Generated(reflection=found, scope=scope)
+            reflection = replace(reflection, note=_FROM_THE_BANK)
+        return Generated(reflection=reflection, scope=scope)
     draft = await draft_of(context, scope, sent, run, validation, client)
     return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
 
@@ -196,6 +197,7 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
 
 
 def _validation(sent: ReflectArguments) -> Validation | None:
+    """Return the checks of the decision and the execution that were sent, None if neither was."""
     if sent.decision is None and sent.execution is None:
         return None
     return checks.validate(
@@ -210,14 +212,18 @@ async def _equal_reflection(
     run_digest: str,
     client: ClientCapabilities,
 ) -> StoredReflection | None:
-    """Find a stored reflection of the same run by the same kind of author with a score for every criterion sent."""
+    """Return a stored reflection that answers this call as well, None if there is none.
+
+    It is of the same run, by a model if one would be asked now, and has a score for every criterion that was sent.
+    """
     if sent.analysis is not None:  # a new judgment
         return None
     by_model = context.runner.llm(Role.REFLECTOR, client) is not None
     wanted = {criterion_name(name) for name in sent.criteria}
     for stored in await context.bank.reflections.of_same_run(scope, run_digest, by_model=by_model):
         assessment = from_stored(stored).assessment
-        if wanted <= set(assessment.scores if assessment else ()):
+        scored = set(assessment.scores) if assessment else set[str]()
+        if wanted <= scored:
             return stored
     return None
 
@@ -225,9 +231,9 @@ async def _equal_reflection(
 def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
     """Return the stored run. InputError if an argument differs from it."""
     stored = cast("dict[str, Any]", before.trace)
-    again: dict[str, Any] = plain_run(sent, limits)
+    sent_run: dict[str, Any] = plain_run(sent, limits)
     for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
-        if again.get(name) != stored.get(name):
+        if sent_run.get(name) != stored.get(name):
             fix = "Leave it out, or call reflect without reflection_id."
             raise InputError(name, f"it differs from what {before.id} holds", fix)
     return stored
@@ -244,9 +250,9 @@ def from_stored(stored: StoredReflection) -> Reflection:
 
 
 def _next(reflection: Reflection, facts: Sequence[str]) -> dict[str, object]:
-    """Return the request for an analysis, and the facts that the reflection had no room for."""
-    asked = _OF_RUN if reflection.validation is None else _OF_DECISION
-    send = f"reflection_id with analysis {asked}: these are facts, you know what they mean"
+    """Return what the agent may send next: an analysis. With it come facts that the reflection had no room for."""
+    analysis_form = _OF_RUN if reflection.validation is None else _OF_DECISION
+    send = f"reflection_id with analysis {analysis_form}: these are facts, you know what they mean"
     more = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
     if more:
         return {"facts": more, "send": send}

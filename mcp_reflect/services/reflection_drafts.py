@@ -37,6 +37,9 @@ _SOURCES: Final = {HOST: Source.AGENT, RULES: Source.RULES}
 """Of lessons by who judged the run: any other is a model."""
 
 
+_MOST_FACTS: Final = 2  # of the run that are told beside its decision
+
+
 async def draft_of(
     context: Context,
     scope: Scope,
@@ -72,8 +75,8 @@ async def draft_of(
     reviewed = judged
     if review is not None:
         reviewed = _with_review(judged, judgment, review, run)
-    given = None if analysis is None else analysis.scores
-    assessment = await analyzed.score(sent.criteria, reviewed.assessment, given)
+    sent_scores = None if analysis is None else analysis.scores
+    assessment = await analyzed.score(sent.criteria, reviewed.assessment, sent_scores)
     assessed = _with_assessment(reviewed, assessment)
     if validation is not None:
         validation = replace(validation, reflection_success=not judgment.failed)
@@ -122,11 +125,12 @@ async def _earlier_metrics(
 async def _with_guards(
     context: Context, scope: Scope, lessons: Sequence[LessonDraft]
 ) -> tuple[LessonDraft, ...]:
-    kept: list[LessonDraft] = []
+    """Return the lessons, each with the guard that its two calls make."""
+    drafts: list[LessonDraft] = []
     for lesson in lessons:
         draft, _ = await guarded(context, scope, lesson)
-        kept.append(draft)
-    return tuple(kept)
+        drafts.append(draft)
+    return tuple(drafts)
 
 
 def _with_assessment(reflection: Reflection, assessment: Assessment | None) -> Reflection:
@@ -162,7 +166,10 @@ def _links_of(sent: ReflectArguments) -> list[Link]:
 def review_of(
     run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
 ) -> telling.DecisionFacts | None:
-    """Put the figures of a run's decision beside the marks that it names. None if the run has no decision."""
+    """Compare the figures of a run's decision with the marks that it names, such as "below 200 ms".
+
+    `earlier` are the figures of the run before. None if the run has no decision.
+    """
     decision, execution = run.get("decision"), run.get("execution")
     if decision is None:
         return None
@@ -174,14 +181,14 @@ def review_of(
         reason=reason,
         result=result,
         metrics=figures.metrics_with_marks(metrics, others, earlier),
-        findings=[fact.text for fact in diagnosis.facts[:2]],
+        findings=[fact.text for fact in diagnosis.facts[:_MOST_FACTS]],
     )
 
 
 def _with_review(
     judged: Reflection,
     judgment: ModelResult[Analysis],
-    told: telling.DecisionFacts,
+    decision_facts: telling.DecisionFacts,
     run: Mapping[str, Any],
 ) -> Reflection:
     """Add the facts of the decision where nobody judged it, else the verdict in the words of who did."""
@@ -192,24 +199,24 @@ def _with_review(
     judged = replace(judged, tags=tuple(dict.fromkeys(tags)))
     if judgment.value is not None:
         return replace(judged, assessment=_verdict_of(judgment.value))
-    text = told.text
+    text = decision_facts.text
     if judgment.failed:
         metrics = telling.metrics_of(run.get("execution"))
         text = telling.fallback(decision, metrics, judgment.note or "") or text
-    return replace(judged, reflection=text, insights=told.insights)
+    return replace(judged, reflection=text, insights=decision_facts.insights)
 
 
 def _verdict_of(analysis: Analysis) -> Assessment | None:
     """Return the verdict of an analysis: its fields, and what its plain words say where a field says nothing."""
     insights = analysis.insights or Insights()
     sections = {**insights.raw_sections, **analysis.raw_sections}
-    said = verdicts.read_verdict(analysis.reflection, sections)
-    if said is None:
+    in_words = verdicts.read_verdict(analysis.reflection, sections)
+    if in_words is None:
         return analysis.assessment
-    given = analysis.assessment or Assessment()
-    values = {name: getattr(given, name) for name in VERDICTS}
-    known = {name: value for name, value in values.items() if value is not None}
-    return replace(said, **known, scores=given.scores)
+    in_fields = analysis.assessment or Assessment()
+    values = {name: getattr(in_fields, name) for name in VERDICTS}
+    set_values = {name: value for name, value in values.items() if value is not None}
+    return replace(in_words, **set_values, scores=in_fields.scores)
 
 
 def digest_of(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:

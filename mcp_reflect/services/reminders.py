@@ -1,4 +1,8 @@
-"""What a session is reminded of: at its start what a person pinned, at a prompt the lessons that surely fit."""
+"""What a session is reminded of: at its start what a person pinned, at a prompt the lessons that surely fit.
+
+`services/hooks.py` asks here. A session that is held out, to compare, is shown nothing at prompts; what it would have
+been shown is noted.
+"""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,19 +26,23 @@ from mcp_reflect.storage.similarity import one_subject
 MOST_LESSONS: Final = 3
 """Lessons that a prompt brings; more are not read."""
 
+_ADVISING: Final = (RecordKind.LESSON, RecordKind.STRATEGY)
+"""The records that say what to do. A reflection tells what happened."""
+
 _MOST_FOR_CHILD: Final = 2  # lessons that the prompt of a subagent brings
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
 _MOST_CHARS: Final = 1_000_000  # of the hits: each is shortened where it is shown
-_MOST_RECALLED: Final = 50
-_MOST_HIDDEN: Final = 3  # lessons that stand for those whose ground is gone
+_MOST_RECALLED: Final = 50  # hits, those that the session was shown before included
+_SPARE: Final = 3  # more hits than are shown: they take the places of those whose ground is gone
 
 
 async def at_start(
     context: Context, hook: HookInput, told: AbstractSet[str] = frozenset()
 ) -> str | None:
-    """Return what a person pinned, and the line on what to keep; a session that is resumed has read them.
+    """Return what a person pinned, and the line on what to keep; None if there is nothing to say.
 
-    `told` has the ids of lessons that the session knows from elsewhere.
+    A session that is resumed has read them; one that lost its context (`hook.anew`) reads all of it again. `told` has
+    the ids of lessons that the session knows from elsewhere.
     """
     scope = context.scopes.own
     state = await session_state(context, scope, hook.session)
@@ -47,18 +55,21 @@ async def at_start(
     ]
     if pinned or hook.anew:
         await _note_shown(context, scope, state, pinned)
-    asks = context.settings.ask != "off" and not hook.resumed
-    told_of = await _told_changes(context, scope, [lesson.id for lesson in pinned])
-    texts = [*([KEEP] if asks else []), *([pinned_text(pinned, told_of)] if pinned else [])]
+    texts: list[str] = []
+    if context.settings.ask != "off" and not hook.resumed:
+        texts.append(KEEP)
+    if pinned:
+        changes = await _changes_of(context, scope, [lesson.id for lesson in pinned])
+        texts.append(pinned_text(pinned, changes))
     return "\n\n".join(texts) or None
 
 
 async def at_prompt(
     context: Context, session: str, prompt: str, told: AbstractSet[str] = frozenset()
 ) -> str | None:
-    """Return the lessons that surely fit a prompt, three at most, none of which the session was shown; else None.
+    """Return the lessons that surely fit a prompt and that the session was not shown, three at most; else None.
 
-    The prompt of an agent that another one started may have lessons already.
+    `told` is as for `at_start`. The prompt of an agent that another one started may have lessons already.
     """
     if LESSONS_HEAD in prompt:
         return None
@@ -66,11 +77,8 @@ async def at_prompt(
     state = await session_state(context, scope, session)
     query = RecallQuery(
         task=clean(prompt[:_MOST_PROMPT]),
-        kinds=(
-            RecordKind.LESSON,
-            RecordKind.STRATEGY,
-        ),  # a reflection tells what happened, not what to do
-        limit=min(MOST_LESSONS + _MOST_HIDDEN + len(state.shown), _MOST_RECALLED),
+        kinds=_ADVISING,
+        limit=min(MOST_LESSONS + _SPARE + len(state.shown), _MOST_RECALLED),
         max_chars=_MOST_CHARS,
         strong_only=True,
     )
@@ -78,7 +86,7 @@ async def at_prompt(
         return None
     recall = await context.bank.recalls.recall(scope, query, applied=False)
     fitting = [hit for hit in recall.lessons if hit.id not in (*told, *state.shown)]
-    new, changes = await _standing(context, scope, fitting)
+    new, changes = await _not_doubted(context, scope, fitting)
     if not new:
         return None
     with suppress(BankError):
@@ -101,71 +109,75 @@ async def for_child(context: Context, hook: HookInput) -> str | None:
     state = await session_state(context, scope, hook.session)
     query = RecallQuery(
         task=clean(prompt[:_MOST_PROMPT]),
-        kinds=(RecordKind.LESSON, RecordKind.STRATEGY),
-        limit=_MOST_FOR_CHILD + _MOST_HIDDEN,
+        kinds=_ADVISING,
+        limit=_MOST_FOR_CHILD + _SPARE,
         max_chars=_MOST_CHARS,
         strong_only=True,
     )
     recall = await context.bank.recalls.recall(scope, query, applied=False)
-    standing, changes = await _standing(context, scope, recall.lessons)
-    new = standing[:_MOST_FOR_CHILD]
+    showable, changes = await _not_doubted(context, scope, recall.lessons)
+    new = showable[:_MOST_FOR_CHILD]
     if not new:
         return None
     with suppress(BankError):
         await context.bank.effects.note_shown(scope, state.id, _ids(new), held_out=state.held_out)
-    return None if state.held_out else lessons_text(newest_of_a_subject_first(new), changes)
+    if state.held_out:
+        return None
+    return lessons_text(newest_of_a_subject_first(new), changes)
 
 
-async def _standing(
+async def _not_doubted(
     context: Context, scope: Scope, hits: Sequence[Hit]
 ) -> tuple[list[Hit], dict[str, str]]:
-    """Return the hits to show, three at most, and what changed since of those whose ground did.
+    """Return the hits to show, three at most, and by id what changed since they were stored.
 
-    What an agent stored is left out where its ground is gone: a review asks whether it is still true. One whose ground
-    changed stands behind an equal one that stands.
+    What an agent stored is left out where its ground is gone (`services/ground.py`): a review asks whether it is still
+    true. One whose ground merely changed comes after those whose ground stands.
     """
-    looked_at = hits[: MOST_LESSONS + _MOST_HIDDEN]
-    if not looked_at:
+    first_hits = hits[: MOST_LESSONS + _SPARE]
+    if not first_hits:
         return [], {}
-    marks = await services.ground.marks_of(context, scope, _ids(looked_at))
-    left = [hit for hit in looked_at if hit.id not in marks or not marks[hit.id].hides]
-    left.sort(key=lambda hit: hit.id in marks and not marks[hit.id].hides)
-    return left[:MOST_LESSONS], {name: mark.told for name, mark in marks.items()}
+    marks = await services.ground.marks_of(context, scope, _ids(first_hits))
+    unchanged = [hit for hit in first_hits if hit.id not in marks]
+    changed = [hit for hit in first_hits if hit.id in marks and not marks[hit.id].hides]
+    remarks = {lesson_id: mark.told for lesson_id, mark in marks.items()}
+    return [*unchanged, *changed][:MOST_LESSONS], remarks
 
 
-async def _told_changes(context: Context, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-    if not ids:
-        return {}
-    return {
-        name: mark.told
-        for name, mark in (await services.ground.marks_of(context, scope, ids)).items()
-    }
+async def _changes_of(context: Context, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+    """Return what changed since lessons were stored, by the ids of those of which anything did."""
+    marks = await services.ground.marks_of(context, scope, ids)
+    return {lesson_id: mark.told for lesson_id, mark in marks.items()}
 
 
 def _ids(hits: Iterable[HasWords]) -> list[str]:
+    """Return the ids of lessons, in order."""
     return [hit.id for hit in hits]
 
 
 def newest_of_a_subject_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with each newer lesson before the older ones of its subject: it says what holds now.
-
-    Ids sort by time. What only an agent tells comes before no lesson that a person trusts.
-    """
+    """Return the hits with each newer lesson before the older ones of its subject: it says what holds now."""
     ordered: list[Hit] = []
     for hit in hits:
-        older = (
-            place
-            for place, other in enumerate(ordered)
-            if other.id < hit.id
-            and not (other.trust is Trust.TRUSTED and hit.trust is Trust.OBSERVED)
-            and one_subject(other.text, hit.text)
-        )
-        ordered.insert(next(older, len(ordered)), hit)
+        place = len(ordered)
+        for index, other in enumerate(ordered):
+            if _goes_before(hit, other):
+                place = index
+                break
+        ordered.insert(place, hit)
     return ordered
+
+
+def _goes_before(hit: Hit, other: Hit) -> bool:
+    """Return whether a lesson is newer than another one of its subject, and no agent's beside a person's."""
+    is_newer = hit.id > other.id  # ids sort by time
+    overrules_person = hit.trust is Trust.OBSERVED and other.trust is Trust.TRUSTED
+    return is_newer and not overrules_person and one_subject(other.text, hit.text)
 
 
 async def _note_shown(
     context: Context, scope: Scope, state: SessionState, shown: Iterable[HasWords]
 ) -> None:
-    with suppress(BankError):  # shown again the next time, which is better than not at all
-        await context.bank.warnings.note(scope, state, shown=[one.id for one in shown])
+    """Note that a session was shown lessons. Where that fails, they are shown once more: better than not at all."""
+    with suppress(BankError):
+        await context.bank.warnings.note(scope, state, shown=_ids(shown))

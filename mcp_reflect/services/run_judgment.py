@@ -33,15 +33,25 @@ _REFLECTOR_CHARS: Final = 24_000
 """Of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut."""
 
 _EVALUATOR_CHARS: Final = 16_000
+"""Of a run in the evaluator's prompt, and of each other long input."""
+
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
+_MOST_REASON: Final = 500  # characters of why a scorer gave a score
+_MOST_CRITERION: Final = 60  # characters of a criterion's name
 _DECIDED: Final = ("decision", "execution")
+"""What a run has of its decision, in the reflector's prompt; the evaluator's has `_JUDGED`."""
+
 _JUDGED: Final = ("decision", "execution", "allowed_actions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzedRun:
-    """A run that is analyzed: its JSON, its events, its facts, and what was told of its decision."""
+    """A run that is analyzed, and the asking of models about it.
+
+    `run` is its JSON, `trace` the same as objects, `diagnosis` the facts that rules see in it, `review` those of its
+    decision (None without one). `tokens` counts what models used, by "input" and "output".
+    """
 
     context: Context
     run: Mapping[str, Any]
@@ -84,9 +94,11 @@ class AnalyzedRun:
         return ModelResult(thinker=HOST, value=await asyncio.to_thread(read_sent))
 
     def _event_ids(self) -> tuple[str, ...]:
+        """Return the ids to which an analysis may refer."""
         return tuple(event.id for event in self.trace.events)
 
     def _count(self, result: ModelResult[Any]) -> None:
+        """Add the tokens that a model used to `tokens`, which stays empty where none were."""
         for name, tokens in (("input", result.input_tokens), ("output", result.output_tokens)):
             if tokens:
                 self.tokens[name] = self.tokens.get(name, 0) + tokens
@@ -125,6 +137,7 @@ class AnalyzedRun:
         }
 
     def _error(self) -> str | None:
+        """Return the error with which the run ended, shortened; None without one."""
         if not self.trace.error:
             return None
         return error_text(self.trace.error, _EVALUATOR_CHARS)
@@ -133,30 +146,34 @@ class AnalyzedRun:
         self,
         criteria: Sequence[str],
         assessment: Assessment | None,
-        given: Mapping[str, Score] | None,
+        sent_scores: Mapping[str, Score] | None,
     ) -> Assessment | None:
-        """Return `assessment` with scores by criterion, `given` being those of the analysis.
+        """Return `assessment` with a score for each criterion that anybody scored.
 
-        Scores that rules compute from evidence take precedence over a model's, and the engine's scorer over both. An
-        evaluator is asked only where nobody has scored yet and either one is configured or the call names criteria.
+        `sent_scores` are those of the analysis, None without an analysis. Scores that rules compute from evidence take
+        precedence over a model's, and the engine's scorer over both. An evaluator is asked only where nobody has scored
+        yet and either one is configured or the call names criteria. A criterion that the call names and nobody can
+        score has None.
         """
-        scores = dict(given or {})
-        if not scores and self._has_evaluator(criteria):
+        by_model = dict(sent_scores or {})
+        if not by_model and self._has_evaluator(criteria):
             evaluation = await self._ask_evaluator(criteria)
-            scores = dict(evaluation.scores)
+            by_model = dict(evaluation.scores)
             if self.run.get("decision") is not None:
-                # The verdict of an analysis comes first, then the evaluator's, then that of rules.
-                judges = (assessment, evaluation) if given is None else (evaluation, assessment)
+                # Without an analysis `assessment` is that of rules, which the evaluator overrules.
+                judges = (evaluation, assessment)
+                if sent_scores is None:
+                    judges = (assessment, evaluation)
                 assessment = _merged_verdict(judges)
         unknown = {
             criterion_name(name): Score(score=None, reason="rules cannot know this")
             for name in criteria
         }
-        computed = reflector.score(self.diagnosis, _last_test_report(self.trace))
-        every = {**unknown, **scores, **computed, **await self._scorer_scores()}
+        by_rules = reflector.score(self.diagnosis, _last_test_report(self.trace))
+        scores = {**unknown, **by_model, **by_rules, **await self._scorer_scores()}
         wanted = {
             name: score
-            for name, score in every.items()
+            for name, score in scores.items()
             if score.score is not None or name in unknown
         }
         if not wanted:
@@ -205,7 +222,7 @@ class AnalyzedRun:
             if inspect.isawaitable(result):
                 result = await result
             return {
-                criterion_name(str(criterion)): _checked(value)
+                criterion_name(str(criterion)): _checked_score(value)
                 for criterion, value in result.items()
             }
         except Exception as error:  # noqa: BLE001 - the caller's code: its fault must not fail the call
@@ -215,12 +232,14 @@ class AnalyzedRun:
 
 def criterion_name(criterion: str) -> str:
     """Return the name of a criterion, without the description after its colon."""
-    return criterion.partition(":")[0].strip()[:60]
+    return criterion.partition(":")[0].strip()[:_MOST_CRITERION]
 
 
 def _shortened(value: Json) -> Json:
     """Return the text of a value for the evaluator; an empty value stays as it is."""
-    return value and str(value)[:_EVALUATOR_CHARS]
+    if not value:
+        return value
+    return str(value)[:_EVALUATOR_CHARS]
 
 
 def _merged_verdict(judges: Sequence[Assessment | None]) -> Assessment:
@@ -251,11 +270,14 @@ def _last_test_report(trace: Trace) -> tuple[int, int] | None:
 
 
 def _is_printed(event: Event) -> bool:
+    """Return whether an event is something that a tool printed."""
     return event.type in _TOOL_OUTPUT and bool(event.content or event.error)
 
 
-def _checked(value: Score | float | None) -> Score:
-    """Read a score of the caller's scorer. InputError where it is none from 0 to 1."""
+def _checked_score(value: Score | float | None) -> Score:
+    """Read a score of the caller's scorer, without secrets. InputError where it is none from 0 to 1."""
     score = value if isinstance(value, Score) else Score(score=value, reason="")
-    sent = read(ScoreArguments, {"score": score.score, "reason": clean(score.reason)[:500]})
+    sent = read(
+        ScoreArguments, {"score": score.score, "reason": clean(score.reason)[:_MOST_REASON]}
+    )
     return Score(score=sent.score, reason=sent.reason)

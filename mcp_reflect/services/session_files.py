@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from mcp_reflect.sessions.session_file import SessionFile
 
-_MOST_FILES: Final = 4  # whose place is kept
+_MOST_FILES: Final = 4  # that are kept, each with the place up to which it was read
 
 
 @dataclass(slots=True)
@@ -21,27 +21,31 @@ class OpenSession:
 
 
 class SessionFiles:
-    """Files by their path, each with the place to go on from."""
+    """The transcripts that were read last, by their paths: each knows the place to go on from."""
 
     def __init__(self) -> None:
-        self._by_path: dict[str, OpenSession] = {}
+        self._by_path: dict[str, OpenSession] = {}  # the one that was used last comes last
         self._following: dict[str, asyncio.Task[None]] = {}
 
     @asynccontextmanager
     async def reading(
         self, path: str, new: "Callable[[], SessionFile]"
     ) -> AsyncGenerator[OpenSession]:
-        """Give a file to one reader at a time: as far as it was read before, or a new one. Without a path none is kept."""
+        """Give a file to one reader at a time: as far as it was read before, else made by `new`.
+
+        With an empty path the file is not kept.
+        """
         session = self._by_path.pop(path, None) or OpenSession(new())
         if path:
             self._by_path[path] = session
         while len(self._by_path) > _MOST_FILES:
-            self._by_path.pop(next(iter(self._by_path)))
+            oldest_path = next(iter(self._by_path))
+            self._by_path.pop(oldest_path)
         async with session.lock:
             yield session
 
     def follow(self, path: str, new: "Callable[[], SessionFile]") -> None:
-        """Begin to read what is new in a file, a stretch at a time, unless that is being done."""
+        """Begin to read in the background what is new in a file, unless that is being done already."""
         task = self._following.get(path)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._read_along(path, new))
@@ -49,7 +53,8 @@ class SessionFiles:
             task.add_done_callback(lambda _: self._following.pop(path, None))
 
     async def _read_along(self, path: str, new: "Callable[[], SessionFile]") -> None:
+        """Read what is new in a file a stretch at a time: an agent that stops meanwhile waits for one stretch only."""
         has_more = True
-        while has_more:  # who stops now waits for one stretch, not for all of them
+        while has_more:
             async with self.reading(path, new) as session:
                 has_more = await asyncio.to_thread(session.file.read_on)

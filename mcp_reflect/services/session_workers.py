@@ -31,6 +31,7 @@ _MOST_ANSWER: Final = 64_000_000
 _LONGEST_SAID: Final = 300
 """Characters of what a person says; what is longer is a task."""
 
+_MOST_THING: Final = 300  # characters of what findings are compared by
 _MOST_LINES: Final = 8  # of a finding that a session shows several times
 
 SessionFindings = list[tuple[Finding, Seen]]
@@ -58,14 +59,14 @@ async def read_here(queue: Sequence[SessionToRead], done: Done) -> None:
 
 
 async def read_apart(queue: Sequence[SessionToRead], done: Done) -> None:
-    """Read files in another process, and in a new one where a file ends it."""
-    left = deque(queue)
-    while left:
+    """Read files in another process, and the rest in a new one where a file ends it."""
+    unread = deque(queue)
+    while unread:
         process = await children.start_worker(__name__, _MOST_ANSWER)
         sender, receiver = cast("tuple[Any, Any]", (process.stdin, process.stdout))
         try:
-            sender.write(b"".join(_request_of(session) for session in left))
-            await _take_answers(left, receiver, done)
+            sender.write(b"".join(_request_of(session) for session in unread))
+            await _take_answers(unread, receiver, done)
         finally:
             if process.returncode is None:
                 process.kill()
@@ -73,26 +74,30 @@ async def read_apart(queue: Sequence[SessionToRead], done: Done) -> None:
 
 
 async def _take_answers(
-    left: deque[SessionToRead], receiver: asyncio.StreamReader, done: Done
+    unread: deque[SessionToRead], receiver: asyncio.StreamReader, done: Done
 ) -> None:
     """Take what a process says of one file after the other, in the order in which they were asked for.
 
-    Where the process ends early, the file that it was reading is the fault; this returns then, with the rest in `left`, and
-    the caller starts another process for that. So a file that ends its reader costs no other file.
+    Where the process ends early, the file that it was reading is the fault; this returns then, with the rest in `unread`,
+    and the caller starts another process for that. So a file that ends its reader costs no other file.
     """
-    while left:
-        session = left.popleft()
+    while unread:
+        session = unread.popleft()
         answer: Any = None
         with suppress(OSError, ValueError):
             answer = json_of(await receiver.readline())
         if answer is None:
             await done(session, [], ["the process that read it ended"])
             return
-        shown = [(from_json(Finding, one), from_json(Seen, two)) for one, two in answer["found"]]
+        shown = [
+            (from_json(Finding, finding), from_json(Seen, seen))
+            for finding, seen in answer["found"]
+        ]
         await done(session, shown, answer["faults"])
 
 
 def _request_of(session: SessionToRead) -> bytes:
+    """Return the line that asks for a session: the arguments of `read` as JSON."""
     originals = [str(path) for path in session.originals]
     request = [str(session.place.path), session.place.host, originals]
     return json.dumps(request).encode() + b"\n"
@@ -106,15 +111,17 @@ def read(
     Records that one of the `originals` has as well are left out: they are read there.
     """
     try:
-        known = frozenset[str]().union(*(record_keys(Path(one)) for one in originals))
-        found, faults = read_session(Path(path), host, known)
+        copied_records: set[str] = set()
+        for original in originals:
+            copied_records |= record_keys(Path(original))
+        pairs, faults = read_session(Path(path), host, frozenset(copied_records))
     except OSError as error:
         return [], [error.strerror or "it cannot be read"]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         # The file is of another version.
         return [], [f"it cannot be read: {type(error).__name__}"]
     by_thing: dict[str, tuple[Finding, Seen]] = {}
-    for finding, seen in kept(found):
+    for finding, seen in kept(pairs):
         earlier = by_thing.get(finding.thing)
         if earlier is None:
             by_thing[finding.thing] = (finding, seen)
@@ -124,11 +131,15 @@ def read(
 
 
 def _joined(earlier: tuple[Finding, Seen], finding: Finding, seen: Seen) -> tuple[Finding, Seen]:
-    """Return a thing that is shown once more. Words that a person only said give way to a correction."""
-    first, known = earlier
-    lines = (*known.lines, *seen.lines)[:_MOST_LINES]
-    kept_finding = finding if first.kind is FindingKind.SAID else first
-    return kept_finding, replace(known, times=known.times + seen.times, lines=lines)
+    """Return a finding that its session shows once more, with the evidence of both times.
+
+    Words that a person only said give way to the same words as a correction.
+    """
+    first, first_seen = earlier
+    if first.kind is FindingKind.SAID:
+        first = finding
+    lines = (*first_seen.lines, *seen.lines)[:_MOST_LINES]
+    return first, replace(first_seen, times=first_seen.times + seen.times, lines=lines)
 
 
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
@@ -158,10 +169,12 @@ def _named_by_words(finding: Finding) -> Finding | None:
     reader to say.
     """
     words = sorted({*terms_of(clean_text(finding.thing))} - STOP_WORDS)
-    least = 2 if finding.kind is FindingKind.SAID else 1
-    if len(words) < least or len(finding.thing) > _LONGEST_SAID:
+    least_words = 1
+    if finding.kind is FindingKind.SAID:
+        least_words = 2
+    if len(words) < least_words or len(finding.thing) > _LONGEST_SAID:
         return None
-    return replace(finding, thing=f"{finding.kind}: {' '.join(words)}"[:300])
+    return replace(finding, thing=f"{finding.kind}: {' '.join(words)}"[:_MOST_THING])
 
 
 def main() -> None:

@@ -26,12 +26,12 @@ FOLDER: Final = ".mcp-reflect"
 SHARED_FILE: Final = f"{FOLDER}/lessons.jsonl"
 """Where a repository keeps the lessons that it shares."""
 
-_MOST_BYTES: Final = 2_000_000
-_MOST_LINES: Final = 2_000
-_MOST_LESSONS: Final = 10_000
+_MOST_BYTES: Final = 2_000_000  # of the file
+_MOST_LINES: Final = 2_000  # of the file that are read
+_MOST_LESSONS: Final = 10_000  # of the bank that are written, or compared
 _TEXTS: Final = ("mistake", "correction", "why", "task_type", "wrong_call", "right_call", "guard")
 _LISTS: Final = ("symptoms", "keywords", "tags")
-_READABLE: Final = 0o644
+_READABLE: Final = 0o644  # by everybody, as git makes files
 _NOT_READ: Final = "it came with the repository, and nobody has read it here"
 
 
@@ -50,14 +50,15 @@ class SharedFile:
         if self.faults:
             faults = f"{len(self.faults)} of its lines are not read: {self.faults[0]}"
         if not self.new:
-            return faults and f"{SHARED_FILE} {faults}"
+            return f"{SHARED_FILE} {faults}" if faults else ""
         new = f"{SHARED_FILE} has {len(self.new)} lessons that are not in this bank"
         if faults:
             new += f"; {faults}"
         return f"{new}. `mcp-reflect import --here` lets them wait for you."
 
 
-def _tree(context: Context) -> Path:
+def _required_tree(context: Context) -> Path:
+    """Return the working tree whose file is meant; InputError if the folder belongs to no project."""
     tree = working_tree(context)
     if tree is None:
         fix = "Run it in a repository, without MCP_REFLECT_PROJECT."
@@ -85,7 +86,7 @@ async def export_here(context: Context) -> int:
 
     InputError where a link stands in the way: nothing is written through one.
     """
-    tree = _tree(context)
+    tree = _required_tree(context)
     lines = sorted({line_of(lesson) for lesson in await _approved(context)})
     folder = tree / FOLDER
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -100,12 +101,12 @@ async def export_here(context: Context) -> int:
 
 
 async def _approved(context: Context) -> list[Lesson]:
-    own = context.scopes.own
-    lessons = await context.bank.lessons.latest(own, limit=_MOST_LESSONS)
+    """Return the project's own lessons that a person approved, in use and in no quarantine."""
+    lessons = await context.bank.lessons.latest(context.scopes.own, limit=_MOST_LESSONS)
     return [
-        one
-        for one in lessons
-        if one.trust is Trust.TRUSTED and one.project != GLOBAL and not one.held
+        lesson
+        for lesson in lessons
+        if lesson.trust is Trust.TRUSTED and lesson.project != GLOBAL and not lesson.held
     ]
 
 
@@ -125,19 +126,21 @@ async def shared_here(context: Context) -> SharedFile:
 
 async def _known(context: Context) -> set[tuple[str, ...]]:
     """Return the wordings of all lessons of the project that were ever stored: one that was rejected is not new."""
-    known: set[tuple[str, ...]] = set()
+    wordings: set[tuple[str, ...]] = set()
     for state in State:
         for held in (False, True):
-            find = context.bank.lessons.latest
-            lessons = await find(context.scopes.own, state=state, limit=_MOST_LESSONS, held=held)
-            known |= {_wording(fields_of(lesson)) for lesson in lessons}
-    return known
+            lessons = await context.bank.lessons.latest(
+                context.scopes.own, state=state, limit=_MOST_LESSONS, held=held
+            )
+            wordings |= {_wording(fields_of(lesson)) for lesson in lessons}
+    return wordings
 
 
 def _compared(text: str, known: set[tuple[str, ...]]) -> SharedFile:
+    """Return which lines of the file's text are new, each once, by the wordings that the bank knows."""
     new: list[tuple[int, Mapping[str, Any]]] = []
     faults: list[str] = []
-    same = 0
+    known_lines = 0
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -149,39 +152,43 @@ def _compared(text: str, known: set[tuple[str, ...]]) -> SharedFile:
         if fields is None:
             faults.append(f"line {number}: it is no lesson")
         elif _wording(fields) in known:
-            same += 1
+            known_lines += 1
         else:
             known.add(_wording(fields))
             new.append((number, fields))
-    return SharedFile(tuple(new), same, tuple(faults))
+    return SharedFile(tuple(new), known_lines, tuple(faults))
 
 
 def _fields_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the words of a line: it may say nothing of trust, ids, dates or other projects. None for no lesson."""
-    fields: dict[str, Any] = {
-        name: value
-        for name in (*_TEXTS, "lesson")
-        if isinstance(value := line.get(name), str) and value.strip()
-    }
+    fields: dict[str, Any] = {}
+    for name in (*_TEXTS, "lesson"):
+        text: Any = line.get(name)
+        if isinstance(text, str) and text.strip():
+            fields[name] = text
     for name in _LISTS:
-        value: Any = line.get(name)
-        if isinstance(value, list) and all(
-            isinstance(one, str) for one in cast("list[Any]", value)
-        ):
-            fields[name] = value
-    told = fields.get("mistake") or fields.get("correction") or fields.get("lesson")
-    return fields if told else None
+        values: Any = line.get(name)
+        if isinstance(values, list) and _are_texts(cast("list[Any]", values)):
+            fields[name] = values
+    if fields.keys().isdisjoint(("mistake", "correction", "lesson")):
+        return None
+    return fields
+
+
+def _are_texts(values: list[Any]) -> bool:
+    """Return whether all values of a list are texts."""
+    return all(isinstance(value, str) for value in values)
 
 
 def _wording(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words by which a lesson is known again."""
+    """Return the words by which a lesson is known again: mistake, correction and text, without extra spaces."""
     texts = (str(fields.get(name) or "") for name in ("mistake", "correction", "lesson"))
     return tuple(clean(" ".join(text.split())) for text in texts)
 
 
 async def refuse_missing_here(context: Context) -> None:
-    """InputError if the repository has no file of lessons."""
-    file = _tree(context) / SHARED_FILE
+    """Raise InputError if the repository has no file of lessons."""
+    file = _required_tree(context) / SHARED_FILE
     if not await asyncio.to_thread(os.path.lexists, file):
         fix = "mcp-reflect export --here writes it in a clone whose lessons you approved."
         raise InputError("--here", f"there is no {SHARED_FILE} here", fix)
@@ -193,16 +200,18 @@ async def import_here(context: Context) -> tuple[list[Stored], SharedFile]:
     Where a setting names the file, they are stored as imported ones, which no person trusts yet. A line that cannot be
     stored is left out.
     """
-    file = _tree(context) / SHARED_FILE
+    file = _required_tree(context) / SHARED_FILE
     is_trusted = str(file) in context.settings.trusted_lessons
-    found = await shared_here(context)
+    shared = await shared_here(context)
     stored: list[Stored] = []
-    faults = [*found.faults]
-    for number, fields in found.new:
-        line = fields if is_trusted else {**fields, "trust": Trust.QUARANTINED.value}
+    faults = [*shared.faults]
+    for number, fields in shared.new:
+        line = dict(fields)
+        if not is_trusted:
+            line["trust"] = Trust.QUARANTINED.value
         try:
             async for batch in import_lessons(context, [(number, line)], waits_since=_NOT_READ):
                 stored += batch
         except InputError as error:
             faults.append(f"line {number}: {error.field}: {error.fault}")
-    return stored, SharedFile(found.new, found.known, tuple(faults))
+    return stored, SharedFile(shared.new, shared.known, tuple(faults))

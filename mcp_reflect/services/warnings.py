@@ -1,4 +1,8 @@
-"""A warning before a call that is known to fail, and what the agent then did."""
+"""Warn before a call that is known to fail or that goes against a lesson, and record how calls end.
+
+`before_call` and `after_call` are what hooks, graphs and Python programs ask. Deciding what to say is in
+`moments/known.py` (failures) and `moments/guarded.py` (guards of lessons); here the bank is read and written around it.
+"""
 
 import asyncio
 import time
@@ -39,10 +43,12 @@ if TYPE_CHECKING:
     from mcp_reflect.sessions.calls import CallWithAnswer as AnsweredCall
 
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
+_MOST_NAME: Final = 200  # characters of the name of a tool, or the id of a session
 
 
 def _session_id(session: str) -> str:
-    if not session.strip() or len(session) > 200:
+    """Return the id of a session without secrets; InputError for an empty or a long one."""
+    if not session.strip() or len(session) > _MOST_NAME:
         raise InputError(
             "session", "it is empty or longer than 200 characters", "Send the id of the session."
         )
@@ -60,10 +66,16 @@ async def session_state(context: Context, scope: Scope, session: str) -> Session
 async def _look_up(
     context: Context, tool: str, arguments: Json, session: str, project: str | None
 ) -> tuple[Scope, WatchedCall]:
+    """Return a call with all that the bank knows about it and its session, and the scope that it belongs to.
+
+    What is kept of its arguments has no secrets, and of long texts the ends. InputError for what cannot be used.
+    """
     scope = context.scopes.named(project)
     if not tool.strip():
         raise InputError("tool", "it is empty", "Send the name of the tool.")
-    tool, session, whole = clean(tool.strip()[:200]), _session_id(session), Call(tool, arguments)
+    whole_call = Call(tool, arguments)
+    tool = clean(tool.strip()[:_MOST_NAME])
+    session = _session_id(session)
 
     def read_call() -> tuple[Json, Forms]:
         kept = cast("Json", clean_middles(without_labels(tool, arguments), KEPT_CHARS))
@@ -73,10 +85,15 @@ async def _look_up(
         kept, forms = await asyncio.to_thread(read_call)
     except RecursionError:
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
-    keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    watched = drawn(session, context.settings.holdout)
-    known_calls = context.bank.warnings.known_calls
-    state, known = await known_calls(scope, session, held_out=watched, call=whole, **keys)
+    state, known = await context.bank.warnings.known_calls(
+        scope,
+        session,
+        held_out=drawn(session, context.settings.holdout),
+        call=whole_call,
+        bare=forms.bare_key,
+        loose=forms.loose_key,
+        head=forms.head,
+    )
     return scope, WatchedCall(tool, kept, forms, known, state)
 
 
@@ -163,7 +180,7 @@ async def _at_guard(
     context: Context, scope: Scope, call: WatchedCall, *, holds: bool
 ) -> CallWarning | None:
     """Return what is said about a call that goes against a lesson, and record it; None if nothing is said."""
-    found = guarded(
+    spoken = guarded(
         call.known.guards,
         call.session,
         call.forms.exact_key,
@@ -171,33 +188,39 @@ async def _at_guard(
         holds=holds,
         unread=call.known.unread,
     )
-    if found is None:
+    if spoken is None:
         return None
 
     def after_guard(notes: SessionNotes) -> SessionNotes:
-        return notes.after_guard(found.watched)
+        return notes.after_guard(spoken.watched)
 
-    noted = await _noted(context, scope, call, after_guard, found.shown)
+    noted = await _noted(context, scope, call, after_guard, spoken.shown)
     return CallWarning(
-        text=await _with_change(context, scope, found.text, found.lesson_id),
-        hold=found.hold and (noted or found.enforced),
+        text=await _with_change(context, scope, spoken.text, spoken.lesson_id),
+        # What is refused once must be on record, or it would be refused each time, as an enforced guard does.
+        hold=spoken.hold and (noted or spoken.enforced),
         match=Match.GUARD,
         certainty=1.0,
-        lesson_id=found.lesson_id,
+        lesson_id=spoken.lesson_id,
     )
 
 
 async def _with_change(context: Context, scope: Scope, text: str, lesson_id: str) -> str:
     """Return what is said of a lesson with what changed since: that alters no guard, and the agent may know."""
     try:
-        mark = (await services.ground.marks_of(context, scope, (lesson_id,))).get(lesson_id)
+        marks = await services.ground.marks_of(context, scope, (lesson_id,))
     except BankError:  # the guard speaks all the same
         return text
-    return text if mark is None else f"{text}\nSince that lesson was stored: {mark.told}."
+    if lesson_id not in marks:
+        return text
+    return f"{text}\nSince that lesson was stored: {marks[lesson_id].told}."
 
 
 async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
-    """Note calls that hooks had no time for, each for the project of its hook, for at most `seconds`."""
+    """Note calls that hooks had no time for and left in a file, the spool, for at most `seconds`.
+
+    Each is noted for the project of its hook; what is not noted stays in the file.
+    """
     ends = time.monotonic() + seconds
     if seconds <= 0:
         return
@@ -244,8 +267,10 @@ async def after_call(
     reported it, may bring an ask for a lesson; it is no known failure, and proves nothing.
     """
     if is_own_tool(tool, arguments):
-        own = (context.scopes.named(project), clean(session), tool, arguments, str(result))
-        await services.findings.after_own_call(context, *own)
+        scope = context.scopes.named(project)
+        await services.findings.after_own_call(
+            context, scope, clean(session), tool, arguments, str(result)
+        )
         return AfterCall(failed=False)
     scope, call = await _look_up(context, tool, arguments, session, project)
     answered = _answered(
@@ -256,23 +281,26 @@ async def after_call(
     )
     if not witnessed:
         await context.bank.warnings.note(scope, call.session)
-        asked = await _asked(context, scope, call, answered, answers=answers)
-        return AfterCall(failed=answered.fault is not None, text=asked)
+        ask = await _ask_for_lesson(context, scope, call, answered, answers=answers)
+        return AfterCall(failed=answered.fault is not None, text=ask)
     ended = await _note_ending(context, scope, call, answered)
     await _note_followed(context, scope, call, Call(tool, arguments), ended, call_id)
-    asked = await _asked(context, scope, call, answered, answers=answers)
+    ask = await _ask_for_lesson(context, scope, call, answered, answers=answers)
     if ended.failure is not None:
         return await _told_after_failure(context, scope, call, ended, ended.failure)
     await _record_correction(context, scope, call, answered)
-    told = await _at_guard(context, scope, call, holds=False) if shows_late else None
-    if told is None:
-        return AfterCall(failed=False, text=asked)
-    return AfterCall(failed=False, text=told.text, lesson_id=told.lesson_id)
+    late_warning = None
+    if shows_late:
+        late_warning = await _at_guard(context, scope, call, holds=False)
+    if late_warning is None:
+        return AfterCall(failed=False, text=ask)
+    return AfterCall(failed=False, text=late_warning.text, lesson_id=late_warning.lesson_id)
 
 
-async def _asked(
+async def _ask_for_lesson(
     context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall", *, answers: bool
 ) -> str | None:
+    """Note the call among those of its session; return the text that asks for a lesson, None if nothing is asked."""
     return await services.findings.after_call(
         context, scope, call.session, answered, answers=answers
     )
@@ -290,7 +318,7 @@ class _Ending:
 async def _note_ending(
     context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall"
 ) -> _Ending:
-    """Record how a call ended."""
+    """Record how a call ended: that it worked, or its failure, and whether that repeats a known one."""
     from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
     forms, fault = call.forms, answered.fault
@@ -325,13 +353,15 @@ async def _note_followed(
     call_id: str | None,
 ) -> None:
     """Record what the call means for guards that spoke before, and for lessons that the session was shown."""
-    state, worked = call.session, ended.failure is None
+    state = call.session
+    worked = ended.failure is None
     if state.notes.guarded:
         exact = call.forms.exact_key
         await context.bank.warnings.settle_guards(scope, state, whole, exact, worked=worked)
-    shown = [name for name in state.shown if ":" not in name]
+    # What a session was shown of failures has names with a colon; the others are ids of lessons.
+    lesson_ids = [name for name in state.shown if ":" not in name]
     await context.bank.outcomes.note_followed(
-        scope, state.id, whole, shown=shown, worked=worked, call_id=call_id
+        scope, state.id, whole, shown=lesson_ids, worked=worked, call_id=call_id
     )
 
 
@@ -345,11 +375,11 @@ async def _told_after_failure(
     if not ended.again:
         same = await context.bank.warnings.same_error(scope, call.tool, failure.fingerprint)
     known = replace(call.known, lessons={**call.known.lessons, **same.lessons})
-    told = after_failure(replace(call, known=known), failure, ended.again, same.same_call)
-    if told is None:
+    advice = after_failure(replace(call, known=known), failure, ended.again, same.same_call)
+    if advice is None:
         return AfterCall(failed=True)
-    await _note_shown(context, scope, call.session, told.shown)
-    return AfterCall(failed=True, text=told.text, lesson_id=told.lesson_id)
+    await _note_shown(context, scope, call.session, advice.shown)
+    return AfterCall(failed=True, text=advice.text, lesson_id=advice.lesson_id)
 
 
 def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> "AnsweredCall":
@@ -371,7 +401,8 @@ def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> "A
 async def _note_shown(
     context: Context, scope: Scope, state: SessionState, shown: Iterable[str]
 ) -> None:
-    with suppress(BankError):  # shown again the next time, which is better than not at all
+    """Note what a session was shown. Where that fails, it is shown once more: better than not at all."""
+    with suppress(BankError):
         await context.bank.warnings.note(scope, state, shown=[*shown])
 
 
@@ -379,8 +410,8 @@ async def _record_correction(
     context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall"
 ) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
-    recent = [*corrected(call)]
-    if not recent:
+    recent_failures = [*corrected(call)]
+    if not recent_failures:
         return
     # Not needed before a call:
     from mcp_reflect.sessions.session_calls import session_call  # noqa: PLC0415
@@ -389,7 +420,7 @@ async def _record_correction(
     if not is_shell(call.tool) and file_of(call.arguments) is None:
         return  # the arguments of another tool are values of its task
     worked = session_call(0, answered)
-    for known in recent:
+    for known in recent_failures:
         failed = session_call(0, _answered(known.tool, known.arguments, None, known.error))
         if works_in_place_of(failed, worked):
             await context.bank.warnings.note_correction(scope, known, call.arguments)

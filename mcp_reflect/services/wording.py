@@ -1,8 +1,11 @@
-"""Have a language model word findings. A person still decides about each."""
+"""Have a language model word findings: write the lesson of each. A person still decides about it.
+
+`mcp-reflect learn --model` asks here.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.runner import NO_CLIENT, Role
@@ -17,7 +20,9 @@ _MOST_WORDS: Final = 600  # characters of a mistake or a correction
 _BATCH: Final = 10  # findings in a request
 _MOST_LINES: Final = 6  # of the evidence of a finding
 _ANSWER_TOKENS: Final = 120  # that a model writes about a finding, more or less
-_CHARS: Final = 4  # in a token, more or less
+_TOKEN_CHARS: Final = 4  # in a token, more or less
+_LATEST_SESSIONS: Final = 2  # whose lines are shown as evidence
+_LINE_CHARS: Final = 300  # of such a line
 
 
 async def unworded(context: Context) -> list[StoredFinding]:
@@ -25,44 +30,50 @@ async def unworded(context: Context) -> list[StoredFinding]:
     if context.runner.llm(Role.REFLECTOR, NO_CLIENT) is None:
         fix = "Name one: --model claude-code (or codex, gemini, anthropic:MODEL, openai:MODEL@URL)."
         raise InputError("--model", "no language model is configured", fix)
-    found = await context.bank.findings.waiting(context.scopes.own)
-    return [one for one in found if one.finding.wording is None]
+    waiting = await context.bank.findings.waiting(context.scopes.own)
+    return [stored for stored in waiting if stored.finding.wording is None]
 
 
-def estimated_tokens(context: Context, found: Sequence[StoredFinding]) -> int:
+def estimated_tokens(context: Context, findings: Sequence[StoredFinding]) -> int:
     """Return the tokens that a model will use for these findings, more or less."""
-    rendered = [
-        context.runner.render("learn", clean_inputs(_inputs(batch))) for batch in _batches(found)
-    ]
-    read = sum(len(one.system) + len(one.user) for one in rendered) // _CHARS
-    return read + _ANSWER_TOKENS * len(found)
+    chars = 0
+    for batch in _batches(findings):
+        prompt = context.runner.render("learn", clean_inputs(_inputs(batch)))
+        chars += len(prompt.system) + len(prompt.user)
+    return chars // _TOKEN_CHARS + _ANSWER_TOKENS * len(findings)
 
 
-async def word(context: Context, found: Sequence[StoredFinding]) -> tuple[int, int, str | None]:
-    """Ask the model, ten findings at once, and keep its words. It ends with the first failure.
+class WordedFindings(NamedTuple):
+    """How many findings a model worded, with how many tokens, and what failed (None: nothing)."""
 
-    Returns the number of findings that it worded, the tokens that it used, and what failed.
-    """
+    worded: int
+    tokens: int
+    fault: str | None
+
+
+async def word_findings(context: Context, findings: Sequence[StoredFinding]) -> WordedFindings:
+    """Ask the model, ten findings at once, and store its words. It ends with the first failure."""
     written = tokens = 0
-    for batch in _batches(found):
+    for batch in _batches(findings):
         reply = await context.runner.generate(
             Role.REFLECTOR, "learn", clean_inputs(_inputs(batch)), host=NO_CLIENT, read=_lessons_in
         )
         tokens += reply.input_tokens + reply.output_tokens
         if reply.value is None:
-            return written, tokens, reply.note
-        unworded_yet = {one.id: one for one in batch}
+            return WordedFindings(written, tokens, reply.note)
+        unworded_by_id = {stored.id: stored for stored in batch}
         for lesson in reply.value:
-            one = unworded_yet.pop(str(lesson.get("id")), None)
-            if one is None or not lesson.get("correction"):
+            stored = unworded_by_id.pop(str(lesson.get("id")), None)
+            if stored is None or not lesson.get("correction"):
                 continue
-            worded = replace(one.finding, wording=_wording_of(lesson, reply.thinker or ""))
-            await context.bank.findings.reword(context.scopes.own, one.id, worded)
+            worded = replace(stored.finding, wording=_wording_of(lesson, reply.thinker or ""))
+            await context.bank.findings.reword(context.scopes.own, stored.id, worded)
             written += 1
-    return written, tokens, None
+    return WordedFindings(written, tokens, None)
 
 
 def _wording_of(lesson: Mapping[str, Any], by: str) -> Wording:
+    """Return a lesson of the model `by` as the words for a finding."""
     return Wording(
         mistake=clip(str(lesson.get("mistake") or ""), _MOST_WORDS),
         correction=clip(str(lesson["correction"]), _MOST_WORDS),
@@ -72,26 +83,27 @@ def _wording_of(lesson: Mapping[str, Any], by: str) -> Wording:
     )
 
 
-def _batches(found: Sequence[StoredFinding]) -> list[Sequence[StoredFinding]]:
-    return [found[start : start + _BATCH] for start in range(0, len(found), _BATCH)]
+def _batches(findings: Sequence[StoredFinding]) -> list[Sequence[StoredFinding]]:
+    """Return the findings of each request."""
+    return [findings[start : start + _BATCH] for start in range(0, len(findings), _BATCH)]
 
 
 def _inputs(batch: Sequence[StoredFinding]) -> dict[str, str]:
     """Return the findings as text, each followed by its lines, so that none is taken for another's."""
     texts: list[str] = []
-    for one in batch:
-        lines = [line for seen in one.seen[-2:] for line in seen.lines][:_MOST_LINES]
-        texts.append(f"- {one.id} ({one.finding.kind}): {facts_of(one.finding)}")
-        texts += [f"    line {clip(line, 300)}" for line in lines]
+    for stored in batch:
+        texts.append(f"- {stored.id} ({stored.finding.kind}): {facts_of(stored.finding)}")
+        lines: list[str] = []
+        for seen in stored.seen[-_LATEST_SESSIONS:]:
+            lines += seen.lines
+        texts += [f"    line {clip(line, _LINE_CHARS)}" for line in lines[:_MOST_LINES]]
     return {"findings": "\n".join(texts)}
 
 
 def _lessons_in(answer: Json) -> list[Mapping[str, Any]]:
+    """Return the lessons in a model's answer, those that are objects; InputError for an answer without a list."""
     lessons: Any = answer.get("lessons") if isinstance(answer, dict) else None
     if not isinstance(lessons, list):
         raise InputError("lessons", "it is not a list", "Send a list of objects.")
-    return [
-        cast("Mapping[str, Any]", one)
-        for one in cast("list[Any]", lessons)
-        if isinstance(one, dict)
-    ]
+    values = cast("list[Any]", lessons)
+    return [cast("Mapping[str, Any]", value) for value in values if isinstance(value, dict)]
