@@ -19,6 +19,7 @@ from mcp_reflect.speaker import Speaker, speaker_of_process
 
 
 def add_board_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect board`."""
     parser.add_argument(
         "--out", metavar="FILE", help="write the page to FILE; it needs no server and no network"
     )
@@ -46,10 +47,13 @@ def run_board(options: Namespace) -> None:
     file.
     """
     if options.url and options.out is None:
-        _open(options)
+        _open_of_service(options)
         return
-    show = _serve if options.out is None else _write
-    show(options, settings_of(options))
+    settings = settings_of(options)
+    if options.out is None:
+        _serve(options, settings)
+    else:
+        _write(options, settings)
 
 
 def _html(options: Namespace, settings: Settings) -> str:
@@ -64,6 +68,7 @@ def _html(options: Namespace, settings: Settings) -> str:
 
 
 def _write(options: Namespace, settings: Settings) -> None:
+    """Write the page to the file of --out, and say so."""
     html = _html(options, settings)
     write_output(options.out, "--out", html, mark=MARK, force=options.force)
     size = len(html.encode())
@@ -71,7 +76,7 @@ def _write(options: Namespace, settings: Settings) -> None:
     write_result(options, {"file": options.out, "bytes": size}, text)
 
 
-def _open(options: Namespace) -> None:
+def _open_of_service(options: Namespace) -> None:
     """Open the page of a service, which asks for the token; an error says that the token does not work."""
     ask_as(options, "whoami", {})
     address = options.url.removesuffix("/").removesuffix("/mcp") + "/"
@@ -85,11 +90,13 @@ def _open(options: Namespace) -> None:
 
 
 def _serve(options: Namespace, settings: Settings) -> None:
+    """Serve the page on this machine until Ctrl-C, and open it in the browser."""
     from mcp_reflect.dashboard.server import serve  # noqa: PLC0415 - a file needs no server
 
     speaker = speaker_of_process()
 
     def announce(address: str, one_time_address: str) -> None:
+        """Print where the page is, and open it by an address that logs the person in once."""
         warning = "Ctrl-C ends it. Whoever has this address may read and change your lessons."
         if speaker is not Speaker.PERSON:
             warning = "An agent or a script started it: it shows lessons and decides nothing."
@@ -98,10 +105,10 @@ def _serve(options: Namespace, settings: Settings) -> None:
         if not options.no_open:
             threading.Thread(target=webbrowser.open, args=(one_time_address,), daemon=True).start()
 
-    async def work() -> None:
+    async def serve_until_stopped() -> None:
         async with Engine(settings) as engine:
             await engine.bank.open()
             await serve(engine, options.port, announce, speaker)
 
     with suppress(KeyboardInterrupt):  # the usual end
-        asyncio.run(work())
+        asyncio.run(serve_until_stopped())

@@ -31,15 +31,19 @@ class CliParser(argparse.ArgumentParser):
             return ""
         parsers = [self, *self.actions.values()]
         known = [name for parser in parsers for name in parser.option_names()]
-        flag = next((word for word in unknown.split() if word.startswith("-")), "")
-        otherwise = f"{self.prog} --help lists the options."
-        return f". {did_you_mean(flag.partition('=')[0], known, otherwise) if flag else otherwise}"
+        hint = f"{self.prog} --help lists the options."
+        for word in unknown.split():
+            if word.startswith("-"):
+                hint = did_you_mean(word.partition("=")[0], known, hint)
+                break
+        return f". {hint}"
 
     def option_names(self) -> list[str]:
         """Return the options of this command or action."""
         return list(self._option_string_actions)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise argparse's error for a value that is no choice, with the nearest one: argparse lists them all."""
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices]
             hint = did_you_mean(str(value).lower(), names, f"Choose from {', '.join(names)}.")
@@ -52,26 +56,37 @@ def add_actions(parser: CliParser) -> Callable[[str, str, str], CliParser]:
     parser.actions = actions.choices
 
     def add(name: str, about: str, example: str) -> CliParser:
-        whole, shown = f"{about[0].upper()}{about[1:]}.", f"example: {parser.prog} {name} {example}"
-        added = actions.add_parser(
-            name, help=about, description=whole, epilog=shown, allow_abbrev=False
+        """Add an action with this name, what it does (`about`), and the arguments of an example."""
+        action = actions.add_parser(
+            name,
+            help=about,
+            description=f"{about[0].upper()}{about[1:]}.",
+            epilog=f"example: {parser.prog} {name} {example}",
+            allow_abbrev=False,
         )
-        added.add_argument("--json", action="store_true", help="print JSON for a program")
-        return added
+        action.add_argument("--json", action="store_true", help="print JSON for a program")
+        return action
 
     return add
 
 
 def add_number(parser: Any, option: str, least: float, most: float, **details: Any) -> None:
-    """Add an option that takes a number from `least` to `most`, whole if these are; InputError for another one."""
+    """Add an option that takes a number from `least` to `most`: a whole one where `most` is an int.
+
+    `parser` is a parser or a group of one; `details` are further arguments of its `add_argument`.
+    """
 
     def parse(text: str) -> float:
+        """Return the number in a text; InputError with the range for any other text."""
         with suppress(ValueError):
-            if least <= (value := type(most)(text)) <= most:
+            value = type(most)(text)
+            if least <= value <= most:
                 return value
-        whole = "whole " * isinstance(most, int)
+        number = "number"
+        if isinstance(most, int):
+            number = "whole number"
         raise InputError(
-            option, f"'{text}' is not a {whole}number from {least} to {most}", "Give such a number."
+            option, f"'{text}' is not a {number} from {least} to {most}", "Give such a number."
         )
 
     parser.add_argument(option, type=parse, **details)
@@ -182,6 +197,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
 }  # fmt: skip
 
 _WITH_URL: Final = frozenset("recall board stats export import doctor".split())
+"""The commands without actions that can ask a team's service; those with actions add the options themselves."""
 
 HOOK: Final = "hook"
 """The command that hosts run. It parses its arguments without argparse, to start faster."""
@@ -241,14 +257,23 @@ def load_command(
     )
     if add_arguments:
         add_arguments(parser)
-    if (
-        parser.actions
-        and (not words or words[0].startswith("-"))
-        and words[:1] not in (["-h"], ["--help"])
-    ):
-        named = next((place for place, word in enumerate(words) if word in parser.actions), None)
-        action = (
-            info.default if named is None else words.pop(named)
-        )  # its options may stand before it
-        words = [action, *words]
+    if parser.actions:
+        words = _with_action_first(words, parser.actions, info.default)
     return parser.parse_args(words), run
+
+
+def _with_action_first(
+    words: list[str], actions: Mapping[str, CliParser], default: str
+) -> list[str]:
+    """Return the words after a command with its action first, as argparse wants it: options may stand before it.
+
+    Without an action it is the default one. Words that begin with anything else than an option stay as they are: an
+    unknown action is an error of argparse.
+    """
+    asks_for_help = words[:1] in (["-h"], ["--help"])
+    if asks_for_help or (words and not words[0].startswith("-")):
+        return words
+    for place, word in enumerate(words):
+        if word in actions:
+            return [word, *words[:place], *words[place + 1 :]]
+    return [default, *words]

@@ -46,9 +46,11 @@ def run_demo(options: Namespace) -> None:
 
 
 async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
+    """Play the loop with two servers, one after the other, and return what they answered; `quiet`: say nothing."""
     from mcp_reflect.server.stdio import session  # noqa: PLC0415 - only this command is an MCP client
 
     def narrate(text: str) -> None:
+        """Print what happens, for a person."""
         if not quiet:
             write_line(text)
 

@@ -16,6 +16,7 @@ from mcp_reflect.speaker import refuse_in_host, speaker_of_process
 
 
 def add_dream_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect dream`."""
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
         "--plan", action="store_true", help="say what it would do, and change nothing"
@@ -38,6 +39,7 @@ def run_dream(options: Namespace) -> None:
 
 
 async def _dream(engine: Engine, options: Namespace) -> None:
+    """List dreams, undo one, print the prompt, or dream: what the options say."""
     if options.list:
         await _list_dreams(engine, options)
     elif options.prompt:
@@ -60,6 +62,7 @@ async def _dream(engine: Engine, options: Namespace) -> None:
 
 
 async def _list_dreams(engine: Engine, options: Namespace) -> None:
+    """Print the dreams so far, the newest first."""
     dreams = await engine.bank.consolidations.latest(engine.scopes.own)
     text = f"No dreams in {engine.scopes.own} yet."
     if dreams:
@@ -69,6 +72,7 @@ async def _list_dreams(engine: Engine, options: Namespace) -> None:
 
 
 def _row_of_dream(dream: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the row of a dream in the table: its id, state, who planned it, merges and tokens."""
     plan = dream["plan"]
     merges, tokens = str(len(plan["merges"])), str(dream["tokens"])
     return (dream["id"], dream["state"], plan["thinker"], merges, tokens)
@@ -82,6 +86,7 @@ def report_undone(undone: Undone, options: Namespace) -> None:
 
 
 async def _print_dream(engine: Engine, dream: Dream) -> None:
+    """Print what a dream did, or would do: merges, new lessons, what it archived, and what it refused."""
     plan = dream.plan
     write_line(
         f"Looked at by {plan.thinker}: {plan.looked_at} records, groups of similar ones: {len(plan.clusters)}."

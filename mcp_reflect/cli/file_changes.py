@@ -15,6 +15,8 @@ Edit = Callable[[str], str]
 _NO_ENTRY: Final = re.compile(r'\{("\w+":\{\})?\}')
 """A JSON document without an entry, or with one empty block."""
 
+_NEW_FILE_MODE: Final = 0o600  # settings of hosts may hold keys
+
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
@@ -32,7 +34,8 @@ class FileChange:
         """Back the file up and write it, or remove it with its empty folders. InputError if that cannot be done."""
         if read_file(self.path) != self.before:
             raise InputError(str(self.path), "it changed in the meantime", "Run the command again.")
-        backup, mode = backup_of(self.path), 0o600
+        backup = backup_of(self.path)
+        mode = _NEW_FILE_MODE
         try:
             if self.before is not None:
                 mode = self.path.stat().st_mode & 0o777
@@ -45,10 +48,7 @@ class FileChange:
                 replace_file(self.path, self.after, mode)
             if self.drops_backup:
                 backup.unlink()
-            folder, roots = self.path.parent, (Path.home(), Path.cwd())
-            while any(root in folder.parents for root in roots) and not any(folder.iterdir()):
-                folder.rmdir()
-                folder = folder.parent
+            _remove_empty_folders(self.path.parent)
         except OSError as error:
             fault = f"it cannot be written: {error.strerror}"
             raise InputError(str(self.path), fault, "Nothing was changed.") from None
@@ -59,6 +59,14 @@ class FileChange:
             FileChange(self.path, self.after, self.before).apply()
             if not had_backup:
                 backup_of(self.path).unlink(missing_ok=True)
+
+
+def _remove_empty_folders(folder: Path) -> None:
+    """Remove a folder if it is empty, and then those above it, inside of the home and the working folder only."""
+    roots = (Path.home(), Path.cwd())
+    while any(root in folder.parents for root in roots) and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
 
 
 def backup_of(path: Path) -> Path:
@@ -85,7 +93,7 @@ def read_file(path: Path) -> str | None:
 
 
 def change_of(path: Path, edits: Sequence[Edit], *, removes: bool) -> FileChange:
-    """Return what `edits` make of a file."""
+    """Return what `edits` make of a file. `removes`: they take our entries out, so that an emptied file may go."""
     before = read_file(path)
     text = before or ""
     try:
@@ -106,21 +114,22 @@ def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) 
     has nothing else than that copy by now: then it is again as it was, to the last blank. A second installation keeps
     the first copy, so what an earlier one wrote may be in it, and is taken out of it first.
     """
-    left = None
+    new_text = None
     if _compact(after):
-        left = after
+        new_text = after
     copy = read_file(backup_of(path))
     if copy is None:
-        return FileChange(path, before, left)
+        return FileChange(path, before, new_text)
     copy_without_us = _edited(copy, edits)
     if _compact(copy_without_us) != _compact(after):
-        return FileChange(path, before, left)
+        return FileChange(path, before, new_text)
     if copy_without_us == copy:
-        left = copy
-    return FileChange(path, before, left, drops_backup=True)
+        new_text = copy
+    return FileChange(path, before, new_text, drops_backup=True)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
+    """Return a text after all edits, one after the other."""
     for edit in edits:
         text = edit(text)
     return text
@@ -136,13 +145,13 @@ def _compact(text: str) -> str:
 
 def apply_all(changes: Sequence[FileChange]) -> None:
     """Make all changes, or none: where one fails, those before it are taken back."""
-    made: list[tuple[FileChange, bool]] = []
+    applied: list[tuple[FileChange, bool]] = []  # each with whether it had a backup before
     try:
         for change in changes:
             had_backup = backup_of(change.path).exists()
             change.apply()
-            made.append((change, had_backup))
+            applied.append((change, had_backup))
     except InputError:
-        for change, had_backup in reversed(made):
+        for change, had_backup in reversed(applied):
             change.take_back(had_backup=had_backup)
         raise

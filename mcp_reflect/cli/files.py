@@ -64,9 +64,9 @@ def write_output(name: str, argument: str, text: str, *, mark: str, force: bool)
         ) from None
 
 
-def _opened(name: str) -> BinaryIO:
+def _open_to_read(name: str) -> BinaryIO:
     """Open a regular file, or the pipe that a shell hands over as `<(command)`; any other pipe may never be written to."""
-    if name.startswith(_OF_SHELL):
+    if name.startswith(_SHELL_PIPES):
         return Path(name).open("rb")
     return open_regular(Path(name))
 
@@ -78,7 +78,7 @@ def read_text(name: str, limits: Limits) -> str:
             text = sys.stdin.read(limits.max_file_bytes + 1)
             limits.refuse_more("max_file_bytes", "file", len(text), "characters or more")
             return text
-        with _opened(name) as file:
+        with _open_to_read(name) as file:
             content = file.read(limits.max_file_bytes + 1)
         limits.refuse_more("max_file_bytes", "file", len(content), "bytes or more")
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -92,7 +92,9 @@ def read_text(name: str, limits: Limits) -> str:
         ) from None
 
 
-_OF_SHELL: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+_SHELL_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Begin the names under which a shell hands over a pipe."""
+
 _MARK: Final = "\ufeff"
 """The byte order mark, which Windows puts before UTF-8."""
 
@@ -123,41 +125,55 @@ def set_entry(
         del parent[name]
         if not parent:
             del document[block]
-    return write(language, document, text) if document else ""
+    if not document:
+        return ""
+    return write(language, document, text)
 
 
 def _set_toml(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
-    """Do so in TOML: as text, so that every other byte stays; by tomlkit where the table stands within a value."""
+    """Do what `set_entry` does in TOML: as text, so that every other byte stays, else by tomlkit.
+
+    A table may stand within a value, where the text cannot be changed alone. What either makes is read again and has to
+    say what is wanted; InputError if neither does.
+    """
     before = _toml(text)
-    servers = table(before.get(block, {}), block)
-    if servers.get(name) == entry:
+    entries = table(before.get(block, {}), block)
+    if entries.get(name) == entry:
         return text
-    others = {key: value for key, value in servers.items() if key != name}
-    wanted = {**before, block: {**others, **({name: dict(entry)} if entry is not None else {})}}
+    wanted_entries = {key: value for key, value in entries.items() if key != name}
+    if entry is not None:
+        wanted_entries[name] = dict(entry)
+    wanted = {**before, block: wanted_entries}
     for change in (_as_text, _by_tomlkit):
         with suppress(InputError):
             changed = change(text, block, name, entry)
             if _comparable(_toml(changed), block) == _comparable(wanted, block):
-                return changed if changed.strip("\ufeff\r\n\t ") else ""
+                is_empty = not changed.strip(f"{_MARK}\r\n\t ")
+                return "" if is_empty else changed
     raise InputError(block, "an entry cannot be added to it without changing others", _BY_HAND)
 
 
 def _as_text(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
+    """Return the document with the entry set or (None) taken out, where no other byte changes."""
     if entry is None:
         return without_table(text, block, name)
     return with_table(text, block, name, entry)
 
 
 def _by_tomlkit(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
+    """Return the document with the entry set or (None) taken out, as tomlkit writes it: comments stay."""
     from tomlkit import dumps  # noqa: PLC0415 - few files need it
 
     document = parse("toml", text)
-    servers = table(document.setdefault(block, {}), block)
+    entries = table(document.setdefault(block, {}), block)
     if entry is None:
-        del servers[name]
+        del entries[name]
     else:
-        servers[name] = dict(entry)
-    return ("\ufeff" if text.startswith("\ufeff") else "") + dumps(document)
+        entries[name] = dict(entry)
+    changed = dumps(document)
+    if text.startswith(_MARK):
+        changed = _MARK + changed
+    return changed
 
 
 def _toml(text: str) -> dict[str, Any]:
@@ -190,9 +206,10 @@ def parse(language: Language, text: str) -> Table:
             case "yaml":
                 document = _yaml().load(text.replace("\r\n", "\n"))
     except json.JSONDecodeError as error:
-        fault = (
-            f"it is not JSON{' (comments are not)' * ('//' in text or '/*' in text)}: {error.msg}"
-        )
+        what_it_is_not = "JSON"
+        if "//" in text or "/*" in text:
+            what_it_is_not = "JSON (comments are not)"
+        fault = f"it is not {what_it_is_not}: {error.msg}"
         raise InputError(f"line {error.lineno}", fault, _BY_HAND) from None
     except (TOMLKitError, YAMLError, RecursionError) as error:
         fault = f"it is not {language.upper()}: {' '.join(str(error).split())}"
@@ -202,20 +219,31 @@ def parse(language: Language, text: str) -> Table:
 
 def write(language: Language, document: Table, before: str) -> str:
     """Return a document as text, in the form that it had before."""
-    mark, before = before[: before.startswith(_MARK)], before.removeprefix(_MARK)
+    mark = _MARK if before.startswith(_MARK) else ""
+    before = before.removeprefix(_MARK)
     if language == "json":
-        if before.strip():
-            return mark + changed_json(before, json.loads(before), document)
-        return mark + json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        return mark + _write_json(document, before)
+    return mark + _write_yaml(document, before)
+
+
+def _write_json(document: Table, before: str) -> str:
+    """Return a document as JSON; of a text that is there, only what differs changes."""
+    if before.strip():
+        return changed_json(before, json.loads(before), document)
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _write_yaml(document: Table, before: str) -> str:
+    """Return a document as YAML, with the line ends and the indentation of lists of the text before."""
     yaml = _yaml()
-    if any(
-        line.startswith("  - ") for line in before.splitlines()
-    ):  # lists keep the indentation that they have
+    if any(line.startswith("  - ") for line in before.splitlines()):
         yaml.indent(mapping=2, sequence=4, offset=2)
     stream = StringIO()
     yaml.dump(document, stream)
     text = stream.getvalue()
-    return mark + (text.replace("\n", "\r\n") if "\r\n" in before else text)
+    if "\r\n" in before:
+        return text.replace("\n", "\r\n")
+    return text
 
 
 def table(value: Any, name: str) -> Table:
@@ -226,6 +254,7 @@ def table(value: Any, name: str) -> Table:
 
 
 def _yaml() -> Any:
+    """Return a reader and writer of YAML that keeps comments, quotes and long lines."""
     from ruamel.yaml import YAML  # noqa: PLC0415 - only an installation needs it
 
     yaml = YAML()

@@ -24,28 +24,28 @@ _SAID_BY_PERSON: Final = ("repeated", "correction", "undone")
 """The kinds whose line is what a person said; the line of the others is an error."""
 
 
-def kind_of(found: StoredFinding) -> str:
+def kind_of(stored: StoredFinding) -> str:
     """Return the kind of a finding for a person: failure, hard_won, correction, undone or repeated."""
-    kind = found.finding.kind
+    kind = stored.finding.kind
     if kind is FindingKind.SAID:
         return "repeated"
     if kind in (FindingKind.CORRECTION, FindingKind.UNDONE):
         return kind.value
-    if found.sessions > 1:
+    if stored.sessions > 1:
         return "failure"
     return "hard_won"
 
 
-def record_of(found: StoredFinding) -> dict[str, Any]:
+def record_of(stored: StoredFinding) -> dict[str, Any]:
     """Return a finding for a program: facts, and the words of a model where it was asked."""
-    finding, kind = found.finding, kind_of(found)
+    finding, kind = stored.finding, kind_of(stored)
     record: dict[str, Any] = {
-        "id": found.id,
+        "id": stored.id,
         "kind": kind,
-        "project": found.project,
-        "sessions": [_session_record(seen) for seen in found.seen],
-        "count": _times_seen(found) or found.sessions,
-        "seconds": round(found.weight),
+        "project": stored.project,
+        "sessions": [_session_record(seen) for seen in stored.seen],
+        "count": _times_seen(stored) or stored.sessions,
+        "seconds": round(stored.weight),
         "call": _call(finding.failed),
         "error": finding.line,
         "said": None,
@@ -61,46 +61,50 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
 
 
 def _session_record(seen: Seen) -> dict[str, Any]:
+    """Return a session that shows a finding for a program: with the date of its `at`."""
     record = {**asdict(seen), "date": None}
     if seen.at is not None:
         record["date"] = iso(seen.at)
     return record
 
 
-def _times_seen(found: StoredFinding) -> int:
-    return sum(seen.times for seen in found.seen)
+def _times_seen(stored: StoredFinding) -> int:
+    """Return how often past sessions show a finding; 0 where it was found in a live session."""
+    return sum(seen.times for seen in stored.seen)
 
 
 def _call(call: FoundCall | None) -> str | None:
+    """Return a call on one line, None for none."""
     if call is None:
         return None
     return call_line(call.tool, call.arguments)
 
 
-def text_of(name: object, found: StoredFinding, *, with_project: bool = False) -> str:
+def text_of(name: object, stored: StoredFinding, *, with_project: bool = False) -> str:
     """Return a finding for a person, under its number or id: its facts, its evidence, and a model's words."""
-    head = f"{name}. {_WORDS[kind_of(found)]}: {_extent_of(found)}"
+    head = f"{name}. {_WORDS[kind_of(stored)]}: {_extent_of(stored)}"
     if with_project:
-        head += f" ({found.project})"
-    lines = [head, *_facts_of(found.finding), *_wording_of(found.finding), *_evidence_of(found)]
+        head += f" ({stored.project})"
+    lines = [head, *_facts_of(stored.finding), *_wording_of(stored.finding), *_evidence_of(stored)]
     return visible("\n".join([*lines, ""]))
 
 
-def _extent_of(found: StoredFinding) -> str:
+def _extent_of(stored: StoredFinding) -> str:
     """Return how often a finding was seen, in how many sessions, and the minutes that were lost over it."""
     often, where, cost = "once", "in one session", ""
-    times = _times_seen(found)
+    times = _times_seen(stored)
     if times > 1:
         often = f"{times} times"
-    if found.sessions > 1:
-        where = f"in {found.sessions} sessions"
-    seconds = sum(seen.seconds for seen in found.seen)
+    if stored.sessions > 1:
+        where = f"in {stored.sessions} sessions"
+    seconds = sum(seen.seconds for seen in stored.seen)
     if seconds >= _LEAST_SECONDS:
         cost = f", {seconds / 60:.0f} min"
     return f"{often} {where}{cost}"
 
 
 def _facts_of(finding: Finding) -> list[str]:
+    """Return the lines of what happened: what failed, what was done in between, and what worked, or what the person said."""
     if finding.kind in (FindingKind.SAID, FindingKind.UNDONE):
         return [f"   you said: {finding.line}"]
     if finding.kind is FindingKind.CORRECTION:
@@ -118,10 +122,12 @@ def _facts_of(finding: Finding) -> list[str]:
 
 
 def _short(call: FoundCall | None) -> str:
+    """Return a call on one line, shortened."""
     return brief(_call(call) or "", _MOST_CALL)
 
 
 def _wording_of(finding: Finding) -> list[str]:
+    """Return the lines of a lesson that a model worded, none where it was not asked."""
     wording = finding.wording
     if wording is None:
         return []
@@ -132,16 +138,17 @@ def _wording_of(finding: Finding) -> list[str]:
     return lines
 
 
-def _evidence_of(found: StoredFinding) -> list[str]:
+def _evidence_of(stored: StoredFinding) -> list[str]:
     """Return lines about the sessions that show a finding, the latest first."""
     lines: list[str] = []
-    for seen in reversed(found.seen[-_SESSIONS_SHOWN:]):
+    for seen in reversed(stored.seen[-_SESSIONS_SHOWN:]):
         lines.append(f"     {_day_of(seen)} {seen.host} {seen.session}")
         lines += [f"       line {line}" for line in seen.lines[:_LINES_SHOWN]]
     return lines
 
 
 def _day_of(seen: Seen) -> str:
+    """Return the day on which a session worked."""
     if seen.at is None:
         return "no date"
     return iso(seen.at)[: len("2026-01-31")]

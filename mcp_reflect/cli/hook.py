@@ -52,7 +52,7 @@ BUSY_SECONDS: Final = 0.25
 _TAKING_SECONDS: Final = (
     1.5  # of the process's life, in which it notes calls that earlier hooks left
 )
-_SERVICE_SECONDS: Final = 0.6
+_SERVICE_SECONDS: Final = 0.6  # that a hook waits for a service: the agent waits for the hook
 _END_CHARS: Final = 6_000  # of an output that a service is sent, at either end
 
 
@@ -100,8 +100,13 @@ def answer_event(
 
 
 def _answer(
-    hook: HookInput, settings: Settings, spool: Spool, left: Spool, began: float
+    hook: HookInput, settings: Settings, own_call: Spool, left_by_others: Spool, began: float
 ) -> dict[str, Any] | None:
+    """Return what the host reads, by the bank of this machine; None if there is nothing to say.
+
+    A spool is a file of calls that wait for the bank: `own_call` takes this hook's, `left_by_others` has those of
+    earlier hooks. `began` is the process's start, in monotonic seconds.
+    """
     if settings.project is None and hook.folder:
         settings = replace(settings, folder=_folder_of_session(Path(hook.folder)))
     if hook.moment is Moment.END:
@@ -109,8 +114,10 @@ def _answer(
     if not _needs_bank(hook, settings):
         return _first_words(hook, settings)
     if hook.moment is Moment.AFTER and hook.tool is not None:
-        spool.pending.append(kept_call(hook, Scopes.of(settings).own.project))
-    return with_engine(lambda engine: _say(engine, hook, spool, left, began), settings)
+        own_call.pending.append(kept_call(hook, Scopes.of(settings).own.project))
+    return with_engine(
+        lambda engine: _answer_by_bank(engine, hook, own_call, left_by_others, began), settings
+    )
 
 
 def _needs_bank(hook: HookInput, settings: Settings) -> bool:
@@ -146,21 +153,22 @@ def _folder_of_session(folder: Path) -> Path:
     return folder
 
 
-async def _say(
-    engine: Engine, hook: HookInput, spool: Spool, left: Spool, began: float
+async def _answer_by_bank(
+    engine: Engine, hook: HookInput, own_call: Spool, left_by_others: Spool, began: float
 ) -> dict[str, Any] | None:
-    own = engine.settings
-    if hook.folder and own.project is None and not isinstance(own.bank, ServerUrl):
+    """Return what the host reads, after the calls of earlier hooks were noted; arguments as for `_answer`."""
+    settings = engine.settings
+    if hook.folder and settings.project is None and not isinstance(settings.bank, ServerUrl):
+        # The next quick hook in this folder knows its project without asking git's files.
         with suppress(OSError):
             key = folder_key(hook.folder)
             note_project(str(engine.bank.path), key, engine.scopes.own.project)
-    await services.warnings.note_spooled(
-        engine.context, left, _TAKING_SECONDS - (time.monotonic() - began)
-    )
-    line = await _claim_told(engine, hook)
+    seconds_left = _TAKING_SECONDS - (time.monotonic() - began)
+    await services.warnings.note_spooled(engine.context, left_by_others, seconds_left)
+    line = await _claim_line(engine, hook)
     text, hold = await services.hooks.answer(engine.context, hook)
-    spool.pending.clear()
-    if isinstance(own.bank, ServerUrl) and hook.moment in (Moment.START, Moment.PROMPT):
+    own_call.pending.clear()
+    if isinstance(settings.bank, ServerUrl) and hook.moment in (Moment.START, Moment.PROMPT):
         _keep_guards(hook, None, await services.enforced.enforced_guards(engine.context))
     answer: dict[str, Any] | None = None
     if text:
@@ -170,8 +178,11 @@ async def _say(
     return answer
 
 
-async def _claim_told(engine: Engine, hook: HookInput) -> str:
-    """Return what the person is told at the start of a session, where its host shows such a line to them."""
+async def _claim_line(engine: Engine, hook: HookInput) -> str:
+    """Return the line that tells the person to which project a folder belongs by its origin alone (`claims`).
+
+    It is empty where there is nothing to tell, or the host shows no line at the start of a session.
+    """
     if hook.moment is not Moment.START or not engine.scopes.claimed:
         return ""
     if not _shows_lines(hook_answer(hook, KEEP)):
@@ -259,18 +270,21 @@ def _ask_service(
 def _keep_guards(
     hook: HookInput, url: str | None, guards: tuple[EnforcedGuard, ...] | None
 ) -> None:
+    """Keep the guards that a person enforces on this machine, for a day on which the bank or the service does not answer."""
     file = kept_file(url, hook.folder)
     if file is not None and guards is not None:
         keep_guards(file, guards)
 
 
 def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) -> Any:
+    """Return what the service answers to a hook; `limits` are further arguments of `ask`, such as seconds."""
     return ask(
         options["url"], options.get("token-env"), "hook", body, options.get("project"), **limits
     )
 
 
 def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
+    """Return the answer that tells the agent, and the person where the host shows it, that the service is not there."""
     from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see above
 
     line = clean_text(f"mcp-reflect: no lessons of the team in this session. {fault}")
@@ -284,6 +298,7 @@ def deliver(options: Mapping[str, str]) -> None:
     """Send in order what earlier hooks could not send; keep it if the service still does not accept it."""
 
     def send(record: dict[str, Any]) -> None:
+        """Send one call or session that waits. What the service refuses is dropped, but for the fault of a token."""
         file = Path(record.get("file") or os.devnull)
         transcript = ""
         if file.is_file():
@@ -299,5 +314,6 @@ def deliver(options: Mapping[str, str]) -> None:
 
 
 def _deliver_in_background(options: Mapping[str, str]) -> None:
+    """Start a process that sends what waits for the service (`mcp-reflect hook deliver`)."""
     named = [f"--{name}={value}" for name, value in options.items()]
     children.start_in_background(("hook", *named, "deliver"), Path(os.devnull))

@@ -23,14 +23,15 @@ OPTIONS: Final[Mapping[str, str]] = {"MCP_REFLECT_PROJECT": "project", "MCP_REFL
 """Settings that a hook takes as options, because shells differ in how they set a variable for one command."""
 
 _TOOL: Final = "hook"  # of our server; it is not listed
-# What the tool is sent of each event, beside its session.
-_SENT: Final = {
+_EVENT_FIELDS: Final = {
     "PreToolUse": "tool_name tool_input tool_use_id",
     "PostToolUse": "tool_name tool_input tool_use_id tool_response",
     "PostToolUseFailure": "tool_name tool_input tool_use_id error is_interrupt",
     "Stop": "stop_hook_active last_assistant_message",
     "SubagentStop": "agent_transcript_path stop_hook_active last_assistant_message",
 }
+"""The fields of an event that the host sends our tool, beside those of its session."""
+
 _OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
 
 
@@ -78,11 +79,11 @@ def set_hooks(
         if not isinstance(entries, list):
             fix = "Correct the file, or write the entry by hand (--print)."
             raise InputError(f"hooks/{event}", "it is not a list", fix)
-        kept = [entry for entry in cast("list[Any]", entries) if not is_our_hook(entry)]
+        new_entries = [entry for entry in cast("list[Any]", entries) if not is_our_hook(entry)]
         if command is not None:
-            kept.append(_entry(event, settings, command, distil))
-        hooks[event] = kept
-        if not kept:
+            new_entries.append(_entry(event, settings, command, distil))
+        hooks[event] = new_entries
+        if not new_entries:
             del hooks[event]
     if command and settings.version is not None:
         document.setdefault("version", settings.version)
@@ -107,15 +108,19 @@ def is_our_script(text: str) -> bool:
 
 
 def _set_script(text: str, name: str, command: ServerCommand | None) -> str:
-    """Return the script of a host. Raises InputError where another one stands under its name."""
+    """Return the script of the host `name`, an empty text without a command.
+
+    It begins with a part that all hosts' scripts share. InputError where `text`, the file that is there, is not ours.
+    """
     if text.strip() and not is_our_script(text):
         fix = "Move it to another name, or write ours by hand (--print)."
         raise InputError("the script", "it is not from this command", fix)
     if command is None:
         return ""
     words = json.dumps([command.program, *command.arguments, "hook", *_options(command)])
-    shared, own = ((_SCRIPTS / f"{part}.js").read_text("utf-8") for part in ("ask", name))
-    return f"{_MARK}\n{shared.replace('[/* command */]', words, 1)}\n{own}"
+    shared = (_SCRIPTS / "ask.js").read_text("utf-8").replace("[/* command */]", words, 1)
+    of_host = (_SCRIPTS / f"{name}.js").read_text("utf-8")
+    return f"{_MARK}\n{shared}\n{of_host}"
 
 
 def hook_line(
@@ -134,6 +139,7 @@ def hook_line(
 
 
 def _options(command: ServerCommand) -> list[str]:
+    """Return the options of `mcp-reflect hook`: project and bank, and the service with the variable of its token."""
     env = command.env or {}
     options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
     if command.remote:
@@ -144,14 +150,16 @@ def _options(command: ServerCommand) -> list[str]:
 def _entry(
     event: str, settings: HookSettings, command: ServerCommand, distil: str | None
 ) -> dict[str, Any]:
+    """Return the entry of an event: it asks the running server where the host can, else it starts our command."""
     if event in settings.asked and command.remote is None:
-        asked = {
+        tool_call = {
             "type": "mcp_tool",
             "server": command.server,
             "tool": _TOOL,
             "input": _input(event, settings),
+            "timeout": TIMEOUT_SECONDS,
         }
-        return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
+        return {"hooks": [tool_call]}
     line: dict[str, Any] = {
         "command": _command_line(event, settings, command, distil),
         "timeout": _seconds(event, settings) * settings.units_per_second,
@@ -175,16 +183,18 @@ def _command_line(
 
 
 def _seconds(event: str, settings: HookSettings) -> float:
+    """Return the host's time limit for a hook: the last one of a session may take longer."""
     if event.lower() == "sessionend":
         return settings.end_seconds
     return TIMEOUT_SECONDS
 
 
 def _input(event: str, settings: HookSettings) -> dict[str, str]:
+    """Return what the host puts into a call of our tool: its own variables, by the names of their fields."""
     names = ["session_id"]
     if settings.names_agents and event != "Stop":
         names.append("agent_id")
-    names += ["transcript_path", "cwd", *_SENT[event].split()]
+    names += ["transcript_path", "cwd", *_EVENT_FIELDS[event].split()]
     return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
 
 
@@ -199,8 +209,11 @@ def is_our_hook(entry: Any) -> bool:
     hooks = [
         cast("dict[str, Any]", line) for line in cast("list[Any]", lines) if isinstance(line, dict)
     ]
-    return bool(hooks) and all(
-        _OUR_COMMAND.search(str(hook.get("command")))
-        or (hook.get("server"), hook.get("tool")) == (SERVER_NAME, _TOOL)
-        for hook in hooks
-    )
+    return bool(hooks) and all(map(_is_ours, hooks))
+
+
+def _is_ours(hook: Mapping[str, Any]) -> bool:
+    """Return whether a single hook of an entry runs our command, or asks our server's tool."""
+    if _OUR_COMMAND.search(str(hook.get("command"))):
+        return True
+    return hook.get("server") == SERVER_NAME and hook.get("tool") == _TOOL

@@ -14,7 +14,7 @@ from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS
 from mcp_reflect.cli.hosts import SERVER_NAME, HostConfig, person_file
 from mcp_reflect.errors import InputError
 
-_MOST_BYTES: Final = 10_000_000
+_MOST_BYTES: Final = 10_000_000  # of a file of settings that is read
 _INTERPRETERS: Final = ("node", "bun", "deno")  # of the hosts that are scripts
 
 
@@ -62,6 +62,7 @@ def hosts_with_our_hooks() -> Iterator[str]:
 
 
 def _has_our_hooks(settings: HookSettings, path: Path) -> bool:
+    """Return whether a file has a hook of ours, or is our script."""
     if settings.script is not None:
         return is_our_script(_text(path))
     hooks: Any = _values(path).get("hooks")
@@ -82,6 +83,7 @@ def is_registered(host: str, *, here: bool = False) -> bool:
 
 
 def _has_our_entry(config: HostConfig, path: Path) -> bool:
+    """Return whether a file has the entry of our server."""
     return isinstance(_entry(_values(path), (config.block, SERVER_NAME)), MutableMapping)
 
 
@@ -101,6 +103,7 @@ def registrations() -> list[str]:
 
 
 def _hooks_text(host: str, hooked: set[str]) -> str:
+    """Return whether the hooks of a host run, for `doctor`; `hooked` are the hosts that have ours."""
     if host not in HOOK_SETTINGS:
         return "it has no hooks"
     if host not in hooked:

@@ -70,6 +70,8 @@ _ALL_OF_CLAUDE: Final = (
     *("Stop", "SubagentStop", "SessionEnd"),
 )
 _ASKED_BY_CLAUDE: Final = (*_CALLS, "Stop", "SubagentStop")
+"""The events at which Claude Code asks the running server instead of starting a process."""
+
 _START_AND_PROMPT: Final = "start, prompt"
 _OF_COPILOT: Final[Mapping[str, Any]] = {
     # VS Code and Copilot CLI both read this folder, so that one file serves both.
@@ -382,12 +384,20 @@ def table_of_hosts() -> str:
         "prompts",
         "lessons",
         "a call against a lesson is refused, a failure noted",
+        "last message",
+        "tried with",
     )
-    head = (*head, "last message", "tried with")
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for name, row in ROWS.items():
-        does = row.moments
-        cells = (row.config.title, f"`{name}`", does.prompts, does.lessons, does.hooked)
-        cells = (*cells, does.last_word, does.tried)
+        moments = row.moments
+        cells = (
+            row.config.title,
+            f"`{name}`",
+            moments.prompts,
+            moments.lessons,
+            moments.hooked,
+            moments.last_word,
+            moments.tried,
+        )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

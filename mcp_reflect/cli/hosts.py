@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.cli.files import Language, set_entry
 from mcp_reflect.errors import InputError
@@ -54,26 +54,33 @@ class Remote:
     project: str | None = None
 
 
-_MOVED: Final[Mapping[str, tuple[str, str]]] = {
-    ".claude.json": ("CLAUDE_CONFIG_DIR", ".claude.json"),
-    ".claude/": ("CLAUDE_CONFIG_DIR", ""),
-    ".codex/": ("CODEX_HOME", ""),
-    ".gemini/": ("GEMINI_CLI_HOME", ".gemini/"),
-    ".copilot/": ("COPILOT_HOME", ""),
-    ".qwen/": ("QWEN_HOME", ""),
-    ".config/": ("XDG_CONFIG_HOME", ""),
-    ".pi/agent/": ("PI_CODING_AGENT_DIR", ""),
-    ".cline/data/": ("CLINE_DATA_DIR", ""),
+class _Moved(NamedTuple):
+    """The variable by which a host's files are moved out of the home directory, and how their names begin there."""
+
+    variable: str
+    start: str = ""
+
+
+_MOVED: Final[Mapping[str, _Moved]] = {
+    ".claude.json": _Moved("CLAUDE_CONFIG_DIR", ".claude.json"),
+    ".claude/": _Moved("CLAUDE_CONFIG_DIR"),
+    ".codex/": _Moved("CODEX_HOME"),
+    ".gemini/": _Moved("GEMINI_CLI_HOME", ".gemini/"),
+    ".copilot/": _Moved("COPILOT_HOME"),
+    ".qwen/": _Moved("QWEN_HOME"),
+    ".config/": _Moved("XDG_CONFIG_HOME"),
+    ".pi/agent/": _Moved("PI_CODING_AGENT_DIR"),
+    ".cline/data/": _Moved("CLINE_DATA_DIR"),
 }
-"""What of the home directory a variable of its host moves, and where that is in the folder which the variable names."""
+"""The variable for each beginning of a name below the home directory."""
 
 
 def person_file(name: str) -> Path:
     """Return a person's file of a host, by its name below the home directory: where the host reads it."""
-    for start, (variable, there) in _MOVED.items():
-        folder = os.environ.get(variable, "").strip()
+    for start, moved in _MOVED.items():
+        folder = os.environ.get(moved.variable, "").strip()
         if folder and name.startswith(start):
-            return Path(folder).expanduser() / (there + name.removeprefix(start))
+            return Path(folder).expanduser() / (moved.start + name.removeprefix(start))
     return Path.home() / name
 
 
@@ -122,6 +129,7 @@ class HostConfig:
         return set_entry(self.language, text, self.block, SERVER_NAME, self._entry_for(command))
 
     def _entry_for(self, command: ServerCommand | None) -> dict[str, Any] | None:
+        """Return the entry for a program or a service; None, which takes our entry out, without a command."""
         if command is None:
             return None
         if command.remote is not None:
@@ -140,6 +148,7 @@ class HostConfig:
         return {**entry, **self.more}
 
     def _remote(self, remote: Remote) -> dict[str, Any]:
+        """Return the entry of a service: its address, and how the host puts the token into the headers."""
         project: dict[str, str] = {}
         if remote.project:
             project = {"Mcp-Reflect-Project": remote.project}
@@ -180,6 +189,7 @@ def _goose_entry(command: ServerCommand) -> dict[str, Any]:
 
 
 def _goose_service(remote: Remote) -> dict[str, Any]:
+    """Return what the entry of a service in goose has beside its address."""
     return {
         "name": SERVER_NAME,
         "enabled": True,

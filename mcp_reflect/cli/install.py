@@ -43,6 +43,7 @@ _ON_PATH: Final = (
 
 
 def add_install_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect install`."""
     names = f"{', '.join(HOSTS)}; or rules, for hosts without hooks"
     parser.add_argument("host", metavar="HOST", nargs="+", choices=[*HOSTS, "rules"], help=names)
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -89,40 +90,48 @@ def run_install(options: Namespace) -> int:
         return _print_rules(names)
     command = _server_command(options)
     hooks = bool(options.hooks or options.distil)
-    each = [Namespace(**{**vars(options), "host": name, "hooks": hooks}) for name in names]
+    options_by_host = [
+        Namespace(**{**vars(options), "host": name, "hooks": hooks}) for name in names
+    ]
     if options.only_print:
-        for one in each:
-            _print_entry(one, command)
+        for host_options in options_by_host:
+            _print_entry(host_options, command)
         return _DONE
-    if len(each) > 1:
-        return _install_each(each, command, options)
-    report = _install(each[0], command)
+    if len(options_by_host) > 1:
+        return _install_each(options_by_host, command, options)
+    report = _install(options_by_host[0], command)
     if report is None:
         return _DECLINED
     write_result(options, {"changed": report.changed, "backups": report.backups}, report.text)
     return _DONE
 
 
-def _install_each(each: Sequence[Namespace], command: ServerCommand, options: Namespace) -> int:
+def _install_each(
+    options_by_host: Sequence[Namespace], command: ServerCommand, options: Namespace
+) -> int:
     """Change one host after the other, each as a whole or not at all; return the worst status.
 
     A host that cannot be changed is named, and the others are done. Each is looked at when those before it are done,
     since two hosts may read one file.
     """
-    status, done, faults = _DONE, dict[str, Any](), dict[str, str]()
-    for one in each:
-        title = HOSTS[one.host].title
+    status = _DONE
+    done: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for host_options in options_by_host:
+        host = host_options.host
+        title = HOSTS[host].title
         try:
-            report = _install(one, command)
+            report = _install(host_options, command)
         except InputError as error:
-            status, faults[one.host] = _WRONG, str(error)
+            status = _WRONG
+            faults[host] = str(error)
             sys.stderr.write(f"{title}: not changed. {error}\n")
             continue
         if report is None:
             status = max(status, _DECLINED)
             sys.stderr.write(f"{title}: not changed, as you said.\n")
             continue
-        done[one.host] = {"changed": report.changed, "backups": report.backups}
+        done[host] = {"changed": report.changed, "backups": report.backups}
         if not options.json:
             write_line(f"{title}: {report.text}")
     if options.json:
@@ -135,20 +144,23 @@ def _install(options: Namespace, command: ServerCommand) -> Report | None:
     host = HOSTS[options.host]
     changes = _changes(host, command, options)
     if not changes:
-        return Report("\n".join((_nothing_text(options), *_left(options))))
+        return Report("\n".join((_nothing_text(options), *_leftovers(options))))
     if not options.yes and not _agreed(changes):
         return None
     apply_all(changes)
     backups = [backup_of(change.path) for change in changes]
-    kept = [str(backup) for backup in backups if backup.exists()]
+    existing_backups = [str(backup) for backup in backups if backup.exists()]
     lines = [_done_text(host, options)]
-    lines += _left(options) or [f"The file as it was: {backup}" for backup in kept]
-    return Report("\n".join(lines), [str(change.path) for change in changes], kept)
+    lines += _leftovers(options) or [f"The file as it was: {file}" for file in existing_backups]
+    changed_files = [str(change.path) for change in changes]
+    return Report("\n".join(lines), changed_files, existing_backups)
 
 
-def _left(options: Namespace) -> list[str]:
-    """Return what a removal leaves for a person to remove."""
-    return leftovers(options.host) if options.uninstall else []
+def _leftovers(options: Namespace) -> list[str]:
+    """Return a sentence for each thing that a removal leaves for a person to remove; none for an installation."""
+    if not options.uninstall:
+        return []
+    return leftovers(options.host)
 
 
 def _print_entry(options: Namespace, command: ServerCommand) -> None:
@@ -178,6 +190,7 @@ def _print_rules(names: Sequence[str]) -> int:
 
 
 def _nothing_text(options: Namespace) -> str:
+    """Return what a person is told where nothing is to be changed."""
     if options.uninstall:
         return "Nothing to change: it is not there."
     return "Nothing to change: it is there."
@@ -192,14 +205,18 @@ def _agreed(changes: Sequence[FileChange]) -> bool:
 
 def _done_text(host: HostConfig, options: Namespace) -> str:
     """Return what a person is told after the change, in one paragraph."""
-    notes_of = _notes_on_entry
     if options.uninstall:
-        notes_of = _notes_on_removal
-    notes = notes_of(host, options)
-    return " ".join(note for note in notes if note)
+        return _paragraph(_notes_on_removal(host, options))
+    return _paragraph(_notes_on_entry(host, options))
+
+
+def _paragraph(sentences: Sequence[str]) -> str:
+    """Return sentences as one paragraph, empty ones left out."""
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _notes_on_removal(host: HostConfig, options: Namespace) -> list[str]:
+    """Return the sentences about what was removed, what stays, and a host that runs; empty ones are dropped."""
     notes = [f"Removed from {host.title}."]
     if not options.url:
         notes.append(f"What was learned stays in {Settings.from_env().bank_path}.")
@@ -208,6 +225,7 @@ def _notes_on_removal(host: HostConfig, options: Namespace) -> list[str]:
 
 
 def _notes_on_entry(host: HostConfig, options: Namespace) -> list[str]:
+    """Return the sentences about what was registered, and what it changes for the person; empty ones are dropped."""
     notes = [f"Registered in {host.title}.", host.restart]
     if options.here:
         notes.append(_ON_PATH)
@@ -248,12 +266,14 @@ def _changes(host: HostConfig, command: ServerCommand, options: Namespace) -> li
             lambda text: set_hooks(text, hooks, wanted, reader)
         )
     changes = [
-        change_of(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()
+        change_of(path, edits_of_file, removes=options.uninstall)
+        for path, edits_of_file in edits.items()
     ]
     return [change for change in changes if change.before != change.after]
 
 
 def _server_file(host: HostConfig, options: Namespace) -> Path:
+    """Return the file for the server's entry: the person's, or with --here the project's."""
     if not options.here:
         return host.file()
     if host.project is None:
@@ -262,6 +282,7 @@ def _server_file(host: HostConfig, options: Namespace) -> Path:
 
 
 def _hooks_file(hooks: HookSettings, options: Namespace) -> Path:
+    """Return the file for the hooks: the person's, or with --here the project's."""
     if options.here:
         return Path.cwd() / (hooks.project_file or hooks.file)
     return person_file(hooks.file)
@@ -270,7 +291,8 @@ def _hooks_file(hooks: HookSettings, options: Namespace) -> Path:
 def _changes_hooks(options: Namespace) -> bool:
     """Return whether hooks are written or removed.
 
-    They go with the server, wanted or not; but stay where another host reads the same file and has the server too.
+    `--uninstall` removes them with the server, without being asked to; but they stay where another host reads the same
+    file and has the server too.
     """
     if not options.uninstall:
         return bool(options.hooks)
@@ -302,6 +324,7 @@ def _server_command(options: Namespace) -> ServerCommand:
 
 
 def _command_line(options: Namespace) -> Sequence[str]:
+    """Return the words that start this installation, as `_server_command` says."""
     if options.here:
         return ["mcp-reflect"]
     if children.is_found_isolated():
@@ -334,8 +357,10 @@ def _remote(options: Namespace) -> Remote | None:
 def _try(remote: Remote) -> None:
     """Say on stderr whether the service accepts the token of this environment; the host may use another one."""
     try:
-        found = ask(remote.url, remote.token_env, "whoami", {}, remote.project)
-        said = f"The service answers: you are '{found['name']}' ({found['role']}) of {found['tenant']}."
+        user = ask(remote.url, remote.token_env, "whoami", {}, remote.project)
+        line = (
+            f"The service answers: you are '{user['name']}' ({user['role']}) of {user['tenant']}."
+        )
     except McpReflectError as error:
-        said = f"The service could not be used from here: {error}"
-    sys.stderr.write(f"{said}\n")
+        line = f"The service could not be used from here: {error}"
+    sys.stderr.write(f"{line}\n")

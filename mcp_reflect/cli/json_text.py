@@ -1,6 +1,7 @@
 """Change a JSON text into another document, and leave every byte of what stays as it is.
 
-`json.dumps` would write all of it anew: other line ends, indentation, numbers and escapes.
+`json.dumps` would write all of it anew: other line ends, indentation, numbers and escapes. The text is JSON: whoever
+calls has parsed it. A place is an index into the text.
 """
 
 import json
@@ -15,6 +16,15 @@ _SCALAR: Final = re.compile(r"[^\s,\]}]+")
 _MARGIN: Final = re.compile(r"[ \t]*")
 _INDENT: Final = re.compile(r"\n([ \t]+)\S")
 _HALF_OF_A_PAIR: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escaped surrogate, as `\\ud83d`: two of them stand for one character beyond the first 65,536."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NewItem:
+    """A value that is added to an object or a list; `key` is its key in the object, None in a list."""
+
+    value: Any
+    key: str | None = None
 
 
 @dataclass(slots=True)
@@ -38,14 +48,15 @@ class _TextEdit:
 
 def changed_json(text: str, before: Any, after: Any) -> str:
     """Return `text`, which is the JSON of `before`, as that of `after`: only what differs is written."""
-    changes = _Editor(text).change(_end_of_match(_BLANK, text, 0), before, after)
-    for change in sorted(changes, key=lambda one: one.start, reverse=True):
-        text = text[: change.start] + change.text + text[change.end :]
+    edits = _Editor(text).change(_end_of_match(_BLANK, text, 0), before, after)
+    # From the end of the text, so that the places of the others stay right.
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
 
 class _Editor:
-    """Finds the changes of one text."""
+    """Finds the edits of one text, written with its own line ends and indentation."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -74,91 +85,95 @@ class _Editor:
     def _change_object(
         self, start: int, before: dict[str, Any], after: dict[str, Any]
     ) -> list[_TextEdit]:
+        """Return the edits that make an object into another one: members that changed, are gone, or are new."""
         items = self._items(start)
-        last = {item.key: item for item in items}  # of a key that is there twice, the last counts
+        item_by_key = {
+            item.key: item for item in items
+        }  # of a key that is there twice, the last counts
+        edits: list[_TextEdit] = []
+        for key, item in item_by_key.items():
+            if key is not None and key in after:
+                edits += self.change(item.value, before[key], after[key])
         gone = [item for item in items if item.key not in after]
-        added = [f"{json.dumps(key)}: {{}}" for key in after if key not in before]
-        values = [after[key] for key in after if key not in before]
-        changes = [
-            change
-            for key, item in last.items()
-            if key is not None and key in after
-            for change in self.change(item.value, before[key], after[key])
-        ]
-        return changes + self._exchange(start, items, gone, [*zip(added, values, strict=True)])
+        added = [_NewItem(value, key) for key, value in after.items() if key not in before]
+        return edits + self._exchange(start, items, gone, added)
 
     def _change_list(self, start: int, before: list[Any], after: list[Any]) -> list[_TextEdit]:
+        """Return the edits that make a list into another one; new values come at its end."""
         items = self._items(start)
-        old, new = [_key(value) for value in before], [_key(value) for value in after]
+        old_texts = [_text_of(value) for value in before]
+        new_texts = [_text_of(value) for value in after]
+        matcher = SequenceMatcher(None, old_texts, new_texts, autojunk=False)
         gone: list[_Item] = []
-        added: list[tuple[str, Any]] = []
-        for kind, first, end, first_new, end_new in SequenceMatcher(
-            None, old, new, autojunk=False
-        ).get_opcodes():
-            if kind != "equal":
-                gone += items[first:end]
-                added += [("{}", value) for value in after[first_new:end_new]]
+        added: list[_NewItem] = []
+        for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+            if operation != "equal":
+                gone += items[old_start:old_end]
+                added += [_NewItem(value) for value in after[new_start:new_end]]
         return self._exchange(start, items, gone, added)
 
     def _exchange(
-        self, start: int, items: list[_Item], gone: list[_Item], added: list[tuple[str, Any]]
+        self, start: int, items: list[_Item], gone: list[_Item], added: list[_NewItem]
     ) -> list[_TextEdit]:
-        """Take items out of a container, and put others at its end; each comes as its frame and its value."""
-        kept = [item for item in items if item not in gone]
-        changes: list[_TextEdit] = []
-        if gone and not kept:
-            changes.append(_TextEdit(start + 1, self._end(start) - 1, ""))
-        elif gone:
-            changes += self._without(items, gone)
+        """Return the edits that take items out of the object or list at `start`, and put others at its end."""
+        staying = [item for item in items if item not in gone]
+        if added and not staying:
+            return [self._fill(start, added)]
+        if gone and not staying:
+            return [_TextEdit(start + 1, self._end(start) - 1, "")]
+        edits: list[_TextEdit] = []
+        if gone:
+            edits += self._without(items, gone)
         if added:
-            changes = self._with(start, kept, added, changes)
-        return changes
+            edits.append(self._append(start, staying[-1], added))
+        return edits
 
     def _without(self, items: list[_Item], gone: list[_Item]) -> list[_TextEdit]:
         """Take items out with the comma before each; those at the beginning with the comma behind them."""
-        first_kept = next(place for place, item in enumerate(items) if item not in gone)
-        changes: list[_TextEdit] = []
-        if first_kept:
-            changes.append(_TextEdit(items[0].start, items[first_kept].start, ""))
-        changes += [
-            _TextEdit(before.end, item.end, "")
-            for before, item in pairwise(items[first_kept:])
-            if item in gone
-        ]
-        return changes
+        first_staying = 0
+        while items[first_staying] in gone:
+            first_staying += 1
+        edits: list[_TextEdit] = []
+        if first_staying:
+            edits.append(_TextEdit(items[0].start, items[first_staying].start, ""))
+        for before, item in pairwise(items[first_staying:]):
+            if item in gone:
+                edits.append(_TextEdit(before.end, item.end, ""))
+        return edits
 
-    def _with(
-        self,
-        start: int,
-        kept: list[_Item],
-        added: list[tuple[str, Any]],
-        changes: list[_TextEdit],
-    ) -> list[_TextEdit]:
-        end = self._end(start)
+    def _append(self, start: int, last: _Item, added: list[_NewItem]) -> _TextEdit:
+        """Return the edit that puts items behind the last one that stays, on lines of their own if the others are."""
+        inside = self._text[start + 1 : self._end(start) - 1]
+        if "\n" in inside:
+            margin = self._margin(last.start)
+            separator = f",{self._line_end}{margin}"
+            texts = [self._written_item(item, margin) for item in added]
+        else:
+            separator = ", "
+            texts = [self._written_item(item, None) for item in added]
+        return _TextEdit(last.end, last.end, separator + separator.join(texts))
+
+    def _fill(self, start: int, added: list[_NewItem]) -> _TextEdit:
+        """Return the edit that puts items into an object or list in which none stays, each on a line of its own."""
         outer = self._margin(start)
-        inside = self._text[start + 1 : end - 1]
-        is_one_line = bool(kept) and "\n" not in inside
-        inner = outer + self._unit
-        if kept and not is_one_line:
-            inner = self._margin(kept[-1].start)
-        between = self._line_end + inner
-        if is_one_line:
-            between = " "
-        texts = [
-            frame.replace("{}", self._written(value, inner, is_one_line=is_one_line), 1)
-            for frame, value in added
-        ]
-        joined = f",{between}".join(texts)
-        if kept:
-            return [*changes, _TextEdit(kept[-1].end, kept[-1].end, f",{between}{joined}")]
-        whole = f"{self._line_end}{inner}{joined}{self._line_end}{outer}"
-        return [_TextEdit(start + 1, end - 1, whole)]
+        margin = outer + self._unit
+        separator = f",{self._line_end}{margin}"
+        joined = separator.join(self._written_item(item, margin) for item in added)
+        whole = f"{self._line_end}{margin}{joined}{self._line_end}{outer}"
+        return _TextEdit(start + 1, self._end(start) - 1, whole)
 
-    def _written(self, value: Any, margin: str, *, is_one_line: bool = False) -> str:
-        indent: str | None = self._unit
-        if is_one_line:
-            indent = None
-        text = json.dumps(value, ensure_ascii=self._as_escapes, indent=indent)
+    def _written_item(self, item: _NewItem, margin: str | None) -> str:
+        """Return an item as JSON, with its key in an object; `margin` as for `_written`."""
+        text = self._written(item.value, margin)
+        if item.key is None:
+            return text
+        return f"{json.dumps(item.key)}: {text}"
+
+    def _written(self, value: Any, margin: str | None) -> str:
+        """Return a value as JSON: on lines with this margin before each but the first, or (None) on one line."""
+        if margin is None:
+            return json.dumps(value, ensure_ascii=self._as_escapes)
+        text = json.dumps(value, ensure_ascii=self._as_escapes, indent=self._unit)
         return text.replace("\n", self._line_end + margin)
 
     def _margin(self, place: int) -> str:
@@ -167,11 +182,13 @@ class _Editor:
         return self._text[line : _end_of_match(_MARGIN, self._text, line)]
 
     def _skip(self, place: int) -> int:
+        """Return the first place from here on that is no blank."""
         return _end_of_match(_BLANK, self._text, place)
 
     def _items(self, start: int) -> list[_Item]:
         """Return the items of the object or list at `start`."""
-        is_object, place = self._text[start] == "{", self._skip(start + 1)
+        is_object = self._text[start] == "{"
+        place = self._skip(start + 1)
         items: list[_Item] = []
         while self._text[place] not in "]}":
             item = _Item(place, place, place)
@@ -192,24 +209,27 @@ class _Editor:
             return _string(self._text, start)[1]
         if first not in "{[":
             return _end_of_match(_SCALAR, self._text, start)
-        depth, place = 0, start
-        while True:
+        depth = 1  # of open objects and lists
+        place = start + 1
+        while depth:
             char = self._text[place]
             if char == '"':
                 place = _string(self._text, place)[1]
                 continue
-            depth += (char in "{[") - (char in "]}")
+            if char in "{[":
+                depth += 1
+            elif char in "]}":
+                depth -= 1
             place += 1
-            if depth == 0:
-                return place
+        return place
 
 
 def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Return where what fits a pattern at `start` ends; `start` itself if nothing does."""
-    found = pattern.match(text, start)
-    if found is None:
+    match = pattern.match(text, start)
+    if match is None:
         return start
-    return found.end()
+    return match.end()
 
 
 def _string(text: str, start: int) -> tuple[str, int]:
@@ -217,10 +237,11 @@ def _string(text: str, start: int) -> tuple[str, int]:
     return json.JSONDecoder().raw_decode(text, start)
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same JSON: to Python 1 is True."""
-    return _key(one) == _key(other)
+def _is_same(first: Any, second: Any) -> bool:
+    """Return whether two values are the same JSON. Python's `==` takes 1 for True."""
+    return _text_of(first) == _text_of(second)
 
 
-def _key(value: Any) -> str:
+def _text_of(value: Any) -> str:
+    """Return the JSON of a value in one form, by which values are compared."""
     return json.dumps(value, sort_keys=True)

@@ -23,7 +23,10 @@ from mcp_reflect.places import BANK, GUARDS, PROJECT, bank_file, data_folder
 from mcp_reflect.storage.spool import SESSION_FOLDER
 from mcp_reflect.whole_files import open_regular, replace_whole
 
-_MOST_BYTES: Final = 1 << 19
+_MOST_BYTES: Final = (
+    1 << 19
+)  # of the file, which holds MOST_CHARS of guards (`services/enforced.py`)
+_DIGITS: Final = 24  # of the hash in its name
 _UNANSWERED: Final = "mcp-reflect: the bank does not answer. This is what it said last, on {}.\n{}"
 
 
@@ -32,17 +35,19 @@ def kept_file(url: str | None, folder: str | None) -> Path | None:
 
     `url` is the service's. On PostgreSQL the folder of the session says which project it is, where no setting does.
     """
-    bank, project = os.environ.get(BANK) or "", os.environ.get(PROJECT) or ""
-    own = bank_file(bank)
-    if url is None and own is not None:
+    bank = os.environ.get(BANK) or ""
+    project = os.environ.get(PROJECT) or ""
+    file_of_bank = bank_file(bank)
+    if url is None and file_of_bank is not None:
         return None
     if url is None:
         project = project or os.environ.get(SESSION_FOLDER) or folder or ""
-    name = sha256("\n".join((url or bank, project)).encode("utf-8", "replace")).hexdigest()[:24]
-    file = f"guards-{name}.json"
-    if own:
-        return Path(own).with_name(file)
-    return Path(data_folder(), file)
+    address = "\n".join((url or bank, project))
+    digest = sha256(address.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    name = f"guards-{digest}.json"
+    if file_of_bank:
+        return Path(file_of_bank).with_name(name)
+    return Path(data_folder(), name)
 
 
 def keep_guards(file: Path, guards: Iterable[EnforcedGuard]) -> None:
@@ -61,9 +66,8 @@ def guards_from(sent: object) -> tuple[EnforcedGuard, ...] | None:
     """Return the guards that a service sent; None from an older one, which sends none."""
     if not isinstance(sent, list):
         return None
-    return tuple(
-        guard for item in cast("list[Any]", sent) if (guard := _guard_of(item)) is not None
-    )
+    guards = [_guard_of(item) for item in cast("list[Any]", sent)]
+    return tuple(guard for guard in guards if guard is not None)
 
 
 def refusal_text(file: Path, tool: str, arguments: Any) -> str | None:
@@ -84,6 +88,7 @@ def refusal_text(file: Path, tool: str, arguments: Any) -> str | None:
 
 
 def _guard_of(item: object) -> EnforcedGuard | None:
+    """Return the guard of a JSON object, None for anything else."""
     fields: Mapping[str, Any] = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
     names = ("lesson_id", "guard", "text")
     values = {name: fields.get(name) for name in names}
@@ -93,6 +98,7 @@ def _guard_of(item: object) -> EnforcedGuard | None:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    """Return what the file holds, empty where there is none or it cannot be read."""
     with suppress(OSError, ValueError, RecursionError), open_regular(file) as opened:
         value = json.loads(opened.read(_MOST_BYTES))
         if isinstance(value, dict):

@@ -19,7 +19,7 @@ from mcp_reflect.cli.place import with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import Learned, learn
-from mcp_reflect.services.wording import estimated_tokens, unworded, word
+from mcp_reflect.services.wording import estimated_tokens, unworded, word_findings
 from mcp_reflect.sessions.session_places import HOSTS
 
 _SHOWN: Final = 10
@@ -59,6 +59,7 @@ def run_learn(options: Namespace) -> None:
 
 
 async def _learn(engine: Engine, options: Namespace) -> None:
+    """Read the past sessions, have findings worded if asked, and print the findings with a summary."""
     hosts = [*dict.fromkeys(options.host or HOSTS)]
     learned = await learn(
         engine.context, hosts, every_project=options.all, days=options.days, progress=show_progress
@@ -69,31 +70,31 @@ async def _learn(engine: Engine, options: Namespace) -> None:
         sys.stderr.write(f"mcp-reflect: {visible(path)}: {fault}; left out.\n")
     if options.model is not None:
         await _have_words_written(engine, options)
-    found = await engine.bank.findings.waiting(engine.scopes.own, every_project=options.all)
+    waiting = await engine.bank.findings.waiting(engine.scopes.own, every_project=options.all)
     if options.json:
-        for finding in found[: options.limit]:
-            write_json(record_of(finding))
+        for stored in waiting[: options.limit]:
+            write_json(record_of(stored))
         return
-    for number, finding in enumerate(found[: options.limit or _SHOWN], start=1):
-        write_line(text_of(number, finding, with_project=options.all))
-    write_line(_summary(engine, learned, len(found), options))
+    for number, stored in enumerate(waiting[: options.limit or _SHOWN], start=1):
+        write_line(text_of(number, stored, with_project=options.all))
+    write_line(_summary(engine, learned, len(waiting), options))
 
 
 async def _have_words_written(engine: Engine, options: Namespace) -> None:
     """Ask the model for words, after saying what that takes; what is said goes to stderr, beside the JSON."""
-    found = await unworded(engine.context)
-    if not found:
+    findings = await unworded(engine.context)
+    if not findings:
         return
-    tokens = estimated_tokens(engine.context, found)
+    tokens = estimated_tokens(engine.context, findings)
     model = engine.context.runner.bound()["reflector"]
-    question = f"{len(found)} findings: about {tokens} tokens of {model}. Ask it?"
+    question = f"{len(findings)} findings: about {tokens} tokens of {model}. Ask it?"
     if not options.yes and not confirm(question, f"it takes about {tokens} tokens of {model}"):
         return
-    written, tokens, note = await word(engine.context, found)
-    said = f"{model} worded {written} findings with {tokens} tokens."
-    if note:
-        said += f" It stopped: {note}."
-    sys.stderr.write(f"{said}\n")
+    result = await word_findings(engine.context, findings)
+    report = f"{model} worded {result.worded} findings with {result.tokens} tokens."
+    if result.fault:
+        report += f" It stopped: {result.fault}."
+    sys.stderr.write(f"{report}\n")
 
 
 def show_progress(done: int, size: int, files: int) -> None:
@@ -117,6 +118,7 @@ def _summary(engine: Engine, learned: Learned, waiting: int, options: Namespace)
 
 
 def _read_text(learned: Learned, options: Namespace) -> str:
+    """Return how many sessions were read now, and why the others were not."""
     sessions = counted_sessions(learned.sessions, learned.bytes)
     text = f"Read {sessions}, {learned.known} were known"
     if not options.all:
@@ -128,6 +130,7 @@ def _read_text(learned: Learned, options: Namespace) -> str:
 
 
 def _waiting_text(engine: Engine, waiting: int, options: Namespace) -> str:
+    """Return how many findings wait for a decision of the person."""
     where = str(engine.scopes.own)
     if options.all:
         where = "all projects"

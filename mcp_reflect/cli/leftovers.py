@@ -25,7 +25,8 @@ _CACHE: Final = "mcp-reflect/plugin"
 class PluginTraces:
     """Where a host keeps a plugin: the folders that it leaves, and the files by which it is installed.
 
-    A folder is a pattern. Of a file with a `sign` its text says so, of another one that it is there.
+    Both are patterns of names below the home directory. The plugin is installed while one of the files contains
+    `sign`, or without a sign while one of them is there. `in_caches`: it also leaves its folder in the person's caches.
     """
 
     folders: tuple[str, ...]
@@ -36,7 +37,7 @@ class PluginTraces:
     def is_installed(self) -> bool:
         """True while the host has the plugin."""
         for name in self.installed:
-            for path in _found(name):
+            for path in _matches(name):
                 if not self.sign or self.sign in _text(path):
                     return True
         return False
@@ -44,7 +45,7 @@ class PluginTraces:
     def left(self) -> Iterator[Path]:
         """Yield the folders that are there."""
         for name in self.folders:
-            yield from _found(name)
+            yield from _matches(name)
         if self.in_caches and (caches() / _CACHE).is_dir():
             yield caches() / _CACHE
 
@@ -77,18 +78,18 @@ def leftovers(host: str) -> list[str]:
     paths: list[Path] = []
     if traces is not None and not traces.is_installed():
         paths += traces.left()
-    told = [
+    sentences = [
         f"{title} has kept {path} ({size_text(_size(path))}) of the plugin, which is not installed. "
         f"{_removal(path, of_folder=True)}"
         for path in paths
     ]
     copy = backup_of(HOSTS[host].file())
     if copy.is_file() and not is_registered(host):
-        told.append(
+        sentences.append(
             f"{copy} is {title}'s file as it was before the first installation. "
             f"{_removal(copy, of_folder=False)}"
         )
-    return told
+    return sentences
 
 
 def caches() -> Path:
@@ -101,14 +102,17 @@ def caches() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
 
 
-def _found(name: str) -> list[Path]:
-    """Return what matches a name in the home directory, where the host has it; its first part may be moved."""
-    first, _, rest = name.partition("/")
-    folder = person_file(f"{first}/-").parent
-    return sorted(folder.glob(rest)) if folder.is_dir() else []
+def _matches(pattern: str) -> list[Path]:
+    """Return what matches a pattern below the home directory, whose first folder the host may have elsewhere."""
+    host_folder, _, pattern_in_it = pattern.partition("/")
+    folder = person_file(f"{host_folder}/-").parent
+    if not folder.is_dir():
+        return []
+    return sorted(folder.glob(pattern_in_it))
 
 
 def _text(path: Path) -> str:
+    """Return the text of a file, empty where it cannot be read."""
     try:
         with open_regular(path) as file:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")
@@ -117,20 +121,21 @@ def _text(path: Path) -> str:
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of the files in a folder, no link followed."""
+    """Return the bytes of the files in a folder, no link followed; of a very large one, of the first files."""
     total, count = 0, 0
-    for place, _, files in os.walk(folder):
-        for file in files:
+    for parent, _, names in os.walk(folder):
+        for name in names:
             count += 1
             if count > _MOST_FILES:
                 return total
-            path = Path(place, file)
+            path = Path(parent, name)
             if not path.is_symlink() and path.exists():
                 total += path.stat().st_size
     return total
 
 
 def _removal(path: Path, *, of_folder: bool) -> str:
+    """Return how to remove a file or a folder: the command of a shell, except on Windows."""
     if os.name == "nt":
         return "Delete it."
     option = "-r " if of_folder else ""

@@ -15,35 +15,40 @@ _LISTS: Final = ("symptoms", "keywords", "tags")
 _FIELDS: Final = ("mistake", "correction", "why", "context", "task_type", "importance", *_LISTS)
 _NOTE: Final = "# Lesson {id}: change it, save, and leave the editor. Unchanged, or empty: nothing is stored.\n"
 
+_MOST_NAME: Final = 40  # characters of an unknown field that an error repeats
+
 Fields = dict[str, Any]
 """The value of each field: a text or None, a tuple of texts, or the importance (0 to 1)."""
 
 
 def format_document(fields: Fields) -> str:
-    """Return the document of a lesson; a text of JSON is one of TOML, but for one character."""
-    values = {name: json.dumps(fields[name] or "", ensure_ascii=False) for name in _FIELDS}
-    return "".join(f"{name} = {value}\n" for name, value in values.items()).replace(
-        "\x7f", "\\u007f"
-    )
+    """Return a lesson as TOML, with a line for each field."""
+    lines: list[str] = []
+    for name in _FIELDS:
+        # JSON writes texts, lists and numbers as TOML does, but leaves the character DEL, which TOML wants escaped.
+        value = json.dumps(fields[name] or "", ensure_ascii=False).replace("\x7f", "\\u007f")
+        lines.append(f"{name} = {value}\n")
+    return "".join(lines)
 
 
 def parse_document(text: str) -> Fields:
     """Return the fields of a document. InputError for one that is broken, or has a field that lessons have not."""
     try:
-        told = tomllib.loads(text)
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(
             "the file", str(error), 'Write NAME = "TEXT", and \\" for a quotation mark in it.'
         ) from None
-    if unknown := sorted(told.keys() - {*_FIELDS}):
+    unknown = sorted(values.keys() - {*_FIELDS})
+    if unknown:
         raise InputError(
             "the file",
-            f"a lesson has no field '{unknown[0][:40]}'",
+            f"a lesson has no field '{unknown[0][:_MOST_NAME]}'",
             f"It has {', '.join(_FIELDS)}.",
         )
-    fields: Fields = {name: told.get(name) or None for name in _FIELDS}
+    fields: Fields = {name: values.get(name) or None for name in _FIELDS}
     for name in _LISTS:
-        fields[name] = tuple(told.get(name) or ())
+        fields[name] = tuple(values.get(name) or ())
     return fields
 
 
@@ -58,9 +63,8 @@ async def edit_in_editor(
         raise InputError(
             "id", f"'{lesson.id}' is a {lesson.kind}, which quotes its run", "Edit a lesson."
         )
-    before = {name: getattr(lesson, name) for name in _FIELDS} | {
-        "mistake": lesson.mistake or lesson.text
-    }
+    before = {name: getattr(lesson, name) for name in _FIELDS}
+    before["mistake"] = lesson.mistake or lesson.text
     descriptor, name = tempfile.mkstemp(prefix="lesson-", suffix=".toml")
     file = Path(name)
     with os.fdopen(descriptor, "w", encoding="utf-8") as writer:
@@ -70,9 +74,9 @@ async def edit_in_editor(
     try:
         changes: Fields = {}
         if text.strip():
-            known = parse_document(format_document(before))
+            unchanged = parse_document(format_document(before))
             fields = parse_document(text)
-            changes = {name: value for name, value in fields.items() if value != known[name]}
+            changes = {name: value for name, value in fields.items() if value != unchanged[name]}
         stored: Lesson | None = None
         if changes:
             stored = await store(changes)
@@ -83,6 +87,7 @@ async def edit_in_editor(
 
 
 def _open_editor(file: Path) -> None:
+    """Open a file in the editor of VISUAL or EDITOR, and wait until the person leaves it; InputError if it fails."""
     from mcp_reflect.children import edit_file  # noqa: PLC0415 - slow to import
 
     usual = "vi"

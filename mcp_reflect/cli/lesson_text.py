@@ -49,10 +49,12 @@ def list_rows(lessons: Sequence[Lesson]) -> tuple[tuple[str, ...], list[tuple[st
 
 
 def _list_row(lesson: Lesson) -> tuple[str, ...]:
+    """Return the columns of a lesson: its id, its text, how often it was shown, and its status."""
     return (short_id(lesson.id), lesson.text, str(lesson.times_applied), status(lesson))
 
 
 def _effective(lesson: Lesson) -> str:
+    """Return how effective a lesson is, 0 to 1, for the last column."""
     if lesson.effectiveness is None:
         return "not known"
     return f"{lesson.effectiveness:.2f}"
@@ -78,6 +80,7 @@ def lesson_page(lesson: Lesson, guards: GuardMode, known: Mapping[str, str] = NO
 
 
 def _headline(lesson: Lesson) -> str:
+    """Return the first line of a lesson's page: its id, kind and status."""
     word = status(lesson)
     style = _STATUS_STYLES.get(word, DIM)
     return f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, style)}"
@@ -100,6 +103,7 @@ def _notes(lesson: Lesson) -> list[str]:
 
 
 def _facts_of(lesson: Lesson) -> dict[str, str]:
+    """Return where a lesson comes from and what it is worth, by name."""
     source = str(lesson.source)
     if lesson.agent:
         source = f"{lesson.source} ({lesson.agent})"
@@ -114,6 +118,7 @@ def _facts_of(lesson: Lesson) -> dict[str, str]:
 
 
 def _guard_fields(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
+    """Return a lesson's calls and its guard, with what that does; `setting` is what guards do in the project."""
     calls = {"wrong call": lesson.wrong_call, "right call": lesson.right_call}
     shown = {name: visible(call) for name, call in calls.items() if call}
     if lesson.guard is None:
@@ -189,6 +194,7 @@ def _section(
     records: Sequence[Mapping[str, Any]],
     text_of: Callable[[Mapping[str, Any]], str],
 ) -> str:
+    """Return a part of the history: its title, and a line with the day for each record."""
     lines = [styled(title, BOLD)]
     for record in records:
         text = " ".join(visible(text_of(record)).split())
@@ -199,10 +205,12 @@ def _section(
 
 
 def _version_text(version: Mapping[str, Any]) -> str:
+    """Return why a wording was replaced, and the wording."""
     return f"{version['reason']}: {version['text']}"
 
 
 def _outcome_text(outcome: Mapping[str, Any]) -> str:
+    """Return how an outcome was, what stands behind it, and its note."""
     text = f"{_success(outcome['success'])}, by {outcome['evidence']}"
     if outcome["note"]:
         text += f": {outcome['note']}"
@@ -210,6 +218,7 @@ def _outcome_text(outcome: Mapping[str, Any]) -> str:
 
 
 def _recall_text(recall: Mapping[str, Any]) -> str:
+    """Return the task of a recall, and how it ended if that is known."""
     text: str = recall["task"]
     if recall["success"] is not None:
         text += f" ({_success(recall['success'])})"
@@ -217,12 +226,15 @@ def _recall_text(recall: Mapping[str, Any]) -> str:
 
 
 def _success(share: float) -> str:
+    """Return the success of a task, 0 to 1, in words."""
     return {1.0: "worked", 0.0: "failed"}.get(share, "worked in part")
 
 
 def _day(seconds: float) -> str:
+    """Return the day (UTC) of seconds since 1970."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
 def _times(count: int) -> str:
+    """Return a count in words: never, once, 2 times."""
     return {0: "never", 1: "once"}.get(count, f"{count} times")

@@ -58,9 +58,9 @@ def _speak_utf8() -> None:
 
 
 def _run(words: list[str]) -> int:
-    if any(
-        "\ud800" <= char <= "\udfff" for char in "".join(words)
-    ):  # how Python hands over bytes that are not UTF-8
+    """Run the command that the words name, and return its exit status; errors are raised."""
+    # Python hands over bytes that are not UTF-8 as these characters.
+    if any("\ud800" <= char <= "\udfff" for char in "".join(words)):
         raise InputError("arguments", "they are not UTF-8", "Give them in UTF-8.")
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
         sys.stdout.write(_WELCOME)
@@ -95,6 +95,7 @@ def _run(words: list[str]) -> int:
 
 
 def _fail(message: str, status: int) -> int:
+    """Print an error on one line of stderr, and return the status."""
     from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
 
     sys.stderr.write(f"mcp-reflect: {clean_text(message)}\n")  # it may repeat what was typed

@@ -50,13 +50,16 @@ def folded(text: str) -> str:
 
     A line goes on below its own beginning: of a list below the second column.
     """
-    width = shutil.get_terminal_size().columns if is_terminal() else _USUAL_COLUMNS
+    if not is_terminal():
+        return text
+    width = shutil.get_terminal_size().columns
     if width >= _USUAL_COLUMNS:
         return text
     return "\n".join(_folded_line(line, width) for line in text.split("\n"))
 
 
 def _folded_line(line: str, width: int) -> str:
+    """Return a line broken between words to fit `width` columns, and indented below its own beginning."""
     if _width(_STYLE.sub("", line)) <= width:
         return line
     column = _SECOND_COLUMN.match(line)
@@ -64,7 +67,7 @@ def _folded_line(line: str, width: int) -> str:
     if column is not None and column.end() <= width // 2:
         indent = column.end()
     wrapper = textwrap.TextWrapper(
-        max(width, indent + 10),
+        max(width, indent + _LEAST_TEXT),
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
@@ -72,7 +75,11 @@ def _folded_line(line: str, width: int) -> str:
     return wrapper.fill(line)
 
 
-_USUAL_COLUMNS: Final = 80
+_USUAL_COLUMNS: Final = 80  # that texts are written for
+_LEAST_COLUMNS: Final = (
+    20  # of a column that is cut, or of a text: a narrower terminal breaks lines itself
+)
+_LEAST_TEXT: Final = 10  # columns beside an indent
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _SECOND_COLUMN: Final = re.compile(r" *\S+(?: \S+)* {2,}")
 
@@ -93,6 +100,7 @@ def styled(text: str, style: str) -> str:
 
 
 def _has_styles() -> bool:
+    """Return whether styles are shown: on a terminal that has them, unless the person does not want them."""
     return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -102,9 +110,13 @@ def visible(text: str) -> str:
 
 
 def _visible_char(char: str) -> str:
+    """Return a character, or its code and name if it would not be seen."""
     if char.isprintable() or char == "\n":
         return char
     return f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
+
+
+_GAP: Final = "  "  # between the columns of a table
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) -> str:
@@ -113,21 +125,26 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
     On a terminal they are aligned, and the column `flexible` is cut until the table fits. In a pipe each row is one
     line of whole cells separated by tabs.
     """
-    cells = [list(heads), *([visible(" ".join(cell.split())) for cell in row] for row in rows)]
+    cells = [list(heads)]
+    cells += [[visible(" ".join(cell.split())) for cell in row] for row in rows]
     if not is_terminal():
-        return "\n".join(map("\t".join, cells))
+        return "\n".join("\t".join(row) for row in cells)
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) + widths[flexible]
-    widths[flexible] = min(widths[flexible], max(room, 20))
-    lines = ["  ".join(map(_fitted, row, widths)).rstrip() for row in cells]
+    gaps = len(_GAP) * len(widths)
+    others = sum(widths) - widths[flexible]
+    room = shutil.get_terminal_size().columns - gaps - others
+    widths[flexible] = min(widths[flexible], max(room, _LEAST_COLUMNS))
+    lines = [_GAP.join(map(_fitted, row, widths)).rstrip() for row in cells]
     return "\n".join([styled(lines[0], BOLD), *lines[1:]])
 
 
 def _width(text: str) -> int:
+    """Return the columns that a text takes on a terminal."""
     return sum(map(_columns, text))
 
 
 def _columns(char: str) -> int:
+    """Return the columns that a character takes: two if it is wide (CJK), none if it joins the one before."""
     if unicodedata.east_asian_width(char) in "WF":
         return 2
     if unicodedata.combining(char):
@@ -136,16 +153,23 @@ def _columns(char: str) -> int:
 
 
 def _fitted(text: str, width: int) -> str:
+    """Return a text with spaces to this width, or cut to it with an ellipsis."""
     if _width(text) > width:
-        text = f"{text[: bisect_right([*accumulate(map(_columns, text))], width - 1)]}…"
+        width_up_to = [*accumulate(map(_columns, text))]  # of the text up to each character
+        fitting_chars = bisect_right(width_up_to, width - len("…"))
+        text = f"{text[:fitting_chars]}…"
     return text + " " * (width - _width(text))
 
 
+_DIFF_STYLES: Final = {"+": GREEN, "-": RED}
+
+
 def diff(path: object, before: str | None, after: str | None) -> str:
-    """Return the change of a file as a unified diff."""
-    old, new = ([visible(line) for line in (text or "").splitlines()] for text in (before, after))
-    lines = unified_diff(old, new, str(path), str(path), lineterm="", n=2)
-    return "".join(styled(line, {"+": GREEN, "-": RED}.get(line[0], "")) + "\n" for line in lines)
+    """Return the change of a file as a unified diff; None is a file that is not there."""
+    old_lines = [visible(line) for line in (before or "").splitlines()]
+    new_lines = [visible(line) for line in (after or "").splitlines()]
+    lines = unified_diff(old_lines, new_lines, str(path), str(path), lineterm="", n=2)
+    return "".join(f"{styled(line, _DIFF_STYLES.get(line[0], ''))}\n" for line in lines)
 
 
 def counted(number: int, noun: str) -> str:
@@ -170,7 +194,7 @@ def size_text(size: int) -> str:
     return f"{size / 1e6:.1f} MB"
 
 
-_LEAST_MB: Final = 100_000
+_LEAST_MB: Final = 100_000  # bytes that are shown as megabytes: 0.1 MB
 
 
 def aligned(values: Mapping[str, str]) -> str:
@@ -183,7 +207,9 @@ def aligned(values: Mapping[str, str]) -> str:
 
 def wrapped(text: str) -> str:
     """Return a text as lines that begin two columns to the right and fit the terminal; its own line breaks stay."""
-    width = max(shutil.get_terminal_size().columns, 20) if is_terminal() else sys.maxsize
+    width = sys.maxsize
+    if is_terminal():
+        width = max(shutil.get_terminal_size().columns, _LEAST_COLUMNS)
     wrapper = textwrap.TextWrapper(
         width, initial_indent="  ", subsequent_indent="  ", replace_whitespace=False
     )

@@ -1,6 +1,7 @@
 """Run a command on the bank of this machine, or by a team's service (`--url`).
 
-Only the standard library is used to call a service, because a hook or a recall must answer at once.
+A use is what a person does with lessons (`services.curation.USES`); the two places carry it out alike. Only the standard
+library is used to call a service, because a hook or a recall must answer at once.
 """
 
 import asyncio
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 TOKEN_VARIABLE: Final = "REFLECT_TOKEN"  # noqa: S105 - the name of a variable
-MOST_TRANSCRIPT_CHARS: Final = (
-    900_000  # the end of a longer one: with four bytes a character it is below 4 MiB
-)
+MOST_TRANSCRIPT_CHARS: Final = 900_000
+"""Of the end of a session that a service is sent: with four bytes a character it is below its limit of 4 MiB."""
+
 _VARIABLE: Final = re.compile(r"(?!mcpr_)[A-Za-z_]\w*", re.ASCII)
-_CONNECT_SECONDS: Final = 10.0
+_CONNECT_SECONDS: Final = 10.0  # in which a service that runs takes a connection
+_MOST_ERROR: Final = 1_000  # bytes of an answer that says what is wrong
+_MOST_FAULT: Final = 300  # characters of it that are shown
 _SECONDS: Final = 120.0  # that a person waits: a service that is busy answers late
 _MOST_BYTES: Final = 1 << 30  # of an answer
 _OK, _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY_REQUESTS, _INTERNAL_SERVER_ERROR = 200, 401, 403, 429, 500
@@ -76,26 +79,36 @@ Do = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 def settings_of(options: "Namespace") -> Settings:
     """Return the settings with the project of a command's options."""
     settings = Settings.from_env()
-    return settings if options.project is None else replace(settings, project=options.project)
+    if options.project is None:
+        return settings
+    return replace(settings, project=options.project)
 
 
 def with_place(options: "Namespace", work: Callable[[Do], Awaitable[_Result]]) -> _Result:
-    """Run a command's work by the service that its options name, else on the bank of this machine."""
+    """Run a command's work by the service that its options name, else on the bank of this machine.
+
+    `work` is given a function that carries out the uses that it needs.
+    """
     from mcp_reflect.services.curation import USES  # noqa: PLC0415 - a recall and hooks need none of it
 
-    async def ask_service(use: str, sent: Mapping[str, Any]) -> Any:
-        kind, value = USES[use].result, ask_as(options, use, sent)
-        return value if kind is None else from_json(kind, value)
+    async def use_of_service(use: str, sent: Mapping[str, Any]) -> Any:
+        answer = ask_as(options, use, sent)
+        result_type = USES[use].result
+        if result_type is None:
+            return answer
+        return from_json(result_type, answer)
 
-    async def asked() -> _Result:
-        return await work(ask_service)
+    async def work_by_service() -> _Result:
+        return await work(use_of_service)
 
+    if options.url:
+        return asyncio.run(work_by_service())
     speaker = speaker_of_process()
 
-    def here(engine: Engine) -> Awaitable[_Result]:
+    def work_here(engine: Engine) -> Awaitable[_Result]:
         return work(lambda use, sent: USES[use].work(engine, sent, speaker=speaker))
 
-    return asyncio.run(asked()) if options.url else with_engine(here, settings_of(options))
+    return with_engine(work_here, settings_of(options))
 
 
 def ask(
@@ -107,18 +120,23 @@ def ask(
     *,
     seconds: float = _SECONDS,
 ) -> Any:
-    """Return the JSON that the service at `address` (as it was registered) answers to `value`.
+    """Return the JSON that a service answers to the request `name` with this value.
 
-    InputError where it refuses, in its words (NotAllowedError: for its token); BankError where it does not answer in
+    `address` is as it was registered, `token_variable` the variable with the token (None: TOKEN_VARIABLE). InputError
+    where the service refuses, in its words (NotAllowedError: for its token); BankError where it does not answer in
     time, or cannot now.
     """
     import http.client  # noqa: PLC0415 - most commands have a bank of their own
 
-    place, token_variable = checked_address(address), checked_variable(token_variable)
-    kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-    path = f"{place.path.rstrip('/').removesuffix('/mcp')}/api/{name}"
+    url = checked_address(address)
+    token_variable = checked_variable(token_variable)
+    connection_type = http.client.HTTPConnection
+    if url.scheme == "https":
+        connection_type = http.client.HTTPSConnection
+    path = f"{url.path.rstrip('/').removesuffix('/mcp')}/api/{name}"
     sent = json.dumps(value).encode("utf-8", "replace")
-    with closing(kind(place.netloc, timeout=min(seconds, _CONNECT_SECONDS))) as connection:
+    connection = connection_type(url.netloc, timeout=min(seconds, _CONNECT_SECONDS))
+    with closing(connection):
         try:
             connection.connect()
             connection.sock.settimeout(seconds)
@@ -127,9 +145,9 @@ def ask(
             body = answer.read(_MOST_BYTES)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or "not in time, or not as HTTP"
-            raise BankError(f"The service {place.netloc} does not answer: {reason}.") from None
+            raise BankError(f"The service {url.netloc} does not answer: {reason}.") from None
     if answer.status != _OK:
-        raise _refusal(place.netloc, answer.status, body, token_variable)
+        raise _refusal(url.netloc, answer.status, body, token_variable)
     return json.loads(body)
 
 
@@ -146,12 +164,13 @@ def _headers(token_variable: str, project: str | None) -> dict[str, str]:
 
 
 def _refusal(place: str, status: int, body: bytes, token_variable: str) -> Exception:
-    """Return the error for an answer of a service, in its words."""
-    text = body[:1000].decode("utf-8", "replace")
+    """Return the error for an answer of the service at `place` with another status than 200, in the service's words."""
+    text = body[:_MOST_ERROR].decode("utf-8", "replace")
     with suppress(ValueError, LookupError, TypeError):
         text = str(json.loads(text)["error"])
-    said, _, fix = text[:300].partition(". ")
-    fault, fix = f"it answers {status}: {said.rstrip('.')}", fix or "Ask again."
+    first_sentence, _, other_sentences = text[:_MOST_FAULT].partition(". ")
+    fault = f"it answers {status}: {first_sentence.rstrip('.')}"
+    fix = other_sentences or "Ask again."
     if status == _UNAUTHORIZED:
         fix = f"The token is missing, wrong or revoked: set {token_variable} to one that works."
         return NotAllowedError(place, fault, fix)

@@ -16,6 +16,7 @@ from mcp_reflect.storage.projects import ProjectCounts
 
 
 def add_projects_arguments(parser: CliParser) -> None:
+    """Add the actions of `mcp-reflect projects`."""
     add = add_actions(parser)
     add("list", "the projects of the bank, with their lessons and other names", "")
     for name, about, example in (
@@ -52,6 +53,7 @@ def run_projects(options: Namespace) -> None:
 
 
 async def _set_guards(engine: Engine, options: Namespace) -> None:
+    """Set what guards do in the project: a mode, or (`default`) what the setting says."""
     refuse_agent(speaker_of_process(), "guards", "say what guards do in a project")
     mode: GuardMode | None = None
     if options.mode != "default":
@@ -62,6 +64,7 @@ async def _set_guards(engine: Engine, options: Namespace) -> None:
 
 
 async def _list_projects(engine: Engine, options: Namespace) -> None:
+    """Print the projects of the bank."""
     projects = await engine.bank.projects.list(engine.scopes.own.tenant)
     gone = gone_folders(engine, projects)
     text = "No project has records."
@@ -70,13 +73,14 @@ async def _list_projects(engine: Engine, options: Namespace) -> None:
         text = table(rows, ("project", "lessons", "failing calls", "other names"), 3)
     own = engine.scopes.own.project
     report = [
-        {**one._asdict(), "own": one.name == own, "folder_gone": one.name in gone}
-        for one in projects
+        {**project._asdict(), "own": project.name == own, "folder_gone": project.name in gone}
+        for project in projects
     ]
     write_result(options, report, text)
 
 
 def _row_of_project(project: ProjectCounts, *, is_gone: bool) -> tuple[str, ...]:
+    """Return the row of a project in the table."""
     name, lessons, failures, others = project
     title = name or "(global)"
     if is_gone:
@@ -92,9 +96,11 @@ def gone_folders(engine: Engine, projects: Sequence[ProjectCounts]) -> list[str]
 
 
 async def _rename(engine: Engine, options: Namespace) -> None:
+    """Give a project another name, or give its records to another project that has some already."""
     tenant, repository = engine.scopes.own.tenant, engine.bank.projects
     known = {project.name for project in await repository.list(tenant)}
-    old, new = (stored_name(name.strip()) for name in (options.old, options.new))
+    old = stored_name(options.old.strip())
+    new = stored_name(options.new.strip())
     if not old or old not in known:
         raise InputError("OLD", f"'{old}' has no records", "List them: mcp-reflect projects.")
     if not new or new == old:
@@ -104,11 +110,12 @@ async def _rename(engine: Engine, options: Namespace) -> None:
     if options.action != "rename" and new not in known:
         raise _other_action(options, "it has no records", "rename")
     count = await repository.merge(tenant, old, new, by=speaker_of_process())
-    said = f"{counted(count, 'record')} of {old} moved to {new}. Servers that run keep the old name: restart them."
-    write_result(options, {"project": new, "records": count}, said)
+    text = f"{counted(count, 'record')} of {old} moved to {new}. Servers that run keep the old name: restart them."
+    write_result(options, {"project": new, "records": count}, text)
 
 
 def _other_action(options: Namespace, fault: str, action: str) -> InputError:
+    """Return the error of a new name that has records, or has none, with the action that was meant."""
     old, new = stored_name(options.old.strip()), stored_name(options.new.strip())
     fix = f"Did you mean: mcp-reflect projects {action} {old} {new}"
     return InputError("NEW", fault, fix)

@@ -13,6 +13,7 @@ from mcp_reflect.speaker import refuse_agent, speaker_of_process
 
 
 def add_promote_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect promote`."""
     about = f"{', '.join(FILES)} (default: those that are there, else CLAUDE.md)"
     parser.add_argument("file", nargs="?", metavar="FILE", choices=FILES, help=about)
     about = "lessons of a task type or tag, three or more: .claude/skills/SUBJECT/SKILL.md"
@@ -39,6 +40,7 @@ def run_promote(options: Namespace) -> int:
 
 
 async def _promote(engine: Engine, options: Namespace) -> int:
+    """Show what would change, ask the person, and write it; return the exit status."""
     plans = await _plans(engine, options)
     changed = [plan for plan in plans if plan.before != plan.after]
     if not options.json:
@@ -59,6 +61,7 @@ async def _promote(engine: Engine, options: Namespace) -> int:
 
 
 async def _plans(engine: Engine, options: Namespace) -> list[promote.Plan]:
+    """Return the changes of files that the options ask for."""
     context = engine.context
     if options.undo:
         return [*await promote.undo_plans(context, options.file, options.skill)]
@@ -87,6 +90,7 @@ async def _apply(
 
 
 def _record_of_plan(plan: promote.Plan, *, is_changed: bool) -> dict[str, Any]:
+    """Return a change of a file for a program."""
     lessons: list[str] = []
     if plan.promotion is not None:
         lessons = [*plan.promotion.lessons]
@@ -99,12 +103,14 @@ def _record_of_plan(plan: promote.Plan, *, is_changed: bool) -> dict[str, Any]:
 
 
 def _done_text(options: Namespace) -> str:
+    """Return what a person is told after the change."""
     if options.undo:
         return "Undone."
     return "Written. `mcp-reflect promote --undo` takes it out again."
 
 
 def _show_plan(plan: promote.Plan) -> None:
+    """Print which lessons are left out, and the change of a file."""
     for name, reason in plan.left_out:
         write_line(f"{name}: left out, {reason}.")
     if plan.before == plan.after:

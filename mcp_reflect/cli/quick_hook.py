@@ -18,7 +18,6 @@ from mcp_reflect.moments.payload import (
     child_prompt,
     error_of,
     output_ends,
-    refusal,
     result_of,
     session_of,
     text_of,
@@ -26,7 +25,7 @@ from mcp_reflect.moments.payload import (
     was_only_started,
 )
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.places import BANK, GUARDS, NESTED, PROJECT, bank_file, filled_in_name
+from mcp_reflect.places import BANK, NESTED, PROJECT, bank_file, filled_in_name
 
 MAX_SECONDS: Final = 3.0
 """The process ends after this time, whatever it waits for."""
@@ -39,11 +38,15 @@ _LATE_INPUT: Final = 1.0  # seconds more for a host that is slow to say what it 
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
 _END_CHARS: Final = 6_000  # of an output in the spool, at either end
-_SECRET_CHARS: Final = 4_000  # more, so that a secret at the cut is whole when it is looked for
+_SECRET_CHARS: Final = (
+    4_000  # kept beyond a cut until secrets are taken out: one at the cut is seen whole
+)
 _OPENING: Final = 600  # characters of an output, at either end, in which an error would stand
 _LOOK_BACK: Final = 30  # calls of a session that a call may complete
 _MOST_WORDS: Final = 20  # of a command that are compared
 _BEFORE_PROGRAM: Final = ("sudo", "cd", "&&")
+"""Words that a command may begin with before the name of its program, beside settings of variables."""
+
 # Settings that a hook takes as options, because shells differ in how they set a variable for one command.
 _VARIABLES: Final = {"project": PROJECT, "bank": BANK, "distil": "MCP_REFLECT_LLM"}
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
@@ -55,13 +58,6 @@ _AFTER: Final = (
     "PostToolUseFailure",
     "postToolUseFailure",
 )
-UNCHECKED: Final = (
-    "mcp-reflect: this call may go against lesson {}, which a person enforces, and it could not be checked: "
-    "the machine is slow, or the bank does not answer. It was not made. Make it again; if this stays, ask the person to "
-    "run `mcp-reflect doctor`."
-)
-"""What is said where a call could not be checked, with the id of the lesson."""
-
 _HELP: Final = """\
 usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
        mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
@@ -86,33 +82,25 @@ def run_hook(arguments: list[str]) -> int:
         return 0
     if os.environ.get(NESTED):
         return 0
-    # argparse would end the process for an unknown argument.
-    options = dict(
-        word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word
-    )
+    options = _options_in(arguments)
+    _set_variables(options)
     events = [word for word in arguments if not word.startswith("--")]
-    os.environ.update(
-        {_VARIABLES[name]: text for name, text in options.items() if text and name in _VARIABLES}
-    )
     if _DELIVER in events:
         from mcp_reflect.cli.hook import deliver  # noqa: PLC0415 - it runs beside hooks
 
         deliver(options)
         return 0
-    seconds = MAX_SECONDS
-    if "url" in options:
-        seconds = MAX_TEAM_SECONDS
-    watch = Watch(seconds)
+    watch = Watch(MAX_TEAM_SECONDS if "url" in options else MAX_SECONDS)
     try:
         payload = sys.stdin.buffer.read()
         sent: dict[str, Any] = {}
         if 0 < len(payload) <= _MOST_BYTES:
             sent = _fields(json.loads(payload))
-        event: Any = next(iter(events), sent.get("hook_event_name"))
+        event: Any = events[0] if events else sent.get("hook_event_name")
         if event in _AFTER and "url" not in options:
-            watch.at_end = lambda: _leave(event, sent)
+            watch.at_end = lambda: _spool_unlooked(event, sent)
         if event in _BEFORE:
-            watch.unchecked = lambda: _unchecked(event, sent, options)
+            watch.unchecked = lambda: _refusal_if_unchecked(event, sent, options)
         watch.has_input()
         if sent and not _finish_call(event, sent, options):
             from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
@@ -123,6 +111,23 @@ def run_hook(arguments: list[str]) -> int:
     finally:
         watch.end()
     return 0
+
+
+def _options_in(arguments: list[str]) -> dict[str, str]:
+    """Return the options `--name=value` by name. argparse would end the process for an unknown argument."""
+    options: dict[str, str] = {}
+    for word in arguments:
+        name, is_set, value = word.removeprefix("--").partition("=")
+        if word.startswith("--") and is_set:
+            options[name] = value
+    return options
+
+
+def _set_variables(options: dict[str, str]) -> None:
+    """Set the variables of the settings that the options name, for this process."""
+    for name, variable in _VARIABLES.items():
+        if options.get(name):
+            os.environ[variable] = options[name]
 
 
 class Watch:
@@ -176,6 +181,7 @@ class Watch:
                 self.answer(self.unchecked())
 
     def _wait(self, seconds: float) -> None:
+        """End the process after some seconds, unless the hook ends before; runs in a thread of its own."""
         if self._running.acquire(timeout=seconds):
             self._running.release()  # another thread may wait for the end as well
             return
@@ -187,6 +193,7 @@ class Watch:
         os._exit(0)
 
     def end(self) -> None:
+        """Call the watch off: the hook is done."""
         import faulthandler  # noqa: PLC0415 - see above
 
         self.answer(None)
@@ -195,40 +202,13 @@ class Watch:
         self._nowhere.close()
 
 
-def _unchecked(event: str, sent: dict[str, Any], options: dict[str, str]) -> dict[str, Any] | None:
-    """Return the refusal of a call that may go against a lesson which a person enforces; None where no guard may.
+def _refusal_if_unchecked(
+    event: str, sent: dict[str, Any], options: dict[str, str]
+) -> dict[str, Any] | None:
+    """Return the refusal of a call that nobody could check, None for a call that may pass (`unchecked_calls`)."""
+    from mcp_reflect.cli.unchecked_calls import refusal_unchecked  # noqa: PLC0415 - few calls need it
 
-    The words of the call are compared with the names of the guards, as the bank's file has them: that needs no time.
-    Of a bank elsewhere this machine keeps the guards themselves.
-    """
-    if "url" in options or bank_file(os.environ.get(BANK)) is None:
-        return _unanswered(event, sent, options)
-    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
-    from mcp_reflect.storage.sqlite.hook_reader import enforced_by_name  # noqa: PLC0415 - the same
-
-    tool, folder, bank = sent.get("tool_name"), sent.get("cwd"), bank_file(os.environ.get(BANK))
-    if bank is None or not isinstance(tool, str) or os.environ.get(GUARDS) == "off":
-        return None
-    project = os.environ.get(PROJECT)
-    if project is None and isinstance(folder, str):
-        project = project_in(bank, folder_key(folder))
-    text = json.dumps(unpacked(sent.get("tool_input")), ensure_ascii=False)
-    for escape in (r"\n", r"\t", r"\r"):  # a word begins after them
-        text = text.replace(escape, " ")
-    lesson = enforced_by_name(bank, project, tool, text)
-    return None if lesson is None else refusal(event, UNCHECKED.format(lesson))
-
-
-def _unanswered(event: str, sent: dict[str, Any], options: dict[str, str]) -> dict[str, Any] | None:
-    """Return the refusal of a call that the bank elsewhere did not answer, by the guards that this machine keeps."""
-    from mcp_reflect.cli.kept_guards import kept_file, refusal_text  # noqa: PLC0415 - a bank elsewhere alone needs it
-
-    tool, folder = sent.get("tool_name"), sent.get("cwd")
-    file = kept_file(options.get("url"), folder if isinstance(folder, str) else None)
-    if file is None or not isinstance(tool, str):
-        return None
-    text = refusal_text(file, tool, unpacked(sent.get("tool_input")))
-    return None if text is None else refusal(event, text)
+    return refusal_unchecked(event, sent, options)
 
 
 def _finish_call(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
@@ -255,22 +235,23 @@ def _finish_call(event: object, sent: dict[str, Any], options: dict[str, str]) -
 
 
 def _is_plain_call(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
-    """True for a call of a tool in a session of this machine that begins no agent: of such a call the bank decides."""
+    """Return whether this is a call of a tool, before or after it, that starts no subagent and asks no service."""
     if child_prompt(event, sent) is not None:
         return False
-    session, tool = sent.get("session_id"), sent.get("tool_name")
-    has_names = isinstance(session, str) and session and isinstance(tool, str) and tool
-    return bool(has_names) and "url" not in options and event in (*_BEFORE, *_AFTER)
+    for name in (sent.get("session_id"), sent.get("tool_name")):
+        if not isinstance(name, str) or not name:
+            return False
+    return "url" not in options and event in (*_BEFORE, *_AFTER)
 
 
 def _project_of(bank: str, sent: dict[str, Any]) -> str | None:
     """Return the project of a call, as a setting or an earlier hook has it; None where finding it takes more than that."""
     from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
 
-    named = os.environ.get(PROJECT)
-    if named is not None:
-        has_variables = filled_in_name(named) != named
-        return None if has_variables else named
+    setting = os.environ.get(PROJECT)
+    if setting is not None:
+        has_variables = filled_in_name(setting) != setting
+        return None if has_variables else setting
     folder = sent.get("cwd")
     if not isinstance(folder, str):
         return None
@@ -278,40 +259,43 @@ def _project_of(bank: str, sent: dict[str, Any]) -> str | None:
 
 
 def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
+    """Return whether the bank surely knows no failure and no guard that a call may meet."""
     from mcp_reflect.storage.sqlite.hook_reader import may_be_known  # noqa: PLC0415 - calls alone need it
 
-    given = unpacked(sent.get("tool_input"))
-    return not may_be_known(
-        bank, project, sent["tool_name"], given, json.dumps(given, ensure_ascii=False)
-    )
+    arguments = unpacked(sent.get("tool_input"))
+    text = json.dumps(arguments, ensure_ascii=False)
+    return not may_be_known(bank, project, sent["tool_name"], arguments, text)
 
 
 def _put_into_spool(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
     """Put a call into the spool if there is nothing to say about it; return whether this was done.
 
-    Something may be to say of a call that worked where an earlier one failed, and of one that failed as a known one did.
+    There may be something to say of a call that worked where an earlier one failed, of one that failed as a known one
+    did, and of one that is too long to compare.
     """
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
     from mcp_reflect.storage.sqlite.hook_reader import calls_of, may_be_corrected  # noqa: PLC0415 - calls alone need it
 
     record = _record(event, sent, project)
-    tool, words = record["tool"], json.dumps(record["arguments"], ensure_ascii=False)
-    if len(words) > _MOST_CHARS:
+    tool, arguments, session = record["tool"], record["arguments"], record["session"]
+    text = json.dumps(arguments, ensure_ascii=False)
+    if len(text) > _MOST_CHARS:
         return False
     if record["error"] is None:
-        noted = calls_of(bank, project, record["session"])
-        if noted is None or _may_complete(
-            [*noted, *_spooled(bank, record["session"])], tool, record["arguments"]
-        ):
+        earlier_calls = calls_of(bank, project, session)
+        if earlier_calls is None:  # the bank cannot be read
             return False
-    if _may_have_failed(record) and may_be_corrected(
-        bank, project, tool, words, record["error"] or record["result"]
-    ):
-        return False
+        if _may_complete([*earlier_calls, *_spooled(bank, session)], tool, arguments):
+            return False
+    if _may_have_failed(record):
+        output = record["error"] or record["result"]
+        if may_be_corrected(bank, project, tool, text, output):
+            return False
     return append(bank, record, most=_END_CHARS)
 
 
 def _record(event: str, sent: dict[str, Any], project: str | None) -> dict[str, Any]:
+    """Return a call as the spool keeps it, with the ends of its output."""
     error, result = error_of(event, sent), text_of(result_of(sent))
     most = _END_CHARS + _SECRET_CHARS
     return {
@@ -337,58 +321,64 @@ def _may_complete(before: list[dict[str, Any]], tool: str, arguments: Any) -> bo
 
     An earlier call counts if its answer said no and it has not worked since.
     """
-    asked = {*_words(arguments)}
     recent = before[-_LOOK_BACK:]
     worked = [call.get("arguments") for call in recent if not call.get("says_no")]
-    return any(
-        call.get("says_no")
-        and call.get("arguments") not in worked
-        and _is_akin(call, tool, arguments, asked)
-        for call in recent
-    )
+    for call in recent:
+        is_failing = call.get("says_no") and call.get("arguments") not in worked
+        if is_failing and _is_akin(call, tool, arguments):
+            return True
+    return False
 
 
-def _is_akin(call: dict[str, Any], tool: str, arguments: Any, asked: set[str]) -> bool:
-    """Return whether two calls share a word of their commands, a file, or the tool that has neither."""
-    given = call.get("arguments")
-    words = _words(given)
-    if words and asked:
-        return not asked.isdisjoint(words)
-    return call.get("tool") == tool or _file(given) == _file(arguments) != ""
+def _is_akin(earlier: dict[str, Any], tool: str, arguments: Any) -> bool:
+    """Return whether two calls share a word of their commands; where one has no command, their tool or their file."""
+    earlier_arguments = earlier.get("arguments")
+    earlier_words, words = _words(earlier_arguments), _words(arguments)
+    if earlier_words and words:
+        return not set(words).isdisjoint(earlier_words)
+    if earlier.get("tool") == tool:
+        return True
+    file = _file(arguments)
+    return file != "" and file == _file(earlier_arguments)
 
 
-def _file(given: Any) -> str:
-    fields = _fields(given)
+def _file(arguments: Any) -> str:
+    """Return the file that a call is about, empty without one."""
+    fields = _fields(arguments)
     return str(fields.get("file_path") or fields.get("path") or "")
 
 
-def _fields(given: Any) -> dict[str, Any]:
+def _fields(value: Any) -> dict[str, Any]:
     """Return the named values of what a host or another process wrote; none if it wrote anything else."""
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         return {}
-    return cast("dict[str, Any]", given)
+    return cast("dict[str, Any]", value)
 
 
 def _may_have_failed(call: dict[str, Any]) -> bool:
+    """Return whether a call failed or may have: an error, no output, or a word of failure in its first or last lines."""
     text = call["result"].strip()
-    first, last = text[:_OPENING].split("\n", 2)[:2], text[-_OPENING:].rsplit("\n", 3)[-3:]
-    return call["error"] is not None or not text or bool(_SIGNS.search("\n".join((*first, *last))))
+    if call["error"] is not None or not text:
+        return True
+    first_lines = text[:_OPENING].split("\n", 2)[:2]
+    last_lines = text[-_OPENING:].rsplit("\n", 3)[-3:]
+    return _SIGNS.search("\n".join((*first_lines, *last_lines))) is not None
 
 
-def _leave(event: str, sent: dict[str, Any]) -> None:
+def _spool_unlooked(event: str, sent: dict[str, Any]) -> None:
+    """Put a call into the spool without looking at it, since time is over: a later process looks."""
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
 
     bank = bank_file(os.environ.get(BANK))
-    if bank is not None and not (sent.get("is_interrupt") is True or was_only_started(sent)):
-        append(
-            bank,
-            {**_record(event, sent, os.environ.get(PROJECT)), "folder": sent.get("cwd")},
-            most=_END_CHARS,
-        )
+    if bank is None or sent.get("is_interrupt") is True or was_only_started(sent):
+        return
+    record = _record(event, sent, os.environ.get(PROJECT))
+    append(bank, {**record, "folder": sent.get("cwd")}, most=_END_CHARS)
 
 
-def _words(given: Any) -> list[str]:
-    command = _fields(given).get("command")
+def _words(arguments: Any) -> list[str]:
+    """Return the words of a shell's command from its program on, none for a call of another tool."""
+    command = _fields(arguments).get("command")
     if not isinstance(command, str):
         return []
     words = command[:_MOST_CHARS].split()

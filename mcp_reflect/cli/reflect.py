@@ -44,7 +44,9 @@ def run_reflect(options: Namespace) -> None:
     the reflect tool (task, outcome, events, …) as JSON or one per line. Runs that were reflected on before are skipped.
     """
     settings = Settings.from_env()
-    names = [name for given in options.files for name in _files(given)]
+    names: list[str] = []
+    for file_or_folder in options.files:
+        names += _files(file_or_folder)
     for name in names:
         text = read_text(name, settings)
         transcript = read_transcript(text, options.outcome, options.session)
@@ -97,7 +99,9 @@ def _alone(engine: Engine, session: str | None) -> Generator[bool]:
 
     path = engine.bank.path.with_name(f"{engine.bank.path.name}.reflecting")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    byte_of_session = zlib.crc32(session.encode())
+    byte_of_session = zlib.crc32(
+        session.encode()
+    )  # each session locks a byte of its own in one file
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte_of_session)
@@ -110,9 +114,11 @@ def _alone(engine: Engine, session: str | None) -> Generator[bool]:
 async def _reflect_on(
     engine: Engine, place: str, arguments: dict[str, Any], options: Namespace
 ) -> None:
-    known = await _known_reflection(engine, clean_text(str(arguments.get("run_id", ""))))
-    if known is not None:
-        write_result(options, {"reflection_id": known, "known": True}, f"Known already: {known}.\n")
+    """Reflect on a run and print the reflection; `place` begins the names of its arguments in errors."""
+    known_id = await _known_reflection(engine, clean_text(str(arguments.get("run_id", ""))))
+    if known_id is not None:
+        record = {"reflection_id": known_id, "known": True}
+        write_result(options, record, f"Known already: {known_id}.\n")
         return
     try:
         reflection = await engine.reflect(**arguments)
@@ -133,6 +139,7 @@ async def _known_reflection(engine: Engine, run_id: str) -> str | None:
 
 
 def _reflection_text(reflection: Reflection) -> str:
+    """Return a reflection as lines: its text, strategy, lessons, and by whom it is."""
     lines = [reflection.reflection]
     if reflection.strategy:
         lines.append(f"Next time: {reflection.strategy}")

@@ -74,12 +74,14 @@ def record_of_replay(replayed: Replayed) -> dict[str, Any]:
 
 
 def _record_of_lesson(lesson: ReplayedLesson, replayed: Replayed) -> dict[str, Any]:
+    """Return what came of a lesson for a program, with its sentence."""
     record = asdict(lesson)
     record["moments"] = len(lesson.moments)
     return {**record, "sum": sum_of_lesson(lesson, replayed)}
 
 
 def _record_of_moment(moment: SpokenMoment) -> dict[str, Any]:
+    """Return a moment for a program: with the date of its `at`."""
     record = {**asdict(moment), "date": None}
     if moment.at is not None:
         record["date"] = iso(moment.at)
