@@ -164,7 +164,7 @@ async def _answer_by_bank(
             key = folder_key(hook.folder)
             note_project(str(engine.bank.path), key, engine.scopes.own.project)
     seconds_left = _TAKING_SECONDS - (time.monotonic() - began)
-    await services.warnings.note_spooled(engine.context, left_by_others, seconds_left)
+    await services.spooled_calls.note_spooled(engine.context, left_by_others, seconds_left)
     line = await _claim_line(engine, hook)
     text, hold = await services.hooks.answer(engine.context, hook)
     own_call.pending.clear()

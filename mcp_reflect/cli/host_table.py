@@ -390,14 +390,7 @@ def table_of_hosts() -> str:
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for name, row in ROWS.items():
         moments = row.moments
-        cells = (
-            row.config.title,
-            f"`{name}`",
-            moments.prompts,
-            moments.lessons,
-            moments.hooked,
-            moments.last_word,
-            moments.tried,
-        )
+        cells = [row.config.title, f"`{name}`", moments.prompts, moments.lessons]
+        cells += [moments.hooked, moments.last_word, moments.tried]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

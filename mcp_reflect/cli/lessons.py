@@ -1,12 +1,15 @@
-"""Find lessons, look at one, change it, and decide about quarantined ones: `mcp-reflect lessons`."""
+"""Find lessons, look at one, change it, and decide about quarantined ones: `mcp-reflect lessons`.
+
+A function for each action; `do` carries out a use of `services.curation` here or at a team's service.
+"""
 
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
 from mcp_reflect.cli.dream import report_undone
+from mcp_reflect.cli.lesson_arguments import STATES
 from mcp_reflect.cli.lesson_editor import edit_in_editor
 from mcp_reflect.cli.lesson_text import TEXT_COLUMN, history_text, lesson_page, list_rows
 from mcp_reflect.cli.output import (
@@ -37,15 +40,6 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
 
-_STATES: Final[Mapping[str, Mapping[str, Any]]] = {
-    **{state.value: {"state": state, "held": None} for state in State},
-    State.ACTIVE.value: {"state": State.ACTIVE, "held": False},
-    "quarantined": {"state": State.ACTIVE, "held": True},
-    "all": {"state": None, "held": None},
-}
-"""The fields of a filter by the name of a state. A quarantined lesson is active; a rejected one is retired."""
-
-_KINDS: Final = (*(kind.value for kind in RecordKind), "all")
 _NEXT: Final = """\
 An agent stores them when a run fails. To write one: mcp-reflect lessons add. To see it learn: mcp-reflect demo.
 To register your agent: mcp-reflect install HOST. Other projects: mcp-reflect projects."""
@@ -63,106 +57,6 @@ _QUESTIONS: Final = {
 }
 
 
-def add_lessons_arguments(parser: CliParser) -> None:
-    add = add_actions(parser)
-
-    def action(name: str, about: str, example: str, ids: str = "") -> CliParser:
-        added = add(name, about, example)
-        if name != "erase":
-            add_service_arguments(added)
-        if ids:
-            names = "the lesson's id, or its first or last characters"
-            added.add_argument(ids, nargs="+" if ids == "ids" else None, metavar="ID", help=names)
-        return added
-
-    listed = action("list", "the newest lessons", "--task-type deploy")
-    listed.set_defaults(words=())
-    search = action("search", "lessons that have all of these words", "git push --state all")
-    search.add_argument(
-        "words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags"
-    )
-    for found in (listed, search):
-        found.add_argument(
-            "--state", default="active", choices=_STATES, help="its state (default: active)"
-        )
-        found.add_argument(
-            "--kind", default="lesson", choices=_KINDS, help="its kind (default: lesson)"
-        )
-        found.add_argument("--task-type", metavar="TYPE", help="like debugging, search, deploy")
-        found.add_argument("--tag", help="one of its tags")
-        add_number(
-            found,
-            "--limit",
-            1,
-            1_000_000,
-            metavar="N",
-            default=50,
-            help="at most this many (default 50)",
-        )
-    action("show", "one lesson, and how effective it is", "LES", "id")
-    action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
-    about = "write a lesson yourself: as a text, by options, or asked for"
-    written = action("add", about, '"Run make setup before make test"')
-    written.add_argument("text", nargs="*", help="the lesson in a sentence")
-    written.add_argument(
-        "--global",
-        action="store_true",
-        dest="is_global",
-        help="for all projects, not only this one",
-    )
-    edit = action("edit", "change a lesson, in $EDITOR or by options", "LES --tag deploy", "id")
-    for fields in (written, edit):
-        for name, about in (
-            ("--mistake", "what went wrong"),
-            ("--correction", "what works"),
-            ("--why", "why it does"),
-            ("--wrong-call", "the wrong call: a command, or JSON of {tool, arguments}"),
-            ("--right-call", "the right call, in the same form"),
-            (
-                "--guard",
-                "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it again",
-            ),
-            ("--task-type", "like debugging, search, deploy"),
-        ):
-            fields.add_argument(name, metavar="TEXT", help=about)
-        add_number(fields, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
-        fields.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
-    about = "say what a call against a lesson meets; without a mode, what it would have met in past sessions"
-    guard = action("guard", about, "LES hold", "id")
-    guard.add_argument(
-        "mode",
-        nargs="?",
-        choices=("hold", "tell", "off"),
-        help="refuse the call once, tell the agent, or nothing",
-    )
-    action("enforce", "refuse each call that goes against a lesson, every time", "LES", "id")
-    action("pin", "begin every session with a lesson, three at most", "LES", "id")
-    action("unpin", "no longer begin every session with a lesson", "LES", "id")
-    approve = action(
-        "approve",
-        "vouch for lessons, keep a finding in your words, do what an agent proposes",
-        "LES",
-        "ids",
-    )
-    approve.add_argument("--mistake", metavar="TEXT", help="what went wrong, of a finding")
-    approve.add_argument(
-        "--correction", metavar="TEXT", help="what another session should know, of a finding"
-    )
-    action("reject", "retire quarantined lessons, drop findings and proposals", "LES", "ids")
-    action("merge", "merge lessons that say the same into the first", "LES SAME", "ids")
-    action("undo", "undo a merge", "drm_…").add_argument("id", help="the id that merge printed")
-    forget = action(
-        "forget", "retire lessons: out of every recall, their history stays", "LES", "ids"
-    )
-    forget.add_argument("--reason", default="a person said so", help="stored in its history")
-    action("restore", "bring retired lessons back", "LES", "ids")
-    erase = action(
-        "erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id"
-    )
-    erase.add_argument("--yes", action="store_true", help="do not ask")
-    action("review", "decide about all that waits, one by one, or list it", "")
-
-
 def run_lessons(options: Namespace) -> int | None:
     """Find lessons, look at one, and change it; without an action, list the newest."""
     if options.action == "erase":
@@ -177,6 +71,7 @@ def run_lessons(options: Namespace) -> int | None:
 
 
 async def _list(do: Do, options: Namespace) -> None:
+    """Print the lessons that the options choose, the newest first."""
     kind: RecordKind | None = None
     if options.kind != "all":
         kind = RecordKind(options.kind)
@@ -186,7 +81,7 @@ async def _list(do: Do, options: Namespace) -> None:
         task_type=options.task_type,
         tag=options.tag,
         limit=options.limit,
-        **_STATES[options.state],
+        **STATES[options.state],
     )
     listed: Listed = await do("lessons", {"filter": asdict(condition)})
     if options.json:
@@ -201,31 +96,34 @@ async def _list(do: Do, options: Namespace) -> None:
 
 async def _waiting(do: Do) -> str:
     """Return how many lessons and findings wait for a person, empty for none."""
-    found: Waiting = await do("review", {})
-    items = (*found.lessons, *found.findings, *found.proposals, *found.doubted)
-    count = len(items) + found.withheld
+    waiting: Waiting = await do("review", {})
+    items = (*waiting.lessons, *waiting.findings, *waiting.proposals, *waiting.doubted)
+    count = len(items) + waiting.withheld
     if not count:
         return ""
     return f"{count} wait for you to decide: mcp-reflect lessons review."
 
 
 async def _show(do: Do, options: Namespace) -> None:
+    """Print one lesson and all that is known about it."""
     shown: LessonDetails = await do("show", {"id": options.id})
     if options.json:
-        known = asdict(shown)
-        del known["lesson"]
-        write_json({**plain(shown.lesson), **known})
+        details = asdict(shown)
+        del details["lesson"]
+        write_json({**plain(shown.lesson), **details})
     else:
-        known = {"sessions": shown.effect, "since then": shown.since}
-        write_line(lesson_page(shown.lesson, shown.guards, known))
+        facts = {"sessions": shown.effect, "since then": shown.since}
+        write_line(lesson_page(shown.lesson, shown.guards, facts))
 
 
 async def _history(do: Do, options: Namespace) -> None:
+    """Print a lesson's earlier wordings, outcomes and recalls."""
     history: dict[str, Any] = await do("history", {"id": options.id})
     write_result(options, history, history_text(history))
 
 
 async def _add(do: Do, options: Namespace) -> int:
+    """Store a lesson of the options, or of answers where none are given; return the exit status."""
     fields = _given_fields(options)
     if options.text:
         fields["lesson"] = " ".join(options.text)
@@ -267,6 +165,7 @@ def _stored_text(stored: Stored, options: Namespace) -> str:
 
 
 def _given_fields(options: Namespace) -> dict[str, Any]:
+    """Return the fields of a lesson that the options set."""
     values = {name: getattr(options, name) for name in EDITABLE}
     fields = {name: value for name, value in values.items() if value is not None}
     if "tags" in fields:
@@ -275,6 +174,7 @@ def _given_fields(options: Namespace) -> dict[str, Any]:
 
 
 async def _edit(do: Do, options: Namespace) -> None:
+    """Change a lesson by the options, else in the editor of the person."""
     shown: LessonDetails = await do("show", {"id": options.id})
     lesson = shown.lesson
     changes = _given_fields(options)
@@ -297,6 +197,7 @@ async def _edit(do: Do, options: Namespace) -> None:
 
 
 async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
+    """Set what a lesson's guard does, and say what that means."""
     after: Lesson = await do("guard", {"id": options.id, "mode": mode.value})
     meaning = {
         GuardMode.ENFORCE: "each call against it is refused",
@@ -324,11 +225,16 @@ async def _try_guard(engine: Engine, options: Namespace) -> int:
 
 
 async def _pin(do: Do, options: Namespace, *, pinned: bool) -> None:
+    """Let every session begin with a lesson, or no longer."""
     after: Lesson = await do("pin", {"id": options.id, "pinned": pinned})
-    _report(after, options, "every session begins with it" if pinned else "no longer pinned")
+    result = "no longer pinned"
+    if pinned:
+        result = "every session begins with it"
+    _report(after, options, result)
 
 
 async def _merge(do: Do, options: Namespace) -> None:
+    """Merge lessons into the first one, and say how to undo it."""
     result: dict[str, Any] = await do("merge", {"ids": options.ids})
     text = f"{', '.join(result['merged'])} merged into {result['id']}.\n"
     write_result(
@@ -337,37 +243,35 @@ async def _merge(do: Do, options: Namespace) -> None:
 
 
 async def _undo(do: Do, options: Namespace) -> None:
+    """Undo a merge."""
     report_undone(await do("undo", {"id": options.id}), options)
 
 
 async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> None:
-    result = (
-        "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
-    )
-    shown: list[LessonDetails] = [
-        await do("show", {"id": part}) for part in options.ids
-    ]  # all are known before one changes
-    for one in shown:
-        _report(
-            await do("state", {"id": one.lesson.id, "state": state.value, "reason": reason}),
-            options,
-            result,
-        )
+    """Retire lessons or bring them back; a name that fits none is an error before any of them changes."""
+    result = "retired; `lessons restore` brings it back"
+    if state is State.ACTIVE:
+        result = "active again"
+    ids: list[str] = []
+    for short_or_whole_id in options.ids:
+        shown: LessonDetails = await do("show", {"id": short_or_whole_id})
+        ids.append(shown.lesson.id)
+    for lesson_id in ids:
+        after = await do("state", {"id": lesson_id, "state": state.value, "reason": reason})
+        _report(after, options, result)
 
 
 async def _erase(engine: Engine, options: Namespace) -> int:
-    own = engine.scopes.own
-    lesson = await engine.bank.lessons.get(
-        own, await engine.bank.lessons.resolve_id(own, options.id), "id"
-    )
+    """Remove a lesson for good, after asking; return the exit status."""
+    own, lessons = engine.scopes.own, engine.bank.lessons
+    lesson = await lessons.get(own, await lessons.resolve_id(own, options.id), "id")
     if lesson.is_kept_by_person or lesson.held:
         refuse_agent(speaker_of_process(), "id", "erase a lesson that a person keeps")
-    if not options.yes and not confirm(
-        f"{visible(lesson.text)}\nErase it for good?", "erasing cannot be undone"
-    ):
+    question = f"{visible(lesson.text)}\nErase it for good?"
+    if not options.yes and not confirm(question, "erasing cannot be undone"):
         write_line("Nothing was erased.")
         return 1
-    await engine.bank.lessons.erase(own, lesson.id, by=speaker_of_process())
+    await lessons.erase(own, lesson.id, by=speaker_of_process())
     write_result(options, {"id": lesson.id, "state": "erased"}, f"{lesson.id}: erased.")
     return 0
 
@@ -396,5 +300,6 @@ _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
 
 
 def _report(lesson: Lesson, options: Namespace, result: str) -> None:
+    """Print what became of a lesson."""
     state = {"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value}
     write_result(options, state, f"{lesson.id}: {result}.")

@@ -72,12 +72,14 @@ _ACTIONS: Final = {
     FactKind.AGAINST: "keep it",
     FactKind.CHANGED: f"look whether it is still true; if not: {_EDIT}",
 }
-_WHERE: Final = {
+_SEQUELS: Final = {
     Next.WORKED: "at a call that worked",
     Next.CURE: "where the agent did so by itself",
     Next.USELESS_CURE: "where a call as it says failed",
     Next.NEITHER: "where nothing of it came",
 }
+"""What came after a moment at which a lesson spoke for nothing. A cure is the call that put the failure right."""
+
 _ORDER: Final = tuple(FactKind)
 
 
@@ -114,20 +116,24 @@ def actions_of(replayed: Replayed) -> list[str]:
 
 
 def _spoken(lesson: ReplayedLesson) -> list[LessonFact]:
-    """Return for what it would have spoken."""
+    """Return a fact for each verdict on the moments at which a lesson would have spoken."""
     off = ""
     if not all(moment.armed for moment in lesson.moments):
         off = " (its guard is off)"
     facts: list[LessonFact] = []
-    if refused := lesson.count(MomentVerdict.REFUSED):
+    refused = lesson.count(MomentVerdict.REFUSED)
+    if refused:
         text = f"would have refused {counted(refused, 'call')} that worked{off}"
         facts.append(LessonFact(FactKind.REFUSED, text))
-    if helped := lesson.count(MomentVerdict.HELPED):
+    helped = lesson.count(MomentVerdict.HELPED)
+    if helped:
         text = f"spoke {_times(helped)} before its failure{off}"
         facts.append(LessonFact(FactKind.HELPED, text))
-    if noise := [one for one in lesson.moments if one.verdict is MomentVerdict.NOISE]:
+    noise = [moment for moment in lesson.moments if moment.verdict is MomentVerdict.NOISE]
+    if noise:
         facts.append(LessonFact(FactKind.NOISE, f"noise {_noise(noise)}{off}"))
-    if unknown := lesson.count(MomentVerdict.UNKNOWN):
+    unknown = lesson.count(MomentVerdict.UNKNOWN)
+    if unknown:
         text = f"spoke {_times(unknown)} where nothing can be compared"
         facts.append(LessonFact(FactKind.SILENT, text))
     return facts
@@ -135,11 +141,11 @@ def _spoken(lesson: ReplayedLesson) -> list[LessonFact]:
 
 def _noise(noise: Sequence[SpokenMoment]) -> str:
     """Return how often it spoke for nothing, and where."""
-    counts = Counter(_WHERE[moment.next] for moment in noise)
+    counts = Counter(_SEQUELS[moment.next] for moment in noise)
     if len(counts) == 1:
-        return f"{_times(len(noise))}, {_WHERE[noise[0].next]}"
-    kinds = ", ".join(f"{count} {where}" for where, count in counts.most_common())
-    return f"{_times(len(noise))}: {kinds}"
+        return f"{_times(len(noise))}, {_SEQUELS[noise[0].next]}"
+    sequels = ", ".join(f"{count} {sequel}" for sequel, count in counts.most_common())
+    return f"{_times(len(noise))}: {sequels}"
 
 
 def _silent(lesson: ReplayedLesson, replayed: Replayed) -> list[LessonFact]:
@@ -189,6 +195,7 @@ def _failed(lesson: ReplayedLesson, replayed: Replayed) -> list[LessonFact]:
 
 
 def _place_of(failure: FailedStep) -> str:
+    """Return when and where a failure came, and its error."""
     day = "at an unknown time"
     if failure.at is not None:
         day = iso(failure.at)[: len("2026-01-31")]
@@ -215,9 +222,9 @@ def _against(lesson: ReplayedLesson) -> list[LessonFact]:
 
 
 def _all_worked(count: int) -> str:
-    if count in (1, 2):
-        return ("which worked", "both worked")[count - 1]
-    return "all worked"
+    """Return that all calls worked, in words for their number."""
+    words = {1: "which worked", 2: "both worked"}
+    return words.get(count, "all worked")
 
 
 def _followed(lesson: ReplayedLesson) -> list[LessonFact]:
@@ -249,6 +256,6 @@ def _changed(lesson: ReplayedLesson) -> list[LessonFact]:
 
 
 def _times(count: int) -> str:
-    if count in (1, 2):
-        return ("once", "twice")[count - 1]
-    return f"{count} times"
+    """Return a count in words: once, twice, 3 times."""
+    words = {1: "once", 2: "twice"}
+    return words.get(count, f"{count} times")

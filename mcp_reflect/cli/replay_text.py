@@ -63,45 +63,52 @@ def _left_out(replayed: Replayed) -> list[str]:
 
 def _lessons(count: int, one: str, several: str) -> str:
     """Return a number of lessons with the verb that goes with it."""
-    return f"{counted(count, 'lesson')} {one if count == 1 else several}"
+    verb = one if count == 1 else several
+    return f"{counted(count, 'lesson')} {verb}"
 
 
 def _sums(replayed: Replayed) -> str:
     """Return what all lessons would have been; what cannot be judged is counted by lessons, not by moments."""
     if not replayed.moments:
         return "No lesson of this project would have spoken in them."
-    judged = {
-        one: count for one, count in replayed.sums.items() if one is not MomentVerdict.UNKNOWN
-    }
-    sums = ", ".join(f"{SHORT[verdict]} {count}" for verdict, count in judged.items())
+    judged_sums = [
+        f"{SHORT[verdict]} {count}"
+        for verdict, count in replayed.sums.items()
+        if verdict is not MomentVerdict.UNKNOWN
+    ]
+    sums = ", ".join(judged_sums)
     return f"Lessons and guards that are on would have: {sums}."
 
 
 def _of_lesson(lesson: ReplayedLesson, most: int | None, replayed: Replayed) -> list[str]:
+    """Return the lines of a lesson: its text, its moments (`most`: at most so many, None: all), and what it came to."""
     text = first_sentences(" ".join(lesson.lesson.split()), _MOST_LESSON)
     lines = [f"{short_id(lesson.lesson_id)}: {text}"]
     shown = lesson.moments[:most]
     for moment in shown:
         lines += _of_moment(moment)
-    left = len(lesson.moments) - len(shown)
-    if left:
-        lines.append(f"  and {left} more: --all")
+    not_shown = len(lesson.moments) - len(shown)
+    if not_shown:
+        lines.append(f"  and {not_shown} more: --all")
     lines.append(f"  = {sum_of_lesson(lesson, replayed)}")
     return [visible(line) for line in lines]
 
 
 def _of_moment(moment: SpokenMoment) -> list[str]:
+    """Return when and where a lesson would have spoken, and what came next."""
     place = f"{_time_of(moment)} {moment.host} {moment.session}, line {moment.line}"
     return [f"  {place}, {_trigger_of(moment)}: {moment.said}", f"    next: {_sequel_of(moment)}"]
 
 
 def _time_of(moment: SpokenMoment) -> str:
+    """Return the minute of a moment (UTC)."""
     if moment.at is None:
         return "no date"
     return iso(moment.at)[: len("2026-01-31T12:00")].replace("T", " ")
 
 
 def _trigger_of(moment: SpokenMoment) -> str:
+    """Return what a lesson would have spoken at, and whether it would have refused the call."""
     text = "at the call"
     if moment.trigger is Trigger.PROMPT:
         text = "at the prompt"

@@ -19,6 +19,7 @@ from mcp_reflect.services.engine import Engine
 
 
 def add_recall_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect recall`."""
     parser.add_argument("task", help="what you are about to do, in your words")
     parser.add_argument("--task-type", help="like debugging, search, deploy")
     parser.add_argument("--context", help="where you are: lessons from the same context come first")
@@ -54,9 +55,12 @@ def run_recall(options: Namespace) -> None:
     if not options.task.strip():
         raise InputError("task", "it is empty", "Say what you are about to do.")
     settings.refuse_more("max_task_chars", "task", len(options.task))
-    names = set(RecallQuery.__slots__) - {"kinds", "symptoms", "tags"}
-    values: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names}
-    values |= {name: tuple(getattr(options, name)) for name in ("symptoms", "tags")}
+    single_values = set(RecallQuery.__slots__) - {"kinds", "symptoms", "tags"}
+    values: dict[str, Any] = {
+        name: value for name, value in vars(options).items() if name in single_values
+    }
+    values["symptoms"] = tuple(options.symptoms)
+    values["tags"] = tuple(options.tags)
     if options.url:
         value = ask_as(options, "recall", values | {"kinds": options.kinds})
         write_result(options, compact(value), _recall_text(from_json(Recall, value)))
@@ -94,6 +98,7 @@ _FITS: Final = {"strong": "fits well", "weak": "fits weakly"}
 
 
 def _recall_text(recall: Recall) -> str:
+    """Return the hits of a recall for a person, or that there is none."""
     lines: list[str] = []
     if not recall.lessons:
         lines.append(f"Nothing on this in {recall.scope}.")
@@ -105,14 +110,15 @@ def _recall_text(recall: Recall) -> str:
 
 
 def add_stats_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect stats`."""
     about = "one session in three lines: the latest, or the one whose name begins so"
     parser.add_argument("--session", nargs="?", const="", metavar="SESSION", help=about)
     about = "these lines in Markdown, for a pull request"
     parser.add_argument("--markdown", action="store_true", help=about)
 
 
-_TOLD_APART: Final = ("proof", "helped", "uplift")
-"""What has a sentence of its own in the statistics."""
+_WITH_SENTENCES: Final = ("proof", "helped", "uplift")
+"""What has a sentence of its own in the statistics, and is left out of the list of counts."""
 
 _GROUPS: Final = {"warned sessions": "warned", "only watched": "held_out"}
 """The groups of sessions by what a person calls them."""
@@ -138,7 +144,7 @@ def _shown_counts(stats: Mapping[str, Any]) -> dict[str, Any]:
     shown = {
         name: value
         for name, value in stats.items()
-        if name not in _TOLD_APART and not _is_zero(value)
+        if name not in _WITH_SENTENCES and not _is_zero(value)
     }
     shown["lessons_stored"] = stats["lessons_stored"]  # 0 too: it says that the bank is empty
     shown["embeddings"] = vector_summary(stats["embeddings"])
@@ -154,6 +160,7 @@ def _shown_counts(stats: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _print_card(options: Namespace) -> None:
+    """Print what became of one session; InputError if no hook has noted it."""
     card: SessionCard | None = with_place(
         options, lambda do: do("card", {"session": options.session or None})
     )
@@ -179,6 +186,7 @@ _CARD_NEEDS: Final = (
 
 
 def _is_zero(value: Json) -> bool:
+    """Return whether a count, or each count of a group, is 0, so that it says nothing."""
     if isinstance(value, dict):
         return not any(value.values())
     return not value
@@ -207,20 +215,24 @@ def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> 
 
 
 def _uplift(uplift: Mapping[str, Any]) -> str:
+    """Return how often tasks succeeded with lessons and without."""
     shown, held_out = _successes(uplift["shown"]), _successes(uplift["held_out"])
     return f"with lessons {shown}, without {held_out}"
 
 
 def _successes(arm: Mapping[str, Any]) -> str:
+    """Return the share of tasks that succeeded in one of the two groups."""
     if not arm["tasks"]:
         return "no task yet"
     return f"{arm['success']:.0%} of {arm['tasks']} tasks succeeded"
 
 
 def _group(group: Mapping[str, Any]) -> str:
-    repeats = sum(
-        count for name, count in group["sequels"].items() if name not in ("heeded", "open")
-    )
+    """Return what became of the warnings of a group of sessions."""
+    sequels = dict(group["sequels"])  # counts of warnings by what came after them
+    for not_repeated in ("heeded", "open"):
+        sequels.pop(not_repeated, None)
+    repeats = sum(sequels.values())
     return (
         f"{group['recurrences']} known failures again in {group['sessions']} sessions; "
         f"{group['warnings_due']} warnings due, {repeats} calls made anyway"
@@ -233,6 +245,7 @@ def report_text(report: Mapping[str, Json]) -> str:
 
 
 def _value_text(value: Json) -> str:
+    """Return a value of a report in words."""
     if isinstance(value, dict):
         return ", ".join(_part_text(name, part) for name, part in value.items()) or "none"
     if isinstance(value, list):
@@ -247,6 +260,7 @@ def _value_text(value: Json) -> str:
 
 
 def _part_text(name: str, part: Json) -> str:
+    """Return a named value within a value: a count in brackets behind its name."""
     if isinstance(part, int):
         return f"{name} ({part})"
     return f"{name} {_value_text(part)}"
@@ -262,6 +276,7 @@ def vector_summary(state: Mapping[str, Any]) -> str:
 
 
 def add_prompts_arguments(parser: CliParser) -> None:
+    """Add the actions of `mcp-reflect prompts`."""
     add = add_actions(parser)
     add("list", "the prompt templates", "")
     add("show", "print one", "critique").add_argument(
@@ -279,6 +294,7 @@ def run_prompts(options: Namespace) -> None:
     from mcp_reflect.llm.prompts import Prompts, Template, described  # noqa: PLC0415 - a recall needs none
 
     def in_use(template: Template) -> str:
+        """Return whether a template is the person's or the shipped one."""
         if template.overridden:
             return "yours"
         if template.problem:
@@ -295,9 +311,11 @@ def run_prompts(options: Namespace) -> None:
         template = templates[options.name]
         write_result(options, described(template), template.text.rstrip("\n"))
         return
-    rows = [(one.name, str(one.version), one.role, in_use(one)) for one in templates.values()]
-    listing = [
-        {key: value for key, value in described(one).items() if key != "text"}
-        for one in templates.values()
-    ]
+    rows: list[tuple[str, ...]] = []
+    listing: list[dict[str, Any]] = []
+    for template in templates.values():
+        rows.append((template.name, str(template.version), template.role, in_use(template)))
+        record = dict(described(template))
+        del record["text"]
+        listing.append(record)
     write_result(options, listing, table(rows, ("name", "version", "role", "in use"), 3))

@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp_reflect.cli.finding_text import record_of, text_of
@@ -18,6 +17,7 @@ from mcp_reflect.cli.output import (
 )
 from mcp_reflect.cli.place import Do
 from mcp_reflect.cli.replay_text import lines_of_replay
+from mcp_reflect.cli.review_decisions import Item, settle
 from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
@@ -28,7 +28,7 @@ from mcp_reflect.services.ground import STILL_TRUE
 from mcp_reflect.services.proposals import wish_text
 from mcp_reflect.services.reviews import Proposed, Waiting
 from mcp_reflect.services.roots import Doubted
-from mcp_reflect.speaker import Speaker, speaker_of_process, speaker_to_service
+from mcp_reflect.speaker import Speaker, speaker_of_process
 
 _PROPOSED_FIELDS: Final = ("text", "why", "wrong_call", "right_call", "guard", "importance", "tags")
 _QUESTION: Final = "[k]eep, [e]dit, [d]rop, Enter to skip, [a]ll the rest, [u]ndo, [q]uit: "
@@ -41,83 +41,95 @@ _KEEP, _EDIT, _DROP, _ALL, _UNDO, _QUIT, _REPLAY = "k", "e", "d", "a", "u", "q",
 _KEYS: Final = "kedauq"
 _ARM_KEYS: Final = "htorq"
 _ARMS: Final = {"h": GuardMode.HOLD, "t": GuardMode.TELL, "o": GuardMode.OFF}
-Item = Lesson | StoredFinding | Proposed | Doubted
+_MOST_ECHOED: Final = 20  # characters of an answer that is no key
 
 
 async def review(do: Do, options: Namespace) -> None:
     """List what waits, or ask a person about each."""
-    found: Waiting = await do("review", {})
-    waiting, unarmed = found.lessons, found.guards
+    waiting: Waiting = await do("review", {})
     if options.json:
-        write_json(_records(found))
+        write_json(_records(waiting))
         return
+    unarmed = waiting.guards
     if unarmed:
         for lesson in unarmed:
             write_line(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}")
         write_line("`lessons guard ID hold` (or tell, off) decides.\n")
-    if found.shared:
-        write_line(f"{visible(found.shared)}\n")
-    items: list[Item] = [*found.proposals, *waiting, *found.doubted, *found.findings]
-    if not items and not unarmed and not found.withheld:
-        write_line(f"Nothing waits for you in {found.scope}.")
+    if waiting.shared:
+        write_line(f"{visible(waiting.shared)}\n")
+    items: list[Item] = [
+        *waiting.proposals,
+        *waiting.lessons,
+        *waiting.doubted,
+        *waiting.findings,
+    ]
+    if not items and not unarmed and not waiting.withheld:
+        write_line(f"Nothing waits for you in {waiting.scope}.")
     elif is_interactive() and speaker_of_process() is Speaker.PERSON:
         if await _arm_each(do, options, unarmed):
             await _ask_about_each(do, options, items)
     else:
         for item in items:
             show(item)
-        if found.withheld:
-            write_line(f"{found.withheld} in quarantine are shown to a person alone.")
+        if waiting.withheld:
+            write_line(f"{waiting.withheld} in quarantine are shown to a person alone.")
         write_line(
             "A person decides in a terminal of their own: `lessons approve ID`, `reject ID`."
         )
 
 
-def _records(found: Waiting) -> list[dict[str, Any]]:
+def _records(waiting: Waiting) -> list[dict[str, Any]]:
     """Return what waits for a program."""
     return [
-        *(dated(plain(lesson)) for lesson in (*found.lessons, *found.guards)),
-        *(_finding_record(finding) for finding in found.findings),
-        *(_proposal_record(proposed) for proposed in found.proposals),
-        *(_doubted_record(doubted) for doubted in found.doubted),
+        *(dated(plain(lesson)) for lesson in (*waiting.lessons, *waiting.guards)),
+        *(_finding_record(stored) for stored in waiting.findings),
+        *(_proposal_record(proposed) for proposed in waiting.proposals),
+        *(_doubted_record(doubted) for doubted in waiting.doubted),
     ]
 
 
-def _proposal_record(found: Proposed) -> dict[str, Any]:
-    return {**dated(plain(found.proposal)), "kind": "proposal", "wish": found.proposal.kind.value}
+def _proposal_record(proposed: Proposed) -> dict[str, Any]:
+    """Return a proposal; its own kind is the `wish`."""
+    record = dated(plain(proposed.proposal))
+    return {**record, "kind": "proposal", "wish": proposed.proposal.kind.value}
 
 
-def _doubted_record(found: Doubted) -> dict[str, Any]:
-    return {**dated(plain(found.lesson)), "kind": "doubted", "changed": found.told}
+def _doubted_record(doubted: Doubted) -> dict[str, Any]:
+    """Return a lesson of which a person is asked whether it is still true, and what changed."""
+    return {**dated(plain(doubted.lesson)), "kind": "doubted", "changed": doubted.told}
 
 
-def _finding_record(found: StoredFinding) -> dict[str, Any]:
-    record = record_of(found)
+def _finding_record(stored: StoredFinding) -> dict[str, Any]:
+    """Return a finding; its own kind is what it was `seen_as`."""
+    record = record_of(stored)
     return {**record, "kind": "finding", "seen_as": record["kind"]}
 
 
 async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
     """Decide about quarantined lessons and findings, after showing each: a person approves what they have read."""
     waiting: Waiting = await do("review", {})
-    known: dict[str, Item] = {found.id: found for found in waiting.findings}
-    known |= {found.proposal.id: found for found in waiting.proposals}
-    doubted = {one.lesson.id: one for one in waiting.doubted}
+    waiting_by_id: dict[str, Item] = {stored.id: stored for stored in waiting.findings}
+    waiting_by_id.update({proposed.proposal.id: proposed for proposed in waiting.proposals})
+    doubted = {item.lesson.id: item for item in waiting.doubted}
     words = _words_of(options)
-    for part in options.ids:
-        if part in known:
-            await _settle(do, options, known[part], approved=approved, changes=words)
+    for item_id in options.ids:
+        if item_id in waiting_by_id:
+            await settle(do, options, waiting_by_id[item_id], approved=approved, changes=words)
             continue
-        shown: LessonDetails = await do("show", {"id": part})
+        shown: LessonDetails = await do("show", {"id": item_id})
         item = _asked_about(shown.lesson, doubted, approved=approved)
         if not options.json and (shown.lesson.held or isinstance(item, Doubted)):
             show(item)
-        await _settle(do, options, item, approved=approved)
+        await settle(do, options, item, approved=approved)
 
 
 def _asked_about(
     lesson: Lesson, doubted: Mapping[str, Doubted], *, approved: bool
 ) -> Lesson | Doubted:
-    """Return what a person decides about: to vouch for a lesson says that it is still true, too."""
+    """Return what a decision about a lesson is about: the lesson, or whether it is still true, if that is in doubt.
+
+    To approve a lesson that no person keeps yet is to vouch for it, which says that it is still true, too.
+    """
     if approved and not lesson.is_kept_by_person:
         return lesson
     return doubted.get(lesson.id, lesson)
@@ -125,8 +137,8 @@ def _asked_about(
 
 def _words_of(options: Namespace) -> dict[str, str]:
     """Return the person's words about one finding."""
-    given = {name: getattr(options, name, None) for name in _QUESTIONS}
-    words = {name: text for name, text in given.items() if text}
+    options_by_name = {name: getattr(options, name, None) for name in _QUESTIONS}
+    words = {name: text for name, text in options_by_name.items() if text}
     if words and len(options.ids) > 1:
         raise InputError("id", "the words are about one finding", "Approve one at a time.")
     return words
@@ -186,12 +198,16 @@ def _choice_of(question: str, keys: str) -> str:
         choice = answer.strip().lower()
         if len(choice) <= 1 and choice in keys:
             return choice
-        write_line(f"'{visible(choice[:20])}' is none of these keys; nothing was decided.")
+        write_line(
+            f"'{visible(choice[:_MOST_ECHOED])}' is none of these keys; nothing was decided."
+        )
 
 
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
     """Show each item and do what the person answers; `u` goes back to the latest one that was decided."""
-    done: list[tuple[int, Mapping[str, Any]]] = []
+    done: list[
+        tuple[int, Mapping[str, Any]]
+    ] = []  # places of decided items, each with what undoes it
     place = 0
     while place < len(items):
         item = items[place]
@@ -205,7 +221,7 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
         if choice == _UNDO:
             place = await _undo_latest(do, done, place)
             continue
-        undo = await _decided(do, options, item, choice)
+        undo = await _decide_item(do, options, item, choice)
         if undo is not None:
             done.append((place, undo))
         place += 1
@@ -225,27 +241,30 @@ async def _undo_latest(do: Do, done: list[tuple[int, Mapping[str, Any]]], place:
     return before
 
 
-async def _decided(do: Do, options: Namespace, item: Item, choice: str) -> Mapping[str, Any] | None:
+async def _decide_item(
+    do: Do, options: Namespace, item: Item, choice: str
+) -> Mapping[str, Any] | None:
     """Keep or drop an item as the person chose; return what undoes it, None if it was skipped."""
     if choice == _DROP:
-        return await _settle(do, options, item, approved=False)
+        return await settle(do, options, item, approved=False)
     if choice not in (_KEEP, _EDIT):
         return None
     edits = choice == _EDIT
     if isinstance(item, Proposed):
-        return await _settle(do, options, item, approved=True)
+        return await settle(do, options, item, approved=True)
     if isinstance(item, Doubted):
         if edits:
             await _edit_doubted(do, item)
-        return await _settle(do, options, item, approved=True)
+        return await settle(do, options, item, approved=True)
     changes = _changes_of(item, edits=edits)
     if changes is None:
         write_line("Skipped: nothing says what puts it right.")
         return None
-    return await _settle(do, options, item, approved=True, changes=changes)
+    return await settle(do, options, item, approved=True, changes=changes)
 
 
 async def _edit_doubted(do: Do, item: Doubted) -> None:
+    """Ask the person for new words of a lesson that is in doubt, and store those that they give."""
     changes = _changes_of(item.lesson, edits=True)
     if changes:
         await do("edit", {"id": item.lesson.id, "changes": changes})
@@ -255,13 +274,14 @@ async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
     """Keep the rest as it is, except what a person must look at one by one: quarantine and proposals."""
     kept = [item for item in items if _may_be_kept_unseen(item)]
     for item in kept:
-        await _settle(do, options, item, approved=True)
-    left = len(items) - len(kept)
-    if left:
-        write_line(f"{left} are left: proposals, in quarantine, or facts without a lesson.")
+        await settle(do, options, item, approved=True)
+    not_kept = len(items) - len(kept)
+    if not_kept:
+        write_line(f"{not_kept} are left: proposals, in quarantine, or facts without a lesson.")
 
 
 def _may_be_kept_unseen(item: Item) -> bool:
+    """Return whether an item may be kept without being looked at: a lesson out of quarantine, or a worded finding."""
     if isinstance(item, Proposed | Doubted):
         return False
     if isinstance(item, Lesson):
@@ -278,13 +298,13 @@ def _changes_of(item: Lesson | StoredFinding, *, edits: bool) -> dict[str, str] 
     present: dict[str, str | None] = {"mistake": "", "correction": ""}
     if worded is not None:
         present = {"mistake": worded.mistake, "correction": worded.correction}
-    asked: tuple[str, ...] = ()
+    asked_fields: tuple[str, ...] = ()
     if edits:
-        asked = ("mistake", "correction")
+        asked_fields = ("mistake", "correction")
     elif worded is None:
-        asked = ("correction",)
+        asked_fields = ("correction",)
     changes: dict[str, str] = {}
-    for name in asked:
+    for name in asked_fields:
         typed = ask(_question_for(name, present[name]))
         if typed:
             changes[name] = typed
@@ -301,95 +321,7 @@ def _worded(item: Lesson | StoredFinding) -> Lesson | Wording | None:
 
 
 def _question_for(name: str, text: str | None) -> str:
+    """Return the question for a field, with its present text if it has one."""
     if text:
         return f"{name} [{visible(text)}]: "
     return f"{_QUESTIONS[name]} "
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What became of an item: its state for a program, the result for a person, and what undoes it (if anything)."""
-
-    state: Mapping[str, Any]
-    result: str
-    undo: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-async def _settle(
-    do: Do,
-    options: Namespace,
-    item: Item,
-    *,
-    approved: bool,
-    changes: Mapping[str, str] | None = None,
-) -> Mapping[str, Any]:
-    """Approve or drop an item and say so; return what undoes it, nothing where that cannot be undone."""
-    if isinstance(item, Doubted):
-        settled = await _settle_doubted(do, item, approved=approved)
-    elif isinstance(item, Proposed):
-        settled = await _settle_proposal(do, item, approved=approved)
-    elif isinstance(item, Lesson):
-        settled = await _settle_lesson(do, item, changes or {}, approved=approved)
-    else:
-        arguments = {"id": item.id, "approved": approved, "changes": changes or {}}
-        settled = _settled_finding(item, await do("finding", arguments), options, approved=approved)
-    write_result(options, settled.state, f"{settled.state['id']}: {settled.result}.")
-    return settled.undo
-
-
-async def _settle_doubted(do: Do, item: Doubted, *, approved: bool) -> Settled:
-    after: Lesson = await do("still", {"id": item.lesson.id, "true": approved})
-    state = {"id": after.id, "state": after.state.value}
-    if approved:
-        return Settled(state, "still true: it stands on what is there now")
-    return Settled(state, "retired")
-
-
-async def _settle_proposal(do: Do, item: Proposed, *, approved: bool) -> Settled:
-    name = item.proposal.id
-    after: Lesson = await do("decide", {"id": name, "approved": approved})
-    state = {"id": name, "lesson_id": after.id, "state": after.state.value}
-    if approved:
-        return Settled(state, f"done; {after.id} is {after.state.value}")
-    return Settled(state, "dropped")
-
-
-async def _settle_lesson(
-    do: Do, item: Lesson, changes: Mapping[str, str], *, approved: bool
-) -> Settled:
-    if changes:
-        await do("edit", {"id": item.id, "changes": changes})
-    after: Lesson = await do("decide", {"id": item.id, "approved": approved})
-    state = {"id": item.id, "state": after.state.value, "trust": after.trust.value}
-    undo = {
-        "id": item.id,
-        "state": item.state.value,
-        "trust": item.trust.value,
-        "held": item.held,
-    }
-    if approved:
-        return Settled(state, "trusted, and recalled from now on", undo)
-    return Settled(state, "retired", undo)
-
-
-def _settled_finding(
-    item: StoredFinding, kept: Mapping[str, Any], options: Namespace, *, approved: bool
-) -> Settled:
-    """Return what became of a finding. Undone, its lesson is dropped again, but only one that was not there before."""
-    state = {"id": item.id, **kept}
-    new_lesson: str | None = None
-    if kept.get("is_new"):
-        new_lesson = kept.get("lesson_id")
-    undo = {"finding": item.id, "lesson": new_lesson}
-    if not approved:
-        return Settled(state, "dropped; nobody is asked about it again", undo)
-    trust = "not trusted"
-    if _speaker_of(options) is Speaker.PERSON:
-        trust = "trusted"
-    return Settled(state, f"kept as {kept['lesson_id']}, {trust}", undo)
-
-
-def _speaker_of(options: Namespace) -> Speaker:
-    if options.url:
-        return speaker_to_service()
-    return speaker_of_process()

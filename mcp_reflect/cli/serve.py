@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_serve_arguments(parser: "CliParser") -> None:
+    """Add the options of `mcp-reflect serve`."""
     from mcp_reflect.cli.team import add_team_arguments  # noqa: PLC0415 - hosts start it without argparse
 
     about = "serve http://127.0.0.1:PORT/mcp instead, to this machine alone; 0 takes a free port and prints it. "

@@ -39,9 +39,9 @@ def run_settings(options: Namespace) -> None:
     so that the server may have others.
     """
     settings = Settings.from_env()
-    shown = [_shown(item, settings) for item in readable()]
-    wanted = [one for one in shown if _is_wanted(one, everything=options.all)]
-    rows = [(one.name, one.value, one.origin, one.meaning) for one in wanted]
+    in_force = [_setting_in_force(item, settings) for item in readable()]
+    wanted = [setting for setting in in_force if _is_wanted(setting, everything=options.all)]
+    rows = [(setting.name, setting.value, setting.origin, setting.meaning) for setting in wanted]
     lines = ["No setting is set here: all have their defaults."]
     if rows:
         lines = [table(rows, _HEADS, _MEANING)]
@@ -49,13 +49,14 @@ def run_settings(options: Namespace) -> None:
     if not options.all:
         lines.append("mcp-reflect settings --all shows the defaults too.")
     result = {
-        "settings": [asdict(one) for one in wanted],
+        "settings": [asdict(setting) for setting in wanted],
         "problems": [*settings.misspelled(), *settings.fading()],
     }
     write_result(options, result, "\n".join(lines))
 
 
-def _shown(item: Field[Any], settings: Settings) -> SettingInForce:
+def _setting_in_force(item: Field[Any], settings: Settings) -> SettingInForce:
+    """Return the setting of a field, without secrets in its value."""
     name = PREFIX + item.name.upper()
     origin: Origin = "environment" if os.environ.get(name, "").strip() else "default"
     value = _as_text(getattr(settings, item.name))
@@ -64,11 +65,11 @@ def _shown(item: Field[Any], settings: Settings) -> SettingInForce:
     )
 
 
-def _is_wanted(shown: SettingInForce, *, everything: bool) -> bool:
-    """True for a setting that somebody set, and for all that stay where everything is asked for."""
-    if shown.origin == "environment":
+def _is_wanted(setting: SettingInForce, *, everything: bool) -> bool:
+    """Return whether to show a setting: somebody set it, or everything is asked for and the next version has it too."""
+    if setting.origin == "environment":
         return True
-    return everything and not shown.fades
+    return everything and not setting.fades
 
 
 def _as_text(value: object) -> str:

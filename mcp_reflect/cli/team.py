@@ -17,9 +17,9 @@ from mcp_reflect.projects import stored_name
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import refuse_agent, refuse_in_host, speaker_of_process
 
-_MOST: Final = 1 << 40
+_MOST: Final = 1 << 40  # of lessons or bytes of a tenant: more than any bank holds
 _LEAST_KEY_CHARS: Final = 32
-_MOST_DAYS: Final = 3650.0
+_MOST_DAYS: Final = 3650.0  # for which a token works
 
 
 def add_team_arguments(parser: CliParser) -> None:
@@ -106,37 +106,58 @@ def serve_http(options: Namespace) -> None:
             )
     oauth = None
     if options.oauth_issuer or options.oauth_jwks:
-        audience = options.oauth_audience or options.public_url
-        if not (options.oauth_issuer and options.oauth_jwks and audience):
-            fix = "Give --oauth-issuer, --oauth-jwks, and --public-url or --oauth-audience."
-            raise InputError("--oauth-issuer", "it needs three options, and one is missing", fix)
         oauth = OAuthOptions(
-            issuer=options.oauth_issuer, jwks=options.oauth_jwks, audience=audience,
-            tenant_claim=options.oauth_tenant_claim, projects_claim=options.oauth_projects_claim,
-        )  # fmt: skip
+            issuer=options.oauth_issuer,
+            jwks=options.oauth_jwks,
+            audience=_oauth_audience(options),
+            tenant_claim=options.oauth_tenant_claim,
+            projects_claim=options.oauth_projects_claim,
+        )
     team = TeamOptions(
-        host=host.strip("[]") or HOST, port=int(port), public_url=options.public_url,
-        allowed_hosts=tuple(options.allow_host), authenticates=not options.without_authentication,
-        own=not host, oauth=oauth, state_keys=_state_keys(options.state_key_env), lessons=options.tenant_lessons,
-        bytes_a_minute=options.tenant_bytes, metrics=options.metrics, names_tenants=options.metrics_by_tenant,
-    )  # fmt: skip
+        host=host.strip("[]") or HOST,
+        port=int(port),
+        public_url=options.public_url,
+        allowed_hosts=tuple(options.allow_host),
+        authenticates=not options.without_authentication,
+        own=not host,
+        oauth=oauth,
+        state_keys=_state_keys(options.state_key_env),
+        lessons=options.tenant_lessons,
+        bytes_a_minute=options.tenant_bytes,
+        metrics=options.metrics,
+        names_tenants=options.metrics_by_tenant,
+    )
     serve_team(team)
 
 
+def _oauth_audience(options: Namespace) -> str:
+    """Return the audience of an authorization server's tokens; InputError if an option that goes with it is missing."""
+    audience = options.oauth_audience or options.public_url
+    if not (options.oauth_issuer and options.oauth_jwks and audience):
+        fix = "Give --oauth-issuer, --oauth-jwks, and --public-url or --oauth-audience."
+        raise InputError("--oauth-issuer", "it needs three options, and one is missing", fix)
+    return audience
+
+
 def _address(text: str) -> tuple[str, int]:
+    """Return the host and the port of `[HOST:]PORT`, without a host that of this machine alone."""
     host, _, port = text.rpartition(":")
     return host.strip("[]") or HOST, int(port)
 
 
 def _state_keys(variable: str | None) -> tuple[str, ...]:
-    keys = tuple(os.environ.get(variable, "").split()) if variable else ()
-    if variable and (not keys or any(len(key) < _LEAST_KEY_CHARS for key in keys)):
+    """Return the keys in a variable, the newest first; none if no variable is named. InputError for short ones."""
+    if not variable:
+        return ()
+    keys = tuple(os.environ.get(variable, "").split())
+    if not keys or any(len(key) < _LEAST_KEY_CHARS for key in keys):
         fix = "Make one: openssl rand -base64 48."
         raise InputError(variable, "it has no key, or one of fewer than 32 characters", fix)
     return keys
 
 
 def add_tokens_arguments(parser: CliParser) -> None:
+    """Add the actions of `mcp-reflect tokens`."""
     action = add_actions(parser)
     add = action(
         "add",
@@ -165,29 +186,22 @@ def add_tokens_arguments(parser: CliParser) -> None:
 
 def run_tokens(options: Namespace) -> None:
     """Make, list and revoke the tokens with which a team uses `mcp-reflect serve --http HOST:PORT`."""
-    with_engine(
-        lambda engine: {"add": _add, "list": _list, "revoke": _revoke}[options.action](
-            engine, options
-        )
-    )
+    actions = {"add": _add, "list": _list, "revoke": _revoke}
+    with_engine(lambda engine: actions[options.action](engine, options))
 
 
 async def _add(engine: Engine, options: Namespace) -> None:
+    """Make a token and print it."""
     refuse_in_host("tokens", "make a token")
     if options.role == AccessRole.ADMIN or await engine.bank.tokens.list_all():
         # The first token of a container's setup may come from a script; an admin's word is a person's.
         refuse_agent(speaker_of_process(), "tokens", "make a token of an admin, or one more")
-    projects = [stored_name(name.strip()) for text in options.projects for name in text.split(",")]
-    for field, value in (
-        ("name", options.name),
-        ("--tenant", options.tenant),
-        *(("--projects", p) for p in projects),
-    ):
-        if not value.strip() or not value.isprintable():
-            raise InputError(
-                field, "it is empty, or has invisible characters", "Send a name, such as shop."
-            )
-        DEFAULT.refuse_more("max_label_chars", field, len(value))
+    names = ",".join(options.projects).split(",")
+    projects = [stored_name(name.strip()) for name in names]
+    _refuse_bad_name("name", options.name)
+    _refuse_bad_name("--tenant", options.tenant)
+    for project in projects:
+        _refuse_bad_name("--projects", project)
     text = await engine.bank.tokens.add(
         stored_name(options.name),
         tenant=stored_name(options.tenant),
@@ -195,23 +209,39 @@ async def _add(engine: Engine, options: Namespace) -> None:
         role=AccessRole(options.role),
         days=options.days,
     )
-    said = f"{text}\nThis is the only time that it is shown. Whoever has it is '{options.name}' ({options.role})."
-    write_result(options, {"name": options.name, "token": text}, said)
+    notice = "This is the only time that it is shown."
+    owner = f"Whoever has it is '{options.name}' ({options.role})."
+    write_result(options, {"name": options.name, "token": text}, f"{text}\n{notice} {owner}")
+
+
+def _refuse_bad_name(field: str, name: str) -> None:
+    """Raise InputError for a name that is empty, too long, or not to be read as it is."""
+    if not name.strip() or not name.isprintable():
+        raise InputError(
+            field, "it is empty, or has invisible characters", "Send a name, such as shop."
+        )
+    DEFAULT.refuse_more("max_label_chars", field, len(name))
 
 
 async def _list(engine: Engine, options: Namespace) -> None:
+    """Print all tokens, without their text."""
     tokens = await engine.bank.tokens.list_all()
-    rows = [
-        (t.name, t.tenant, ", ".join(t.projects), t.role.value, _state(t, engine.clock.now()))
-        for t in tokens
-    ]
+    now = engine.clock.now()
+    rows = [_row_of(token, now) for token in tokens]
     text = "There is no token."
     if rows:
         text = table(rows, ("NAME", "TENANT", "PROJECTS", "ROLE", "STATE"), flexible=2)
     write_result(options, [plain(token) for token in tokens], text)
 
 
+def _row_of(token: StoredToken, now: float) -> tuple[str, ...]:
+    """Return the row of a token in the table."""
+    projects = ", ".join(token.projects)
+    return (token.name, token.tenant, projects, token.role.value, _state(token, now))
+
+
 async def _revoke(engine: Engine, options: Namespace) -> None:
+    """Refuse a token from now on."""
     refuse_in_host("tokens", "revoke a token")
     await engine.bank.tokens.revoke(options.name)
     write_result(
@@ -222,8 +252,10 @@ async def _revoke(engine: Engine, options: Namespace) -> None:
 
 
 def _state(token: StoredToken, now: float) -> str:
+    """Return whether a token works, until when, or since when it does not; `now` is in seconds since 1970."""
     if token.revoked_at is not None:
         return f"revoked {iso(token.revoked_at)}"
     if token.expires_at is None:
         return "works"
-    return f"{'works until' if token.expires_at > now else 'expired'} {iso(token.expires_at)}"
+    state = "works until" if token.expires_at > now else "expired"
+    return f"{state} {iso(token.expires_at)}"

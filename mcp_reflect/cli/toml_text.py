@@ -7,12 +7,32 @@ text behind everything else, which TOML allows wherever its parent is no inline 
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
-_PART: Final = re.compile(r"""[ \t]*(?:([\w-]+)|"([^"\\]*)"|'([^']*)')[ \t]*(\.|\])""", re.ASCII)
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+_NAME_IN_HEADER: Final = re.compile(
+    r"""[ \t]*(?:([\w-]+)|"([^"\\]*)"|'([^']*)')[ \t]*(\.|\])""", re.ASCII
+)
 # What ends a text that a bracket or a quote began, looked for from left to right.
 _TOKEN: Final = re.compile(r'"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|[\[\]{}]|#[^\n]*|\n')
-_SAME: Final = re.compile(r'(?:[^\\]|\\.)*?("""+)', re.DOTALL)
+_STRING_REST: Final = re.compile(r'(?:[^\\]|\\.)*?("""+)', re.DOTALL)
+"""What stands behind the opening quotes of a string of many lines, with its closing ones."""
+
+
+class _Span(NamedTuple):
+    """A part of the text, from `start` up to and without `end`."""
+
+    start: int
+    end: int
+
+
+class _Statement(NamedTuple):
+    """A header with its names (`[a.b]` has a and b; empty for one not written like ours), or an entry (None)."""
+
+    start: int
+    end: int
+    names: tuple[str, ...] | None
 
 
 def with_table(text: str, block: str, name: str, entry: Mapping[str, Any]) -> str:
@@ -20,15 +40,16 @@ def with_table(text: str, block: str, name: str, entry: Mapping[str, Any]) -> st
     table = _written(block, name, entry).replace("\n", _line_end_of(text))
     spans = _spans(text, (block, name))
     if spans:
-        start, end = spans[0]
-        rest = _cut(text, spans[1:])
-        return rest[:start] + table + rest[end:]
-    if not text.strip("\ufeff"):
+        first = spans[0]
+        text = _cut(text, spans[1:])
+        return text[: first.start] + table + text[first.end :]
+    if not text.strip(_BYTE_ORDER_MARK):
         return text + table
     return f"{text}{_line_end_of(text)}{table}"
 
 
 def _line_end_of(text: str) -> str:
+    """Return the line end that a text has."""
     if "\r\n" in text:
         return "\r\n"
     return "\n"
@@ -36,15 +57,16 @@ def _line_end_of(text: str) -> str:
 
 def without_table(text: str, block: str, name: str) -> str:
     """Return a text without the table and its subtables, and without the line end that `with_table` put before it."""
-    return _cut(text, [_with_line_end(text, *span) for span in _spans(text, (block, name))])
+    return _cut(text, [_with_line_end(text, span) for span in _spans(text, (block, name))])
 
 
-def _with_line_end(text: str, start: int, end: int) -> tuple[int, int]:
+def _with_line_end(text: str, span: _Span) -> _Span:
     """Return a span with the line end before it; where others would then share a line, its own last one stays."""
+    start, end = span
     start -= _length_of_line_end(text[:start])
     if start > 0 and end < len(text) and not text[:start].endswith("\n"):
         end -= _length_of_line_end(text[:end]) or 1
-    return start, end
+    return _Span(start, end)
 
 
 def _length_of_line_end(text: str) -> int:
@@ -54,7 +76,8 @@ def _length_of_line_end(text: str) -> int:
     return int(text.endswith("\n"))
 
 
-def _cut(text: str, spans: list[tuple[int, int]]) -> str:
+def _cut(text: str, spans: list[_Span]) -> str:
+    """Return a text without some spans, which are in order."""
     for start, end in reversed(spans):
         text = text[:start] + text[end:]
     return text
@@ -80,12 +103,14 @@ def _entries_of(table: Mapping[str, Any]) -> list[str]:
 
 
 def _key(name: str) -> str:
+    """Return a name as a key: in quotes if it has other characters than letters, digits, _ and -."""
     if re.fullmatch(r"[\w-]+", name, re.ASCII):
         return name
     return _value(name)
 
 
 def _value(value: Any) -> str:
+    """Return a value as TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -96,6 +121,7 @@ def _value(value: Any) -> str:
 
 
 def _escaped(char: str) -> str:
+    """Return a character as it stands in a string: quotes, backslashes and control characters are escaped."""
     if char in '"\\':
         return f"\\{char}"
     is_control = char < " " or char == "\x7f"
@@ -104,97 +130,101 @@ def _escaped(char: str) -> str:
     return char
 
 
-def _spans(text: str, path: tuple[str, ...]) -> list[tuple[int, int]]:
+def _spans(text: str, path: tuple[str, ...]) -> list[_Span]:
     """Return where a table and its subtables stand, each from its header to the end of its last entry."""
-    found: list[tuple[int, int]] = []
-    own: int | None = None  # where the table begins in which we are, if it is one of these
-    last = 0  # the end of its last entry
+    spans: list[_Span] = []
+    is_inside = False  # of the table, or of a subtable
     for start, end, names in _statements(text):
         if names is not None:
-            if own is not None:
-                found.append((own, last))
-            own = None
-            if names[: len(path)] == path:
-                own = start
-        last = end
-    if own is not None:
-        found.append((own, last))
-    return _joined(text, found)
+            is_inside = names[: len(path)] == path
+            if is_inside:
+                spans.append(_Span(start, end))
+        elif is_inside:
+            spans[-1] = _Span(spans[-1].start, end)
+    return _joined(text, spans)
 
 
-def _joined(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(text: str, spans: list[_Span]) -> list[_Span]:
     """Return spans that only blanks part as one."""
-    joined: list[tuple[int, int]] = []
-    for start, end in spans:
-        if joined and not text[joined[-1][1] : start].strip():
-            joined[-1] = (joined[-1][0], end)
+    joined: list[_Span] = []
+    for span in spans:
+        if joined and not text[joined[-1].end : span.start].strip():
+            joined[-1] = _Span(joined[-1].start, span.end)
         else:
-            joined.append((start, end))
+            joined.append(span)
     return joined
 
 
-def _statements(text: str) -> list[tuple[int, int, tuple[str, ...] | None]]:
+def _statements(text: str) -> list[_Statement]:
     """Return the headers, with their names, and the entries of a text, from the start to the end of their lines.
 
     Blank lines and comments are neither. A value may have many lines: strings and brackets are followed to their end.
     """
-    found: list[tuple[int, int, tuple[str, ...] | None]] = []
-    place = len(text) - len(text.removeprefix("\ufeff"))
+    statements: list[_Statement] = []
+    place = len(text) - len(text.removeprefix(_BYTE_ORDER_MARK))
     while place < len(text):
         end = _end_of_statement(text, place)
         line = text[place:end].strip()
-        if line.startswith(
-            "["
-        ):  # an entry begins with its key, so only a header begins with a bracket
-            found.append((place, end, _names(line.lstrip("["))))
+        if line.startswith("["):  # an entry begins with its key
+            statements.append(_Statement(place, end, _names(line.lstrip("["))))
         elif line and not line.startswith("#"):
-            found.append((place, end, None))
+            statements.append(_Statement(place, end, None))
         place = end
-    return found
+    return statements
 
 
 def _end_of_statement(text: str, start: int) -> int:
-    depth, place = 0, start
-    while found := _TOKEN.search(text, place):
-        sign, place = found[0], found.end()
-        if sign in ('"""', "'''"):
-            place = _end_of_string(text, place, sign)
-        elif sign in ("[", "{"):
-            depth += 1
-        elif sign in ("]", "}"):
-            depth -= 1
-        elif sign == "\n" and depth <= 0:
-            return place
+    """Return where the statement that begins at `start` ends: at the first line end outside of brackets and strings."""
+    open_brackets = 0
+    token = _TOKEN.search(text, start)
+    while token:
+        place = token.end()
+        match token[0]:
+            case '"""' | "'''":
+                place = _end_of_string(text, place, token[0])
+            case "[" | "{":
+                open_brackets += 1
+            case "]" | "}":
+                open_brackets -= 1
+            case "\n" if open_brackets <= 0:
+                return place
+            case _:  # a string or a comment on one line, or a line end within brackets
+                pass
+        token = _TOKEN.search(text, place)
     return len(text)
 
 
 def _end_of_string(text: str, start: int, quotes: str) -> int:
     """Return where a string of many lines ends; one or two quotes may stand before the last three."""
-    if quotes == "'''":
-        end = text.find(quotes, start) + len(quotes)
-        is_open = end < len(quotes)
+    if quotes == "'''":  # nothing is escaped in it
+        closing = text.find(quotes, start)
+        if closing < 0:
+            return len(text)
+        end = closing + len(quotes)
     else:
-        found = _SAME.match(text, start)
-        is_open = found is None
-        end = found.end() if found else 0
-    if is_open:
-        return len(text)
+        rest = _STRING_REST.match(text, start)
+        if rest is None:
+            return len(text)
+        end = rest.end()
     while text[end : end + 1] == quotes[0]:
         end += 1
     return end
 
 
 def _names(header: str) -> tuple[str, ...]:
+    """Return the names in a header without its first brackets; empty for one whose names are not written like ours."""
     names: list[str] = []
     place = 0
-    while found := _PART.match(header, place):
-        names.append(found[1] or found[2] or found[3] or "")
-        place = found.end()
-        if found[4] == "]":
+    part = _NAME_IN_HEADER.match(header, place)
+    while part:
+        names.append(part[1] or part[2] or part[3] or "")
+        if part[4] == "]":
             return tuple(names)
-    return ()  # a name that ours are not written like
+        place = part.end()
+        part = _NAME_IN_HEADER.match(header, place)
+    return ()
 
 
 def toml_values(text: str) -> dict[str, Any]:
     """Return what a text says. Raises `tomllib.TOMLDecodeError`."""
-    return tomllib.loads(text.removeprefix("\ufeff"))
+    return tomllib.loads(text.removeprefix(_BYTE_ORDER_MARK))

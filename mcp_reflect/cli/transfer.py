@@ -33,9 +33,12 @@ from mcp_reflect.speaker import Speaker, refuse_agent, refuse_in_host, speaker_o
 from mcp_reflect.storage.sqlite import backup
 
 _MOST_SENT: Final = 1_000_000  # characters of lines that a service is sent at once
+_EXPORT_MARK: Final = '{"id": "les_'
+"""Begins an export, by which a file of ours is known again and may be overwritten."""
 
 
 def add_backup_arguments(parser: CliParser) -> None:
+    """Add the argument of `mcp-reflect backup`."""
     parser.add_argument("file", help="a file that does not exist yet")
 
 
@@ -43,6 +46,7 @@ def run_backup(options: Namespace) -> None:
     """Copy the bank to one private file (mode 0600), completely or not at all, while servers run."""
 
     async def copy(engine: Engine) -> None:
+        """Copy the bank to the named file, and say so."""
         await engine.bank.open()
         _refuse_server(engine, "pg_dump --schema=mcp_reflect --format=custom --file=FILE")
         file = Path(options.file).absolute()
@@ -55,12 +59,14 @@ def run_backup(options: Namespace) -> None:
 
 
 def _refuse_server(engine: Engine, command: str) -> None:
+    """Raise InputError for a bank on a server, with the command of PostgreSQL that does the same."""
     if isinstance(engine.settings.bank, ServerUrl):
         fault = "it is on a server, which has programs of its own for copies"
         raise InputError("MCP_REFLECT_BANK", fault, f"Run as a superuser: {command}")
 
 
 def add_restore_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect restore`."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", help="a copy that `mcp-reflect backup` or a server made")
     source.add_argument(
@@ -78,9 +84,11 @@ def run_restore(options: Namespace) -> int:
     refuse_in_host("restore", "replace all that is in the bank")
 
     async def restore(engine: Engine) -> int:
+        """Replace the bank, if the person agrees; return the exit status."""
         bank = engine.bank
         _refuse_server(engine, "pg_restore --clean --if-exists --single-transaction FILE")
-        speaker, wait = speaker_of_process(), engine.settings.bank_busy_seconds
+        speaker = speaker_of_process()
+        wait = engine.settings.bank_busy_seconds
         if backup.holds_word_of_person(bank.path, wait):
             refuse_agent(speaker, "restore", "replace a bank that holds their lessons")
         file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
@@ -89,15 +97,18 @@ def run_restore(options: Namespace) -> int:
             write_line("Nothing was restored.")
             return 1
         by_person = speaker is Speaker.PERSON
-        kept = backup.restore(bank.path, file, bank.clock.now(), wait, by_person=by_person)
-        text = f"Restored {file}." + (f" The previous content is in {kept}." if kept else "")
-        write_result(options, {"restored": str(file), "kept": kept and str(kept)}, text)
+        previous = backup.restore(bank.path, file, bank.clock.now(), wait, by_person=by_person)
+        text = f"Restored {file}."
+        if previous:
+            text += f" The previous content is in {previous}."
+        write_result(options, {"restored": str(file), "kept": previous and str(previous)}, text)
         return 0
 
     return with_engine(restore, opens=False)
 
 
 def add_export_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect export`."""
     parser.add_argument("file", nargs="?", help="the file to write, readable by you alone")
     parser.add_argument(
         "--all-projects", action="store_true", help="the lessons of all projects, not only this one"
@@ -118,19 +129,20 @@ def run_export(options: Namespace) -> None:
     if options.here:
         _export_here(options)
         return
-    found: list[Any] = with_place(
+    lessons: list[Any] = with_place(
         options, lambda do: do("export", {"all_projects": options.all_projects})
     )
-    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in found)
+    lines = "".join(json.dumps(lesson, ensure_ascii=False) + "\n" for lesson in lessons)
     if options.file is None:
         sys.stdout.write(lines)
         return
-    write_output(options.file, "file", lines, mark='{"id": "les_', force=options.force)
-    said = f"{counted(len(found), 'lesson')} in {options.file}."
-    write_result(options, {"lessons": len(found), "file": options.file}, said)
+    write_output(options.file, "file", lines, mark=_EXPORT_MARK, force=options.force)
+    text = f"{counted(len(lessons), 'lesson')} in {options.file}."
+    write_result(options, {"lessons": len(lessons), "file": options.file}, text)
 
 
 def _export_here(options: Namespace) -> None:
+    """Write the approved lessons into this repository's file."""
     from mcp_reflect.services.shared import SHARED_FILE, export_here  # noqa: PLC0415 - needed here alone
 
     refuse_agent(speaker_of_process(), "--here", "write into a project's files")
@@ -140,13 +152,14 @@ def _export_here(options: Namespace) -> None:
 
     async def write(engine: Engine) -> None:
         count = await export_here(engine.context)
-        said = f"{counted(count, 'lesson')} in {SHARED_FILE}. Commit it to share them."
-        write_result(options, {"lessons": count, "file": SHARED_FILE}, said)
+        text = f"{counted(count, 'lesson')} in {SHARED_FILE}. Commit it to share them."
+        write_result(options, {"lessons": count, "file": SHARED_FILE}, text)
 
     with_engine(write)
 
 
 def _import_here(options: Namespace) -> None:
+    """Let the new lessons of this repository's file wait for a person, and say what came of it."""
     from mcp_reflect.services.shared import SHARED_FILE, import_here, refuse_missing_here  # noqa: PLC0415 - needed here alone
 
     if options.file or options.url or options.own:
@@ -155,25 +168,26 @@ def _import_here(options: Namespace) -> None:
 
     async def read_here(engine: Engine) -> None:
         await refuse_missing_here(engine.context)
-        stored, found = await import_here(engine.context)
-        held = sum(one.status == "quarantined" for one in stored)
-        new = len(stored) - held
-        said = f"{SHARED_FILE}: {held} wait for you, {found.known} are known. mcp-reflect lessons review"
-        if new:
-            said = f"{SHARED_FILE}: {new} stored, as a setting says; {held} wait."
-        told = [said, *(f"not read: {fault}" for fault in found.faults)]
+        stored, shared = await import_here(engine.context)
+        waiting = sum(lesson.status == "quarantined" for lesson in stored)
+        trusted = len(stored) - waiting
+        summary = f"{SHARED_FILE}: {waiting} wait for you, {shared.known} are known. mcp-reflect lessons review"
+        if trusted:
+            summary = f"{SHARED_FILE}: {trusted} stored, as a setting says; {waiting} wait."
+        lines = [summary, *(f"not read: {fault}" for fault in shared.faults)]
         value = {
-            "quarantined": held,
-            "stored": new,
-            "known": found.known,
-            "faults": list(found.faults),
+            "quarantined": waiting,
+            "stored": trusted,
+            "known": shared.known,
+            "faults": list(shared.faults),
         }
-        write_result(options, value, visible("\n".join(told)))
+        write_result(options, value, visible("\n".join(lines)))
 
     with_engine(read_here)
 
 
 def add_import_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect import`."""
     parser.add_argument("file", nargs="?", help="the file; - reads stdin")
     about = "this repository's .mcp-reflect/lessons.jsonl: what is new waits for you"
     parser.add_argument("--here", action="store_true", help=about)
@@ -191,44 +205,58 @@ def run_import(options: Namespace) -> None:
         return
     if options.file is None:
         raise InputError("file", "it is missing", "Name the file, or give --here.")
-    text = read_text(options.file, Settings.from_env())
-    lines: list[tuple[int, Any]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            if not isinstance(value := json_of(line), dict):
-                raise InputError(
-                    f"line {number}", "it is not a JSON object", "Give one JSON object per line."
-                )
-            lines.append((number, value))
+    lines = _lines_to_import(read_text(options.file, Settings.from_env()))
+    parts = [lines]
+    if options.url:
+        parts = [*_parts(lines)]
 
-    async def work(do: Do) -> list[Stored]:
+    async def import_parts(do: Do) -> list[Stored]:
         stored: list[Stored] = []
-        for part in _parts(lines) if options.url else [lines]:
+        for part in parts:
             stored += await do("import", {"lines": part, "own": options.own})
         return stored
 
-    stored = with_place(options, work)
+    stored = with_place(options, import_parts)
     if options.json:
-        for one in stored:
-            write_json(plain(one))
+        for lesson in stored:
+            write_json(plain(lesson))
         return
-    counts = Counter(one.status for one in stored)
+    counts = Counter(lesson.status for lesson in stored)
     summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     write_line(f"{counted(counts.total(), 'lesson')}: {summary or 'none in the file'}.")
 
 
+def _lines_to_import(text: str) -> list[tuple[int, Any]]:
+    """Return the objects of a JSONL text, each with the number of its line; InputError for another line."""
+    lines: list[tuple[int, Any]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        value = json_of(line)
+        if not isinstance(value, dict):
+            raise InputError(
+                f"line {number}", "it is not a JSON object", "Give one JSON object per line."
+            )
+        lines.append((number, value))
+    return lines
+
+
 def _parts(lines: list[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
-    part, size = list[tuple[int, Any]](), 0
+    """Yield the lines in parts of at most about _MOST_SENT characters, for a service takes no more at once."""
+    part: list[tuple[int, Any]] = []
+    size = 0
     for line in lines:
         if part and size > _MOST_SENT:
             yield part
-            part, size = [], 0
+            part = []
+            size = 0
         part.append(line)
         size += len(json.dumps(line))
     yield part
 
 
 def add_migrate_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect migrate`."""
     parser.add_argument(
         "--to",
         metavar="URL",
@@ -247,11 +275,17 @@ def add_migrate_arguments(parser: CliParser) -> None:
 
 
 def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[str, str]:
-    """Return the new name of each project that gets one."""
-    names = dict(
-        (word if "=" in word else f"{own}={word}").rsplit("=", 1) for word in options.projects
-    )
-    names = {old: stored_name(new) for old, new in names.items() if new != old}
+    """Return the new name of each project that gets one: of `OLD=NEW`, or of `NEW` for this directory's project `own`.
+
+    `counts` has the projects of the file. InputError for a project that is not there, or a name that two would have.
+    """
+    names: dict[str, str] = {}
+    for word in options.projects:
+        old, equals, new = word.rpartition("=")
+        if not equals:
+            old = own
+        if new != old:
+            names[old] = stored_name(new)
     for old, new in names.items():
         if old not in counts:
             fix = f"It has: {', '.join(counts) or 'none'}."
@@ -270,7 +304,8 @@ def run_migrate(options: Namespace) -> None:
     PGPASSWORD or
     ~/.pgpass: other users of this machine see arguments.
     """
-    settings, target = Settings.from_env(), ServerUrl(options.to)
+    settings = Settings.from_env()
+    target = ServerUrl(options.to)
     if not options.to.startswith(("postgresql://", "postgres://")):
         fix = "Write postgresql://USER@HOST/DATABASE."
         raise InputError("--to", "it is not the address of a PostgreSQL database", fix)
@@ -284,29 +319,32 @@ def run_migrate(options: Namespace) -> None:
         )
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 
-    if not (tenant := stored_name(options.tenant.strip())):
+    tenant = stored_name(options.tenant.strip())
+    if not tenant:
         raise InputError(
             "--tenant", "it is empty", "Name that of your tokens, or local for a bank of your own."
         )
     counts = moving.projects_in(settings.bank_path)
     names = _new_names(options, counts, Scopes.of(settings).own.project)
     if options.dry_run:
-        rows = [
-            (old or "(global)", str(count), names.get(old, old)) for old, count in counts.items()
-        ]
-        shown = table(rows, ("project", "lessons", "called there"), flexible=0)
-        projects = [dict(zip(("from", "lessons", "to"), row, strict=True)) for row in rows]
-        text = f"{shown}\nTenant '{tenant}' of {target}. Nothing was moved."
+        rows: list[tuple[str, ...]] = []
+        projects: list[dict[str, str]] = []
+        for old, count in counts.items():
+            title, new = old or "(global)", names.get(old, old)
+            rows.append((title, str(count), new))
+            projects.append({"from": title, "lessons": str(count), "to": new})
+        listing = table(rows, ("project", "lessons", "called there"), flexible=0)
+        text = f"{listing}\nTenant '{tenant}' of {target}. Nothing was moved."
         write_result(options, {"tenant": tenant, "projects": projects}, text)
         return
 
     refuse_in_host("migrate", "move a bank to a server")
 
-    async def work(engine: Engine) -> dict[str, int]:
+    async def move(engine: Engine) -> dict[str, int]:
         assert isinstance(engine.bank.db, moving.PostgresDatabase)  # noqa: S101 - as the settings say
         return await moving.move(settings.bank_path, engine.bank.db, tenant, names)
 
-    moved = with_engine(work, replace(settings, bank=target), opens=False)
+    moved = with_engine(move, replace(settings, bank=target), opens=False)
     lines = [f"{name:<18} {rows:>9}" for name, rows in moved.items()]
     text = "\n".join((*lines, f"Moved {settings.bank_path} to {target}."))
     write_result(options, [{"table": name, "rows": rows} for name, rows in moved.items()], text)

@@ -32,7 +32,7 @@ from mcp_reflect.storage.sqlite import backup, damaged, files
 
 _MOST_NAMED: Final = 10  # records with damaged texts
 _MOST_WAITING: Final = 1000  # records in quarantine that are counted
-_PROBE_SECONDS: Final = 10.0
+_PROBE_SECONDS: Final = 10.0  # that the embedding model may take for one word
 
 
 def run_doctor(options: Namespace) -> int:
@@ -46,11 +46,11 @@ def run_doctor(options: Namespace) -> int:
             options, report, f"{styled('the service answers', GREEN)}\n{report_text(report)}"
         )
         return 0
-    report: dict[str, Any] = clean(
-        with_engine(examine, opens=False)
-    )  # a setting may hold a key by mistake
+    # A setting may hold a key by mistake.
+    report: dict[str, Any] = clean(with_engine(examine, opens=False))
     lines = [styled(f"problem: {problem}", RED) for problem in report["degraded"]]
-    lines = lines or [styled("everything works", GREEN)]
+    if not lines:
+        lines = [styled("everything works", GREEN)]
     values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
     if "embeddings" in values:
         values["embeddings"] = vector_summary(values["embeddings"])
@@ -66,7 +66,11 @@ async def examine(engine: Engine) -> dict[str, Any]:
     `degraded` has a sentence for each thing that is wrong, `notes` one for each that could be better but does no harm.
     """
     degraded = [*engine.settings.misspelled(), *engine.context.runner.problems()]
-    degraded += [told for host in hosts_with_our_hooks() for told in hooks_switched_off(host)]
+    for host in hosts_with_our_hooks():
+        degraded += hooks_switched_off(host)
+    notes = engine.settings.fading()
+    for host in HOSTS:
+        notes += leftovers(host)
     report: dict[str, Any] = {
         "version": __version__,
         "python": platform.python_version(),
@@ -78,11 +82,12 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "registered_in": registrations(),
         "language_models": engine.context.runner.bound(),
         "prompt_overrides": engine.context.runner.overridden(),
-        "notes": [*engine.settings.fading(), *(told for host in HOSTS for told in leftovers(host))],
+        "notes": notes,
     }
     try:
         opened = await engine.bank.open()
-        report["scope"] = str((await engine.open()).scopes.own)
+        await engine.open()
+        report["scope"] = str(engine.scopes.own)
         await engine.get_stats()
         await _examine_lessons(engine, report)
     except BankError as error:
@@ -136,11 +141,13 @@ async def _examine_embeddings(engine: Engine, report: dict[str, Any]) -> list[st
 
 def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
     """Add what is known about a bank's file to the report; yield a sentence for each thing that is wrong with it."""
-    file, (sound, unreadable) = path.stat(), backup.check(path)
-    aside, copies = damaged.all_aside(path), damaged.all_copies(path)
+    status = path.stat()
+    sound, unreadable = backup.check(path)
+    aside = damaged.all_aside(path)
+    copies = damaged.all_copies(path)
     report |= {
-        "mode": oct(file.st_mode & 0o777),
-        "bytes": file.st_size,
+        "mode": oct(status.st_mode & 0o777),
+        "bytes": status.st_size,
         "sound": sound and not unreadable,
         "set_aside": [str(file) for file in aside],
         "copies": [str(file) for file in copies],
@@ -163,9 +170,10 @@ def _open_to_others(path: Path) -> Iterator[str]:
     if os.name != "posix":
         return
     for folder in path.parents:
-        found = folder.stat()
-        is_sticky = folder != path.parent and found.st_mode & stat.S_ISVTX
-        if not is_sticky and (found.st_mode & stat.S_IWOTH or _is_shared_by_group(found)):
+        status = folder.stat()
+        # In a sticky folder nobody can replace what is another's; the bank's own folder may get new files, such as a log.
+        is_sticky = folder != path.parent and status.st_mode & stat.S_ISVTX
+        if not is_sticky and (status.st_mode & stat.S_IWOTH or _is_shared_by_group(status)):
             yield f"Others can write into {folder}, and so replace the bank. Run: chmod go-w {folder}"
 
 
@@ -177,16 +185,19 @@ def _is_shared_by_group(folder: os.stat_result) -> bool:
     if not folder.st_mode & stat.S_IWGRP or folder.st_gid == 0:
         return False
     try:
-        person, group = pwd.getpwuid(os.getuid()), grp.getgrgid(folder.st_gid)
-    except KeyError:
+        person = pwd.getpwuid(os.getuid())
+        group = grp.getgrgid(folder.st_gid)
+    except KeyError:  # nobody knows who is in it
         return True
-    return bool({*group.gr_mem} - {person.pw_name}) or person.pw_gid != folder.st_gid
+    has_other_members = any(member != person.pw_name for member in group.gr_mem)
+    is_group_of_person = person.pw_gid == folder.st_gid
+    return has_other_members or not is_group_of_person
 
 
 def run_embed(options: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
-    async def work(engine: Engine) -> tuple[int, Any]:
+    async def embed_all(engine: Engine) -> tuple[int, Any]:
         embeddings = engine.bank.embeddings
         if embeddings is None:
             fault = "it names no embedder: every lesson got its word vector when it was stored"
@@ -200,7 +211,7 @@ def run_embed(options: Namespace) -> int:
                 write_line(f"{total} lessons embedded ...")
         return total, await engine.bank.recalls.embedding_state(engine.scopes.own)
 
-    total, state = with_engine(work)
+    total, state = with_engine(embed_all)
     text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."
     if "problem" in state:
         text = f"{text}\n{state['problem']}"

@@ -131,8 +131,10 @@ class Service:
         async def note() -> None:
             from mcp_reflect import services  # noqa: PLC0415 - see the class
 
-            warnings = await asyncio.to_thread(lambda: services.warnings)  # an import takes .3 s
-            await warnings.note_spooled(
+            spooled_calls = await asyncio.to_thread(
+                lambda: services.spooled_calls
+            )  # an import takes .3 s
+            await spooled_calls.note_spooled(
                 (await self.engine().open()).context, Spool(bank), _TAKING_SECONDS
             )
 

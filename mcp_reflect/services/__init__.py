@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import replay as replay
     from mcp_reflect.services import roots as roots
     from mcp_reflect.services import shared as shared
+    from mcp_reflect.services import spooled_calls as spooled_calls
     from mcp_reflect.services import statistics as statistics
     from mcp_reflect.services import transcripts as transcripts
     from mcp_reflect.services import triggers as triggers

@@ -5,12 +5,10 @@
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_reflect import services
@@ -30,19 +28,16 @@ from mcp_reflect.models.warning import (
 from mcp_reflect.moments.guarded import guarded, mode_in
 from mcp_reflect.moments.known import Warned, WatchedCall, after_failure, before, corrected, recurs
 from mcp_reflect.moments.payload import KEPT_CHARS, text_of
-from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.known_failures import Forms, forms_of
 from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
-from mcp_reflect.storage.spool import Spool
 from mcp_reflect.text.signature import drawn
 
 if TYPE_CHECKING:
     from mcp_reflect.sessions.calls import CallWithAnswer as AnsweredCall
 
-_MOST_SPOOLED: Final = 20  # calls that are taken in at once
 _MOST_NAME: Final = 200  # characters of the name of a tool, or the id of a session
 
 
@@ -214,36 +209,6 @@ async def _with_change(context: Context, scope: Scope, text: str, lesson_id: str
     if lesson_id not in marks:
         return text
     return f"{text}\nSince that lesson was stored: {marks[lesson_id].told}."
-
-
-async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
-    """Note calls that hooks had no time for and left in a file, the spool, for at most `seconds`.
-
-    Each is noted for the project of its hook; what is not noted stays in the file.
-    """
-    ends = time.monotonic() + seconds
-    if seconds <= 0:
-        return
-    spool.take(_MOST_SPOOLED)
-    with suppress(BankError):
-        while spool.pending and time.monotonic() < ends:
-            await _note_one_spooled(context, dict(spool.pending[0]))
-            spool.pending.pop(0)
-    spool.keep()
-
-
-async def _note_one_spooled(context: Context, record: dict[str, Any]) -> None:
-    """Note one call, for the project that its line names, else for that of the folder that it names."""
-    project, folder = record.pop("project", None), record.pop("folder", None)
-    if project is None and folder:
-        project = stored_name(project_of(Path(folder), context.settings.subprojects))
-    own = context.scopes.own
-    if project is not None:
-        own = replace(own, project=project)
-    session = record.pop("session", None) or context.clock.new_id("ses")
-    with suppress(InputError, TypeError):  # a line of another release
-        of_project = replace(context, scopes=Scopes(own))
-        await after_call(of_project, session=session, answers=False, **record)
 
 
 async def after_call(
