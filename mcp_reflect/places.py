@@ -48,6 +48,7 @@ def filled_in(text: str) -> str | None:
     has_unknown = False
 
     def value_of(variable: re.Match[str]) -> str:
+        """Return the value of a variable that was found in the text, empty (and noted) where it has none."""
         nonlocal has_unknown
         in_braces, plain, of_windows = variable.groups()
         named = in_braces or plain or of_windows or ""

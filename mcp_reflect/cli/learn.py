@@ -27,6 +27,7 @@ _BAR: Final = 30  # characters
 
 
 def add_learn_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect learn`."""
     parser.add_argument(
         "--all", action="store_true", help="the sessions of all projects, not only of this one"
     )

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from mcp_reflect.cli.dream import report_undone
-from mcp_reflect.cli.lesson_arguments import STATES
+from mcp_reflect.cli.lesson_arguments import STATES, add_lessons_arguments
 from mcp_reflect.cli.lesson_editor import edit_in_editor
 from mcp_reflect.cli.lesson_text import TEXT_COLUMN, history_text, lesson_page, list_rows
 from mcp_reflect.cli.output import (
@@ -39,6 +39,8 @@ from mcp_reflect.services.curation import LessonDetails, Listed
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
+
+__all__ = ["add_lessons_arguments", "run_lessons"]
 
 _NEXT: Final = """\
 An agent stores them when a run fails. To write one: mcp-reflect lessons add. To see it learn: mcp-reflect demo.

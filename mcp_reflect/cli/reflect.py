@@ -28,6 +28,7 @@ _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 
 
 def add_reflect_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect reflect`."""
     about = "a file, or a folder of .json and .jsonl files; - reads stdin"
     parser.add_argument("files", nargs="+", metavar="FILE", help=about)
     about = "how it ended, if the file does not say"

@@ -17,6 +17,7 @@ from mcp_reflect.services.replay import Replayed, replay
 
 
 def add_replay_arguments(parser: CliParser) -> None:
+    """Add the options of `mcp-reflect replay`."""
     about = "one session: the name that its file begins with, or a file"
     parser.add_argument("--session", metavar="SESSION", help=about)
     add_number(

@@ -1,9 +1,13 @@
-"""Consolidate a project's records ("dream"): plan by rules and by a language model, then apply in one transaction."""
+"""Consolidate a project's records: merge those that say the same, generalize, and archive what is useless.
+
+A consolidation is called a dream: a server runs one a day while nobody works, as sleep does for memory. A dream has a
+plan, by rules and by a language model if there is one, which is applied in one transaction and can be undone.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
@@ -36,11 +40,14 @@ from mcp_reflect.storage.similarity import codes
 
 _SHOWN_CHARS: Final = 16_000  # of the records in a prompt, some 4,000 tokens
 _RECORD_CHARS: Final = 400  # of one record
+_LEAST_RECORDS: Final = 2  # of which something can be merged
+_MOST_REASON: Final = 200  # characters of why a model proposes something
 
 Answer: TypeAlias = Mapping[str, Any] | str
 """The answer that the prompt `dream` asks for: an object, or text that contains one."""
 
 _Planner: TypeAlias = Callable[[list[Lesson]], DreamPlan]
+"""Returns a plan for the records as they are in the transaction that applies it."""
 
 
 async def dream(
@@ -51,11 +58,12 @@ async def dream(
     `analysis` is the host's answer to the prompt `dream`; no model is asked then. InputError if it contains no object.
     """
     scope = context.scopes.own
-    plan_of = await _planner(context, scope, analysis)
+    planner = await _planner(context, scope, analysis)
     if plan_only:
-        plan = await asyncio.to_thread(plan_of, await context.bank.consolidations.load(scope))
+        records = await context.bank.consolidations.load(scope)
+        plan = await asyncio.to_thread(planner, records)
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
-    return await _apply(context, plan_of)
+    return await _apply(context, planner)
 
 
 async def merge(
@@ -91,7 +99,7 @@ async def merge(
 
 
 async def _apply(
-    context: Context, plan_of: _Planner, *, part: bool = False, by: Speaker = Speaker.AGENT
+    context: Context, planner: _Planner, *, part: bool = False, by: Speaker = Speaker.AGENT
 ) -> Dream:
     """Plan over the records as they are now and carry the plan out, in one transaction; return what was done.
 
@@ -99,16 +107,18 @@ async def _apply(
     changed nothing, and there is nothing to undo.
     """
     own = context.scopes.own
-    dreamed = await context.bank.consolidations.dream(own, plan_of, part=part, by=by)
+    dreamed = await context.bank.consolidations.dream(own, planner, part=part, by=by)
     plan = dreamed.plan
     if dreamed.dream_id is not None:
-        counts = {
-            "merged": len(plan.merges),
-            "added": len(dreamed.added),
-            "archived": len(plan.archivings),
-        }
-        done = {"dream_id": dreamed.dream_id, "looked_at": plan.looked_at, **counts}
-        context.log.info("dream_finished", **done, thinker=plan.thinker)
+        context.log.info(
+            "dream_finished",
+            dream_id=dreamed.dream_id,
+            looked_at=plan.looked_at,
+            merged=len(plan.merges),
+            added=len(dreamed.added),
+            archived=len(plan.archivings),
+            thinker=plan.thinker,
+        )
     return dreamed
 
 
@@ -125,7 +135,7 @@ async def undo(context: Context, dream_id: str, *, by: Speaker = Speaker.AGENT) 
 
 
 async def due(context: Context) -> bool:
-    """True if the dream of the day may begin: none was today (UTC), and something changed since the last one."""
+    """Return whether the dream of the day may begin: none was today (UTC), and something changed since the last one."""
     digest, dreamed_at = await context.bank.consolidations.last(context.scopes.own)
     if dreamed_at // DAY == context.clock.now() // DAY:
         return False
@@ -134,48 +144,62 @@ async def due(context: Context) -> bool:
 
 
 async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson]]:
-    """Return the plan of rules, and its records."""
+    """Return the plan that rules make of a project's records, and these records."""
     records = await context.bank.consolidations.load(scope)
     return await asyncio.to_thread(planned, records), records
 
 
 async def prompt(context: Context) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
-    rendered = context.runner.render(
-        "dream", clean_inputs(await _inputs(context, *await by_rules(context, context.scopes.own)))
-    )
+    plan, records = await by_rules(context, context.scopes.own)
+    inputs = await _inputs(context, plan, records)
+    rendered = context.runner.render("dream", clean_inputs(inputs))
     return f"{rendered.system}\n\n{rendered.user}"
 
 
 async def _planner(context: Context, scope: Scope, analysis: Answer | None) -> _Planner:
     """Return what plans over records: rules, with the proposals of `analysis` or of a model."""
-    source, told = Source.AGENT, {"thinker": HOST}
     if analysis is None:
-        source, (proposals, told) = Source.MODEL, await _asked(context, scope)
+        source = Source.MODEL
+        answered = await _ask_model(context, scope)
     else:
-        proposals = _object(analysis)
-    return lambda records: replace(
-        _with_proposals(planned(records), proposals, records, source), **told
-    )
+        source = Source.AGENT
+        answered = _ModelAnswer(_object(analysis), {"thinker": HOST})
+
+    def plan_records(records: list[Lesson]) -> DreamPlan:
+        plan = _with_proposals(planned(records), answered.answer, records, source)
+        return replace(plan, **answered.about)
+
+    return plan_records
 
 
-async def _asked(context: Context, scope: Scope) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a model proposes, and what the plan says of it; it is asked only of records that it has not seen."""
+class _ModelAnswer(NamedTuple):
+    """An answer to the prompt `dream`, empty for none, and fields of the plan that say by whom it is and what it took."""
+
+    answer: dict[str, Any]
+    about: dict[str, Any]
+
+
+async def _ask_model(context: Context, scope: Scope) -> _ModelAnswer:
+    """Return what a model proposes, if there is one; it is asked only where something changed since the last dream."""
     if context.runner.llm(Role.DREAMER, NO_CLIENT) is None:
-        return {}, {}
+        return _ModelAnswer({}, {})
     plan, records = await by_rules(context, scope)
-    if len(records) < 2:
-        return {}, {}
-    if plan.empty and (await context.bank.consolidations.last(scope))[0] == digest_of(records):
-        return {}, {"note": "nothing changed since the last dream"}
+    if len(records) < _LEAST_RECORDS:
+        return _ModelAnswer({}, {})
+    last_digest, _ = await context.bank.consolidations.last(scope)
+    if plan.empty and last_digest == digest_of(records):
+        return _ModelAnswer({}, {"note": "nothing changed since the last dream"})
     inputs = await _inputs(context, plan, records)
     reply = await context.runner.generate(
         Role.DREAMER, "dream", clean_inputs(inputs), host=NO_CLIENT, read=_object
     )
-    told = {"note": clean(reply.note), "tokens": reply.input_tokens + reply.output_tokens}
+    tokens = reply.input_tokens + reply.output_tokens
+    about: dict[str, Any] = {"note": clean(reply.note), "tokens": tokens}
     if reply.value is None or reply.thinker is None:
-        return {}, told
-    return reply.value, {**told, "thinker": reply.thinker, "tokens": max(told["tokens"], 1)}
+        return _ModelAnswer({}, about)
+    # At least one token, for programs that do not count theirs.
+    return _ModelAnswer(reply.value, {**about, "thinker": reply.thinker, "tokens": max(tokens, 1)})
 
 
 async def _inputs(context: Context, plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
@@ -186,10 +210,14 @@ async def _inputs(context: Context, plan: DreamPlan, records: Sequence[Lesson]) 
     findings = await context.bank.reflections.findings(context.scopes.own)
     lines: list[str] = []
     for record in records:
+        text = record.text
         without_lesson = " ".join(findings.get(record.id, ()))
-        text = f"No lesson yet of: {without_lesson}" if without_lesson else record.text
-        task_type = f", {record.task_type}" if record.task_type else ""
-        lines.append(f"- {record.id} ({record.kind.value}{task_type}): {clip(text, _RECORD_CHARS)}")
+        if without_lesson:
+            text = f"No lesson yet of: {without_lesson}"
+        kind = record.kind.value
+        if record.task_type:
+            kind += f", {record.task_type}"
+        lines.append(f"- {record.id} ({kind}): {clip(text, _RECORD_CHARS)}")
     clusters = [f"- {', '.join(cluster)}" for cluster in plan.clusters]
     return {
         "memories": "\n".join(lines)[:_SHOWN_CHARS],
@@ -198,6 +226,7 @@ async def _inputs(context: Context, plan: DreamPlan, records: Sequence[Lesson]) 
 
 
 _KEYS: Final = ("merge", "generalize")
+"""The lists of entries in an answer: records that say the same, and records that one new lesson covers."""
 
 
 def _object(value: "Answer | Json") -> dict[str, Any]:
@@ -210,7 +239,7 @@ def _object(value: "Answer | Json") -> dict[str, Any]:
 
 
 _LEAST_SOURCES: Final = 3  # records that a generalization needs
-_MOST_ENTRIES: Final = 50
+_MOST_ENTRIES: Final = 50  # of each list in an answer
 _LESSON_FIELDS: Final = ("mistake", "correction", "task_type", "tags", "importance", "confidence")
 
 
@@ -221,35 +250,40 @@ def _with_proposals(
 
     A record is changed by one entry at most: those of rules come first.
     """
-    known = {record.id: record for record in records}
-    used = {name for merge in plan.merges for name in (merge.keep, *merge.gone)}
-    used |= {archiving.id for archiving in plan.archivings}
+    records_by_id = {record.id: record for record in records}
+    changed_ids = {archiving.id for archiving in plan.archivings}
+    for merge in plan.merges:
+        changed_ids.update((merge.keep, *merge.gone))
     refused: list[str] = []
-    for kind in _KEYS:
-        entries: list[Any] = [item for item in _list(answer, kind) if isinstance(item, dict)]
+    for key in _KEYS:
+        entries: list[Any] = [item for item in _list(answer, key) if isinstance(item, dict)]
         for entry in entries[:_MOST_ENTRIES]:
-            names = [*dict.fromkeys(map(str, _list(entry, "ids")))]
+            ids = [*dict.fromkeys(map(str, _list(entry, "ids")))]
             try:
-                if not known.keys() >= set(names):
+                if not records_by_id.keys() >= set(ids):
                     raise _refusal("it names records that were not shown")
-                sources = [known[name] for name in names]
-                if kind == "generalize":
-                    plan = _generalized(plan, entry, sources, source)
-                elif used & set(names):
+                named_records = [records_by_id[record_id] for record_id in ids]
+                if key == "generalize":
+                    plan = _generalized(plan, entry, named_records, source)
+                elif not changed_ids.isdisjoint(ids):
                     raise _refusal("one of them is in another entry")
                 else:
-                    plan = _merged(plan, entry, sources, source)
-                    used.update(names)
+                    plan = _merged(plan, entry, named_records, source)
+                    changed_ids.update(ids)
             except InputError as error:
-                refused.append(f"{kind} {quoted(', '.join(names), 200)}: {error.fault}")
+                refused.append(f"{key} {quoted(', '.join(ids), _MOST_REASON)}: {error.fault}")
     return replace(plan, refused=tuple(refused))
 
 
 def _merged(
     plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source
 ) -> DreamPlan:
+    """Return the plan with a proposed merge of these records in new words; InputError if they must not become one.
+
+    The one with the most outcomes keeps its id, then the one that was met most often.
+    """
     kinds = {record.kind for record in records}
-    if len(records) < 2:
+    if len(records) < _LEAST_RECORDS:
         raise _refusal("it names fewer than two records")
     if kinds != {RecordKind.LESSON} or len({record.task_type for record in records}) > 1:
         raise _refusal("only lessons of one task type can become one")
@@ -263,14 +297,15 @@ def _merged(
         key=lambda record: (record.wins + record.losses, record.strength, record.importance),
     )
     gone = tuple(record.id for record in records if record is not best)
-    told = f"proposed: {clip(str(entry.get('reason', '')), 200)}"
-    merge = Merge(keep=best.id, gone=gone, reason=told, wording=wording)
+    reason = f"proposed: {clip(str(entry.get('reason', '')), _MOST_REASON)}"
+    merge = Merge(keep=best.id, gone=gone, reason=reason, wording=wording)
     return replace(plan, merges=(*plan.merges, merge))
 
 
 def _generalized(
     plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source
 ) -> DreamPlan:
+    """Return the plan with a new lesson that covers these records; InputError if they are too few, or from one task."""
     if len(records) < _LEAST_SOURCES:
         raise _refusal(f"it names fewer than {_LEAST_SOURCES} records")
     contexts = {record.context_hash for record in records}
@@ -283,6 +318,7 @@ def _generalized(
 
 
 def _wording(entry: Mapping[str, Any], source: Source) -> LessonDraft:
+    """Return the words of a proposed lesson; InputError for a field that cannot be stored, or one that is missing."""
     sent = read(LessonArguments, {name: entry[name] for name in _LESSON_FIELDS if name in entry})
     if not (sent.mistake and sent.correction):
         raise _refusal("mistake and correction are missing")
@@ -290,9 +326,13 @@ def _wording(entry: Mapping[str, Any], source: Source) -> LessonDraft:
 
 
 def _refusal(fault: str) -> InputError:
+    """Return the error for an entry that is not applied."""
     return InputError("analysis", fault, "Leave the entry out.")
 
 
 def _list(entry: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the list under a name, empty for anything else."""
     value = entry.get(name)
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return cast("list[Any]", value)

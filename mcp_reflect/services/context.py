@@ -1,4 +1,4 @@
-"""The dependencies of service functions."""
+"""What every service function is given: settings, the bank, the clock, the log, and what an engine remembers."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,9 +25,10 @@ _MOST_REPORTED: Final = 200  # of a session, the latest
 
 
 class ReportedCalls:
-    """Ids of calls that the hook tool was told of, by session; those of subagents, which have files of their own, are not.
+    """The ids of calls that an agent's hook tool reported, by session, to be compared with the session's transcript.
 
-    `missing` has those that their session's transcript did not show in time.
+    Calls of subagents, which have transcripts of their own, are not among them. `missing` has those that their
+    transcript did not show in time: a call that only an agent reports proves nothing.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,8 @@ class ReportedCalls:
         known = self._by_session.pop(session, ())
         self._by_session[session] = (*known, call_id)[-_MOST_REPORTED:]
         while len(self._by_session) > _MOST_SESSIONS:
-            self._by_session.pop(next(iter(self._by_session)))
+            oldest_session = next(iter(self._by_session))
+            self._by_session.pop(oldest_session)
 
     def of(self, session: str) -> frozenset[str]:
         """Return the calls of a session."""
@@ -50,16 +52,7 @@ class ReportedCalls:
 
 @dataclass(frozen=True)
 class Context:
-    """Settings, storage and helpers, the same for every call of an engine.
-
-    `scorer` and `llm` are objects that a caller in Python passed; None: no scorer, and the configured model.
-    `session` is the id of the engine's own session.
-    `latest_step` has the step at which should_reflect was asked last without a run, by project. `latest_task` has the
-    task that each tool was last called for, by project; `begun_tasks` has the projects whose counts of steps a new task
-    resets. `session_files` has the transcripts that were read last.
-    `transcripts` has the transcript of the session that a hook told of last, by project. `reported` has the calls that
-    no transcript showed. `confirm` asks the person of the calling host, None where it shows no questions.
-    """
+    """Settings, storage and helpers, the same for every call of an engine."""
 
     settings: Settings
     scopes: Scopes
@@ -67,15 +60,24 @@ class Context:
     clock: Clock
     log: Log
     scorer: "Scorer | None" = None
+    """An object of a Python program that scores runs."""
     llm: "LLM | None" = None
+    """An object of a Python program that takes the place of the configured models."""
     session: str = ""
+    """The id of the engine's own session."""
     latest_step: dict[Scope, int] = field(default_factory=dict[Scope, int])
+    """The step at which should_reflect was asked last without a run, by project."""
     latest_task: dict[tuple[Scope, str], str] = field(default_factory=dict[tuple[Scope, str], str])
+    """The task that a tool was called for last, by project and tool."""
     begun_tasks: set[Scope] = field(default_factory=set[Scope])
+    """The projects in which a new task began, so that their counts of steps are to be reset."""
     session_files: SessionFiles = field(default_factory=SessionFiles)
+    """The transcripts that were read last."""
     transcripts: dict[Scope, str] = field(default_factory=dict[Scope, str])
+    """The path of the transcript that a hook named last, by project."""
     reported: ReportedCalls = field(default_factory=ReportedCalls)
     confirm: "Confirm | None" = None
+    """Asks the person of the calling host; None where it shows no questions."""
 
     @cached_property
     def runner(self) -> "ModelRunner":
@@ -100,8 +102,11 @@ def open_bank(
         return Bank(settings, scopes, clock=clock, log=log)
     from mcp_reflect.llm import embedders  # noqa: PLC0415 - most have no embedder
 
-    def opened() -> "Embedder":
-        own = embedder and embedders.CheckedEmbedder(embedder, "the embedder")
-        return own or embedders.open_embedder(settings.llm_settings)
+    def open_embedder() -> "Embedder":
+        """Return the embedder, which is opened when it is first needed: a model takes seconds to load."""
+        if embedder is not None:
+            return embedders.CheckedEmbedder(embedder, "the embedder")
+        return embedders.open_embedder(settings.llm_settings)
 
-    return Bank(settings, scopes, clock=clock, log=log, embedder=embedders.Patient(opened, clock))
+    patient = embedders.Patient(open_embedder, clock)
+    return Bank(settings, scopes, clock=clock, log=log, embedder=patient)

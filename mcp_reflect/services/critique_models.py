@@ -53,7 +53,11 @@ class CritiqueModels:
         return opinion
 
     def _wants_a_critic(self, verified: Verified) -> bool:
-        """What is certainly wrong is corrected first. A critic that found issues is asked again if they are gone."""
+        """Return whether to ask the critic about this version of the work, by the setting `critique`.
+
+        With `auto`, what rules are certain is wrong is corrected first, without a critic; one that was asked before is
+        asked again whether its issues are gone.
+        """
         match self.context.settings.critique:
             case "off":
                 return False
@@ -79,6 +83,10 @@ class CritiqueModels:
         inputs: Mapping[str, Any],
         read: Callable[[Any], Any],
     ) -> Any:
+        """Return what a model answers to a prompt about this version, as `read` reads it; None if it cannot be asked.
+
+        Who answered, at what cost, and why not, is noted.
+        """
         work = self.state.work
         common = _shown(work.goal or "", verified.steps, work.tool_results)
         about: Any = {
@@ -97,6 +105,7 @@ class CritiqueModels:
 
 
 def _read_opinion(value: Any, claims: Sequence[Claim]) -> Opinion:
+    """Return a critic's reply as an opinion on the claims, without secrets."""
     return read_opinion(clean(value), "reply", claims=claims, judge=MODEL)
 
 
@@ -131,8 +140,8 @@ def listed_claims(verified: Verified) -> str:
     return "\n".join(texts)
 
 
-def _as_result(result: ToolResult | Mapping[str, Any]) -> ToolResult:
-    """Return a result that a program gave under our names."""
+def _result_of(result: ToolResult | Mapping[str, Any]) -> ToolResult:
+    """Return a tool's result as an object; a Python program may send it as a mapping with the same names."""
     if isinstance(result, ToolResult):
         return result
     return ToolResult(
@@ -147,9 +156,11 @@ def _shown(
 ) -> dict[str, str]:
     """Return the inputs of each prompt: of the results their end, with tools and, where they are known, exit codes."""
     parts: list[str] = []
-    for result in map(_as_result, results):
-        code = "" if result.exit_code is None else f" (exit code {result.exit_code})"
-        parts.append(f"{result.tool or 'tool'}{code}:\n{result.content}")
+    for result in map(_result_of, results):
+        title = result.tool or "tool"
+        if result.exit_code is not None:
+            title += f" (exit code {result.exit_code})"
+        parts.append(f"{title}:\n{result.content}")
     numbered = "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))
     return {
         "goal": goal,
@@ -165,10 +176,14 @@ def improvement_prompt(
     critique: Critique | Sequence[str] | str,
     tool_results: Sequence[ToolResult | Mapping[str, Any]],
 ) -> Rendered:
-    """Build the corrector's prompt for steps with the issues of `critique`; a text is one issue."""
+    """Build the corrector's prompt for steps with the issues of `critique`; a text is one step, or one issue."""
+    if isinstance(steps, str):
+        steps = [steps]
     issues = critique.issues if isinstance(critique, Critique) else critique
-    inputs = _shown(goal, [steps] if isinstance(steps, str) else steps, tool_results)
-    inputs["issues"] = issues if isinstance(issues, str) else "\n".join(issues)
+    if isinstance(issues, str):
+        issues = [issues]
+    inputs = _shown(goal, steps, tool_results)
+    inputs["issues"] = "\n".join(issues)
     return context.runner.render(
         "correct", {name: clean_text(text) for name, text in inputs.items()}
     )

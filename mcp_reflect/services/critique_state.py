@@ -91,16 +91,19 @@ async def state_for(context: Context, scope: Scope, sent: CritiqueArguments) -> 
 async def _new_state(
     context: Context, scope: Scope, sent: CritiqueArguments, work: SentWork
 ) -> CritiqueState:
+    """Return the state of a critique that begins, with the lessons of the recall that the call names."""
     lessons = ()
     if sent.recall_id is not None:
         lessons = await context.bank.recalls.lessons_of(scope, sent.recall_id)
-    told = "\n".join(f"- {lesson.text}" for lesson in lessons)
-    most = context.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
+    text = "\n".join(f"- {lesson.text}" for lesson in lessons)
+    max_iterations = sent.max_iterations
+    if max_iterations is None:
+        max_iterations = context.settings.max_iterations
     return CritiqueState(
         critique_id=context.clock.new_id("crit"),
         work=work,
-        max_iterations=most,
-        lessons=clean_text(told[:MOST_LESSONS]),
+        max_iterations=max_iterations,
+        lessons=clean_text(text[:MOST_LESSONS]),
     )
 
 
@@ -109,23 +112,28 @@ _LEFT_OUT: Final = (None, (), 0)
 
 
 def _with_more(state: CritiqueState, more: SentWork, sent: CritiqueArguments) -> CritiqueState:
-    """Return a stored state with what was left open, evidence above all; what it holds may not change."""
+    """Return a stored state with what it left open and this call sends, evidence above all.
+
+    InputError for what differs from a field that is known already.
+    """
     changes: dict[str, Any] = {}
-    for name in (each.name for each in fields(SentWork)):
-        value, held = getattr(more, name), getattr(state.work, name)
-        if value in _LEFT_OUT or value == held:
+    for name in [work_field.name for work_field in fields(SentWork)]:
+        sent_value, stored_value = getattr(more, name), getattr(state.work, name)
+        if sent_value in _LEFT_OUT or sent_value == stored_value:
             continue
         # Outputs that the server took from the session give way to those that are sent.
         is_of_session = name == "tool_results" and state.evidence is not None
-        if held not in _LEFT_OUT and not is_of_session:
-            place = "response" if name == "steps" and sent.response else name
+        if stored_value not in _LEFT_OUT and not is_of_session:
+            argument = "response" if name == "steps" and sent.response else name
             fault = f"it differs from what {state.critique_id} holds"
-            raise InputError(place, fault, "Leave it out, or start a new critique.")
-        changes[name] = value
-    most = state.max_iterations if sent.max_iterations is None else sent.max_iterations
-    evidence = None if "tool_results" in changes else state.evidence
-    work = replace(state.work, **changes)
-    return replace(state, work=work, max_iterations=most, evidence=evidence)
+            raise InputError(argument, fault, "Leave it out, or start a new critique.")
+        changes[name] = sent_value
+    changed = replace(state, work=replace(state.work, **changes))
+    if sent.max_iterations is not None:
+        changed = replace(changed, max_iterations=sent.max_iterations)
+    if "tool_results" in changes:
+        changed = replace(changed, evidence=None)
+    return changed
 
 
 async def _with_outputs_of_session(
@@ -164,6 +172,7 @@ def _redacted(sent: CritiqueArguments) -> SentWork:
 
 
 def _cleaned(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
+    """Return results without secrets, of long ones their start and their end."""
     clipped = clean([asdict(result) for result in clipped_results(results)])
     return tuple(ToolResult(**result) for result in clipped)
 
@@ -182,6 +191,7 @@ def body_of(state: CritiqueState) -> dict[str, Any]:
 
 
 def _from_body(body: Mapping[str, Any]) -> CritiqueState:
+    """Return the state of its stored form (`body_of`); InputError for one of an older release."""
     if "work" not in body:
         raise InputError("critique_id", "an older release wrote it", "Start a new critique.")
     return from_json(CritiqueState, body)

@@ -33,17 +33,18 @@ async def decide_or_keep(
     Where the host can show a question, its person is asked, about the text that is `shown`; nothing is kept for later
     after a no. Else the proposal waits in the review.
     """
-    asked = None
+    decision = None  # nobody could be asked
     if context.confirm is not None:
-        asked = await context.confirm(_question(lesson, kind, reason, shown))
-    if asked is Speaker.AGENT:
+        decision = await context.confirm(_question(lesson, kind, reason, shown))
+    if decision is Speaker.AGENT:
         return None, "the person was asked and said no; nothing changed"
     proposals = context.bank.proposals
-    kept = await proposals.add(scope, lesson, kind, reason, body or {})
-    if kept is None:
+    proposal = await proposals.add(scope, lesson, kind, reason, body or {})
+    if proposal is None:
         return None, "a person keeps that lesson, and many proposals about it wait already"
-    if asked is Speaker.PERSON:
-        return await proposals.decide(scope, kept.id, approved=True), "the person confirmed it"
+    if decision is Speaker.PERSON:
+        after = await proposals.decide(scope, proposal.id, approved=True)
+        return after, "the person confirmed it"
     context.log.info("change_proposed", lesson_id=lesson.id, kind=kind.value)
     return None, waits_text(lesson, kind)
 
@@ -62,6 +63,7 @@ def wish_text(proposal: Proposal) -> str:
 
 
 def _question(lesson: Lesson, kind: ProposalKind, reason: str, shown: str) -> str:
+    """Return the question that the host shows its person: what would change, the lesson, and why."""
     lines = [
         f"mcp-reflect: the agent wants to change a lesson that you keep ({_WANTS[kind]}).",
         f"The lesson {short_id(lesson.id)}: {clip(lesson.text, _MOST_SHOWN)}",

@@ -26,7 +26,7 @@ _FOREIGN_NAMES: Final = ("role", "sessionId", "payload")
 
 def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """Return arguments of reflect with messages of OpenAI or Anthropic and lines of a session read as events."""
-    name = next((name for name in _EVENT_NAMES if arguments.get(name)), "")
+    name = _first_with_value(arguments, _EVENT_NAMES)
     text = _session_text(name, arguments.get(name), limits)
     if text is None:
         return arguments
@@ -34,11 +34,22 @@ def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str
         runs = [run for _, run in read_transcript(text).runs]
     except InputError:
         return arguments
-    events = [event for run in runs if run.get("run_id") for event in run.get("events", ())]
+    events: list[Any] = []
+    for run in runs:
+        if run.get("run_id"):
+            events += run.get("events", ())
     if not events:
         return arguments
-    rest = {key: value for key, value in arguments.items() if key != name}
-    return {**rest, "events": events}
+    other_arguments = {key: value for key, value in arguments.items() if key != name}
+    return {**other_arguments, "events": events}
+
+
+def _first_with_value(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Return the first of these names that an argument has with a value, empty for none."""
+    for name in names:
+        if arguments.get(name):
+            return name
+    return ""
 
 
 def _session_text(name: str, events: object, limits: Limits) -> str | None:
@@ -58,13 +69,14 @@ def _session_text(name: str, events: object, limits: Limits) -> str | None:
 
 
 def _is_foreign(item: Any) -> bool:
+    """Return whether an item is a message of a model, or a line of a session, and no event of ours."""
     if isinstance(item, str):
         return item.lstrip().startswith("{") and any(f'"{name}"' in item for name in _FOREIGN_NAMES)
     return isinstance(item, Mapping) and any(name in item for name in _FOREIGN_NAMES)
 
 
 _MOST_BYTES: Final = 2_000_000  # from the end of a transcript
-_MOST_RESULTS: Final = 400
+_MOST_RESULTS: Final = 400  # the latest, which critique reads
 _MOST_NAME: Final = 200  # characters
 _MOST_WRITTEN: Final = 100  # lines of an edit
 _OBJECTS: Final = ("url", "query", "pattern")
@@ -88,7 +100,7 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
     run = RunBuilder()
     read_records(run, records_in(data))
     calls: dict[object, NamedCall] = {}
-    found = deque[ToolResult](maxlen=_MOST_RESULTS)
+    results = deque[ToolResult](maxlen=_MOST_RESULTS)
     for event in run.events:
         facts = event.get("metadata", {})
         call_id = facts.get("tool_call_id")
@@ -100,8 +112,8 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
             continue
         printed = "" if event["content"] == NO_ANSWER else event["content"]
         content = with_written(printed, call, failed=bool(event.get("error")))
-        found.append(ToolResult(tool=call.name, content=content, exit_code=facts.get("exit_code")))
-    return tuple(found)
+        results.append(ToolResult(tool=call.name, content=content, exit_code=facts.get("exit_code")))
+    return tuple(results)
 
 
 def _tail_of(path: Path) -> bytes:
