@@ -279,13 +279,11 @@ def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[
 
     `counts` has the projects of the file. InputError for a project that is not there, or a name that two would have.
     """
-    names: dict[str, str] = {}
+    new_by_old: dict[str, str] = {}
     for word in options.projects:
         old, equals, new = word.rpartition("=")
-        if not equals:
-            old = own
-        if new != old:
-            names[old] = stored_name(new)
+        new_by_old[old if equals else own] = new
+    names = {old: stored_name(new) for old, new in new_by_old.items() if new != old}
     for old, new in names.items():
         if old not in counts:
             fix = f"It has: {', '.join(counts) or 'none'}."
@@ -301,8 +299,7 @@ def run_migrate(options: Namespace) -> None:
     """Copy all that the bank in a file has learned to PostgreSQL. The file stays as it is.
 
     Start no server on the database before the move is done. Leave the password out of the URL, and give it by
-    PGPASSWORD or
-    ~/.pgpass: other users of this machine see arguments.
+    PGPASSWORD or ~/.pgpass: other users of this machine see arguments.
     """
     settings = Settings.from_env()
     target = ServerUrl(options.to)
