@@ -74,7 +74,8 @@ def value_of(name: str, text: str, item: Field[Any]) -> Any:
 def _words_for(options: tuple[Any, ...]) -> dict[str, Any]:
     """Return the words that a person may write for the values of a setting, each with its value.
 
-    One that has "off" could once only be switched off: it takes the words of a switch as well.
+    A setting that has "off" was a switch in earlier versions: "false", "no" and "0" still mean "off", and "true", "yes"
+    and "1" its first value.
     """
     words = {option: option for option in options}
     if "off" not in options:

@@ -59,14 +59,18 @@ _END_CHARS: Final = 6_000  # of an output that a service is sent, at either end
 def answer_event(
     event: str | None, sent: object, size: int, options: dict[str, str], watch: "Watch"
 ) -> None:
-    """Print the answer to one event, if there is one; `sent` is the host's input of `size` bytes."""
-    quick = {
-        "bank_busy_seconds": BUSY_SECONDS,
-        "stores_names": False,
-        "sets_aside": False,
-        "log_level": "error",
-    }
-    settings = replace(Settings.from_env(), **quick)
+    """Print the answer to one event, if there is one.
+
+    `sent` is the host's input, of `size` bytes, and `options` are those of the command. `watch` ends this process when
+    its time is over: what is not noted in the bank by then is written into the spool, a file of calls that wait.
+    """
+    settings = replace(
+        Settings.from_env(),
+        bank_busy_seconds=BUSY_SECONDS,
+        stores_names=False,
+        sets_aside=False,
+        log_level="error",
+    )
     if size > settings.max_hook_bytes:
         return
     hook = read_hook(event, sent)
@@ -121,9 +125,9 @@ def _answer(
 
 
 def _needs_bank(hook: HookInput, settings: Settings) -> bool:
-    """Return whether there is a lesson to show or something to write; a bank in a file is made for the latter alone.
+    """Return whether to open the bank: it is there, or (a bank in a file is made then) there is something to note.
 
-    A call and a last message are noted, and so is where the transcript is, which the start of a session tells.
+    That is a call, a last message, or at the start of a session where its transcript is.
     """
     if isinstance(settings.bank, ServerUrl) or settings.bank_path.exists():
         return True

@@ -114,7 +114,10 @@ def _hooks_text(host: str, hooked: set[str]) -> str:
 
 
 def running(host: str) -> str | None:
-    """Return a sentence if a host seems to run now: it may write its file as it knows it over ours."""
+    """Return a sentence if a host seems to run now, None if not.
+
+    It may overwrite what was just changed in its file with what it read at its start.
+    """
     pattern = ROWS[host].processes
     if pattern is None or not any(pattern.fullmatch(name) for name in _program_names()):
         return None

@@ -43,7 +43,7 @@ class PluginTraces:
         return False
 
     def left(self) -> Iterator[Path]:
-        """Yield the folders that are there."""
+        """Yield the plugin's folders that are there."""
         for name in self.folders:
             yield from _matches(name)
         if self.in_caches and (caches() / _CACHE).is_dir():

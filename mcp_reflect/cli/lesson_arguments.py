@@ -1,7 +1,7 @@
 """The actions of `mcp-reflect lessons` and their options; `cli.lessons` does them."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
 from mcp_reflect.models.lesson import RecordKind, State
@@ -18,12 +18,21 @@ _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
 _MOST_LISTED: Final = 1_000_000  # lessons of one list
 
 
+class _AddAction(Protocol):
+    """Adds an action: by its name, what it does, the arguments of an example, and how it names lessons.
+
+    With `ids` it takes the ids of lessons: "id" of one, "ids" of one or more.
+    """
+
+    def __call__(self, name: str, about: str, example: str, ids: str = "") -> CliParser: ...
+
+
 def add_lessons_arguments(parser: CliParser) -> None:
     """Add the actions of `mcp-reflect lessons`."""
     add = add_actions(parser)
 
     def action(name: str, about: str, example: str, ids: str = "") -> CliParser:
-        """Add an action with this name, what it does, an example, and the argument `ids`: "id" is one lesson, "ids" several."""
+        """Add an action, as `_AddAction` says; all but `erase` can ask a team's service."""
         parser_of_action = add(name, about, example)
         if name != "erase":
             add_service_arguments(parser_of_action)
@@ -33,6 +42,14 @@ def add_lessons_arguments(parser: CliParser) -> None:
             parser_of_action.add_argument(ids, nargs=count, metavar="ID", help=names)
         return parser_of_action
 
+    _add_reading(action)
+    _add_writing(action)
+    _add_guarding(action)
+    _add_deciding(action)
+
+
+def _add_reading(action: _AddAction) -> None:
+    """Add the actions that only show lessons."""
     listed = action("list", "the newest lessons", "--task-type deploy")
     listed.set_defaults(words=())
     search = action("search", "lessons that have all of these words", "git push --state all")
@@ -59,6 +76,10 @@ def add_lessons_arguments(parser: CliParser) -> None:
         )
     action("show", "one lesson, and how effective it is", "LES", "id")
     action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
+
+
+def _add_writing(action: _AddAction) -> None:
+    """Add the actions that write a lesson, and the options for its fields."""
     about = "write a lesson yourself: as a text, by options, or asked for"
     written = action("add", about, '"Run make setup before make test"')
     written.add_argument("text", nargs="*", help="the lesson in a sentence")
@@ -85,6 +106,10 @@ def add_lessons_arguments(parser: CliParser) -> None:
             fields.add_argument(name, metavar="TEXT", help=about)
         add_number(fields, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
         fields.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
+
+
+def _add_guarding(action: _AddAction) -> None:
+    """Add the actions that say what a guard does, and which lessons sessions begin with."""
     about = "say what a call against a lesson meets; without a mode, what it would have met in past sessions"
     guard = action("guard", about, "LES hold", "id")
     guard.add_argument(
@@ -96,6 +121,10 @@ def add_lessons_arguments(parser: CliParser) -> None:
     action("enforce", "refuse each call that goes against a lesson, every time", "LES", "id")
     action("pin", "begin every session with a lesson, three at most", "LES", "id")
     action("unpin", "no longer begin every session with a lesson", "LES", "id")
+
+
+def _add_deciding(action: _AddAction) -> None:
+    """Add the actions that decide about lessons: whether they are trusted, in use, merged or erased."""
     approve = action(
         "approve",
         "vouch for lessons, keep a finding in your words, do what an agent proposes",

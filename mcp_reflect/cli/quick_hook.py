@@ -175,7 +175,7 @@ class Watch:
             self._is_answered = True
 
     def give_up(self) -> None:
-        """Answer what is said of a call that nobody could check."""
+        """Print what `unchecked` returns, unless the host has its answer already."""
         with suppress(Exception):
             if self.unchecked is not None and not self._is_answered:
                 self.answer(self.unchecked())

@@ -37,13 +37,13 @@ def run_replay(options: Namespace) -> None:
     say what you can do about each fact.
     """
 
-    async def work(engine: Engine) -> None:
+    async def replay_and_print(engine: Engine) -> None:
         replayed = await replay(
             engine.context, session=options.session, days=options.days, progress=show_progress
         )
         write_replayed(replayed, options, every=options.all)
 
-    with_engine(work)
+    with_engine(replay_and_print)
 
 
 def write_replayed(replayed: Replayed, options: Namespace, *, every: bool = False) -> None:

@@ -204,7 +204,7 @@ def _place_of(failure: FailedStep) -> str:
 
 
 def _against(lesson: ReplayedLesson) -> list[LessonFact]:
-    """Return what became of the calls against it. That none failed says little: it may have been wrong all the same."""
+    """Return what became of the calls that a lesson advises against. That all worked does not prove the lesson wrong."""
     if not lesson.against:
         return []
     calls = counted(lesson.against, "call")

@@ -295,15 +295,9 @@ def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[
     return names
 
 
-def run_migrate(options: Namespace) -> None:
-    """Copy all that the bank in a file has learned to PostgreSQL. The file stays as it is.
-
-    Start no server on the database before the move is done. Leave the password out of the URL, and give it by
-    PGPASSWORD or ~/.pgpass: other users of this machine see arguments.
-    """
-    settings = Settings.from_env()
-    target = ServerUrl(options.to)
-    if not options.to.startswith(("postgresql://", "postgres://")):
+def _refuse_bad_move(settings: Settings, target: str) -> None:
+    """Raise an error unless the bank is a file, the target an address of PostgreSQL, and its driver is installed."""
+    if not target.startswith(("postgresql://", "postgres://")):
         fix = "Write postgresql://USER@HOST/DATABASE."
         raise InputError("--to", "it is not the address of a PostgreSQL database", fix)
     if isinstance(settings.bank, ServerUrl):
@@ -314,6 +308,30 @@ def run_migrate(options: Namespace) -> None:
         raise BankError(
             "A bank on PostgreSQL needs psycopg. Run: pip install 'psycopg[binary,pool]'"
         )
+
+
+def _projects_to_move(
+    counts: Mapping[str, int], names: Mapping[str, str]
+) -> tuple[str, list[dict[str, str]]]:
+    """Return the projects that would be moved, with their lessons and new names: as a table, and for a program."""
+    rows: list[tuple[str, ...]] = []
+    projects: list[dict[str, str]] = []
+    for old, count in counts.items():
+        title, new = old or "(global)", names.get(old, old)
+        rows.append((title, str(count), new))
+        projects.append({"from": title, "lessons": str(count), "to": new})
+    return table(rows, ("project", "lessons", "called there"), flexible=0), projects
+
+
+def run_migrate(options: Namespace) -> None:
+    """Copy all that the bank in a file has learned to PostgreSQL. The file stays as it is.
+
+    Start no server on the database before the move is done. Leave the password out of the URL, and give it by
+    PGPASSWORD or ~/.pgpass: other users of this machine see arguments.
+    """
+    settings = Settings.from_env()
+    target = ServerUrl(options.to)
+    _refuse_bad_move(settings, options.to)
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 
     tenant = stored_name(options.tenant.strip())
@@ -324,13 +342,7 @@ def run_migrate(options: Namespace) -> None:
     counts = moving.projects_in(settings.bank_path)
     names = _new_names(options, counts, Scopes.of(settings).own.project)
     if options.dry_run:
-        rows: list[tuple[str, ...]] = []
-        projects: list[dict[str, str]] = []
-        for old, count in counts.items():
-            title, new = old or "(global)", names.get(old, old)
-            rows.append((title, str(count), new))
-            projects.append({"from": title, "lessons": str(count), "to": new})
-        listing = table(rows, ("project", "lessons", "called there"), flexible=0)
+        listing, projects = _projects_to_move(counts, names)
         text = f"{listing}\nTenant '{tenant}' of {target}. Nothing was moved."
         write_result(options, {"tenant": tenant, "projects": projects}, text)
         return

@@ -68,22 +68,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
     degraded = [*engine.settings.misspelled(), *engine.context.runner.problems()]
     for host in hosts_with_our_hooks():
         degraded += hooks_switched_off(host)
-    notes = engine.settings.fading()
-    for host in HOSTS:
-        notes += leftovers(host)
-    report: dict[str, Any] = {
-        "version": __version__,
-        "python": platform.python_version(),
-        "executable": sys.executable,
-        "bank": engine.bank.place,
-        "scope": str(engine.scopes.own),
-        "projects_allowed": list(engine.scopes.others),
-        "bank_works": True,
-        "registered_in": registrations(),
-        "language_models": engine.context.runner.bound(),
-        "prompt_overrides": engine.context.runner.overridden(),
-        "notes": notes,
-    }
+    report = _report_without_bank(engine)
     try:
         opened = await engine.bank.open()
         await engine.open()
@@ -107,6 +92,26 @@ async def examine(engine: Engine) -> dict[str, Any]:
         fault = "This directory belongs to no project, so lessons are global."
         report["notes"].append(f"{fault} Set MCP_REFLECT_PROJECT to a name.")
     return {**report, "degraded": degraded}
+
+
+def _report_without_bank(engine: Engine) -> dict[str, Any]:
+    """Return the part of the report for which the bank is not opened; `bank_works` is True until it is."""
+    notes = engine.settings.fading()
+    for host in HOSTS:
+        notes += leftovers(host)
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "bank": engine.bank.place,
+        "scope": str(engine.scopes.own),
+        "projects_allowed": list(engine.scopes.others),
+        "bank_works": True,
+        "registered_in": registrations(),
+        "language_models": engine.context.runner.bound(),
+        "prompt_overrides": engine.context.runner.overridden(),
+        "notes": notes,
+    }
 
 
 async def _examine_lessons(engine: Engine, report: dict[str, Any]) -> None:

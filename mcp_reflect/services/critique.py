@@ -75,7 +75,7 @@ async def critique(
         return state.answer  # the same message once more, as where its answer was lost
     listeners = Listeners(context, client, on_start, on_complete)
     models = CritiqueModels(context, replace(client, on_text=on_text), state, began + CALL_SECONDS)
-    result = await _judged(context, sent, state, models, listeners)
+    result = await _run_versions(context, sent, state, models, listeners)
     answer = _answer_to(context, state, models, result, began)
     after = _state_after(replace(state, message=message), sent, result, answer)
     body = await asyncio.to_thread(body_of, after)
@@ -94,14 +94,18 @@ def _is_judged_by_host(sent: CritiqueArguments) -> bool:
     return sent.analysis is not None or sent.verdicts is not None
 
 
-async def _judged(
+async def _run_versions(
     context: Context,
     sent: CritiqueArguments,
     state: CritiqueState,
     models: CritiqueModels,
     listeners: Listeners,
 ) -> LoopResult:
-    """Return the versions of the work: with the host's verdicts one turn, else the loop of critic and corrector."""
+    """Verify the work and correct it; return the first and the best version.
+
+    Where the host sent its verdicts, that is one turn with these. Else a critic and a corrector take turns: models, as
+    far as any are configured.
+    """
     verify = await asyncio.to_thread(verifier, state.checked_work)  # it reads all of the output
     if _is_judged_by_host(sent):
         models.thinker = HOST
@@ -172,14 +176,15 @@ def _host_opinion(
         opinion = read_opinion(
             clean(sent.analysis), limits=context.settings, claims=claims, judge=HOST
         )
-    earlier = {claim.number: claim for claim in _verdicts_of_host(state.answer)}
+    judged_by_number = {claim.number: claim for claim in _verdicts_of_host(state.answer)}
     verdicts: Sequence[Claim] = ()
     if sent.verdicts is not None:
-        # "others" are those without any verdict, an earlier one included.
-        known = [earlier.get(claim.number, claim) for claim in claims]
-        verdicts = read_verdicts(clean(sent.verdicts), known, HOST)
-    latest = earlier | {claim.number: claim for claim in (*opinion.verdicts, *verdicts)}
-    return replace(opinion, verdicts=tuple(latest.values()))
+        # A verdict on "others" is on all claims without one, an earlier one included.
+        known_claims = [judged_by_number.get(claim.number, claim) for claim in claims]
+        verdicts = read_verdicts(clean(sent.verdicts), known_claims, HOST)
+    for claim in (*opinion.verdicts, *verdicts):
+        judged_by_number[claim.number] = claim
+    return replace(opinion, verdicts=tuple(judged_by_number.values()))
 
 
 def _verdicts_of_host(answer: Critique | None) -> list[Claim]:
@@ -192,34 +197,37 @@ def _verdicts_of_host(answer: Critique | None) -> list[Claim]:
 async def _turn_of_host(
     state: CritiqueState, opinion: Opinion, verify: Verify, listeners: Listeners
 ) -> LoopResult:
-    """One turn of the loop with the host's verdicts: its corrections are verified, counted and compared."""
+    """Take one turn of the loop with the host's verdicts: its corrections are verified, counted and compared.
+
+    Steps that the host does not correct are corrected by rules, as far as these can compute them. The corrected version
+    is the best one if it has no more faults than the one before.
+    """
     current = await asyncio.to_thread(verify, state.work.steps)
     first = Version(verified=current, opinion=opinion)
     await listeners.report(0, current)
-    computed = current.steps
+    steps_by_rules = current.steps
     if state.max_iterations:
-        computed = await asyncio.to_thread(current.corrected)
-    corrected = opinion.corrected_steps or with_corrections(computed, first.claims)
-    after = await asyncio.to_thread(verify, corrected)
-    standing = uncorrected(first, after)
-    if standing:
+        steps_by_rules = await asyncio.to_thread(current.corrected)
+    corrected_steps = opinion.corrected_steps or with_corrections(steps_by_rules, first.claims)
+    after = await asyncio.to_thread(verify, corrected_steps)
+    # Claims that the host calls wrong, and leaves as they are: it is asked to correct them.
+    standing_claims = uncorrected(first, after)
+    if standing_claims:
         return LoopResult(
             first=first,
             best=first,
             iterations=state.iterations,
             stopped=None,
-            uncorrected=standing,
+            uncorrected=standing_claims,
         )
-    if corrected == current.steps:
+    if corrected_steps == current.steps:
         return _unchanged(state, first)
     iteration = state.iterations + 1
     await listeners.report(iteration, current, first.issues)
     await listeners.report(iteration, after)
     best = first
     if len(after.faults) <= len(current.faults):
-        author = HOST
-        if corrected == computed:
-            author = RULES
+        author = RULES if corrected_steps == steps_by_rules else HOST
         best = Version(verified=after, author=author)
     return LoopResult(
         first=first,

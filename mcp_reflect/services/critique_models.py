@@ -135,8 +135,9 @@ def listed_claims(verified: Verified) -> str:
     texts: list[str] = []
     for claim in verified.claims:
         texts.append(f"{claim.number}. {claim.text}")
-        shown = [verified.digest.shown[place - 1] for place in claim.outputs]
-        texts += [f"   - result {output.result}, {output.text}" for output in shown]
+        for number in claim.outputs:  # from 1
+            output = verified.digest.shown[number - 1]
+            texts.append(f"   - result {output.result}, {output.text}")
     return "\n".join(texts)
 
 

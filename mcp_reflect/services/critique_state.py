@@ -178,7 +178,10 @@ def _cleaned(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
 
 
 def message_of(sent: CritiqueArguments) -> str | None:
-    """Identify what a call adds to a critique: verdicts, an analysis, evidence."""
+    """Return digits that identify what a call adds to a critique: verdicts, an analysis, evidence.
+
+    The same call once more, as where its answer was lost, has the same digits. None for a call that begins a critique.
+    """
     if sent.critique_id is None:
         return None
     results = [result.model_dump(mode="json") for result in sent.tool_results]

@@ -130,7 +130,10 @@ def _is_no_moment(name: str, event: HookEvent, fields: dict[str, Any]) -> bool:
 
 
 def _is_again(fields: Mapping[str, Any]) -> bool:
-    """Return whether the agent goes on since a hook held it. Cursor counts that in `loop_count`."""
+    """Return whether this turn goes on only because a hook held the agent's last message.
+
+    Cursor counts how often in `loop_count`, other hosts set `stop_hook_active`.
+    """
     if fields.get("stop_hook_active") in (True, "true"):
         return True
     return fields.get("loop_count", 0) not in (0, "0")
@@ -249,10 +252,10 @@ def _child_answer(hook: HookInput, text: str) -> dict[str, Any]:
 
 
 def answer_for_host(answer: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """Return an answer in the form of the host that started this process, by the variable that it sets for hooks.
+    """Return an answer in the form of the host that started this process: Copilot CLI, or another one.
 
-    Copilot CLI sends what Claude Code does, and reads refusals as it does. A text for the model, and changed arguments, it
-    reads at the top alone.
+    Copilot CLI, known by a variable that it sets, sends events as Claude Code does and reads the same refusals. But it
+    reads a text for the model, and changed arguments, at the top of the answer only, and the latter by another name.
     """
     nested = answer.get(_NESTED)
     if not env.get("COPILOT_HOOK_DIR") or not isinstance(nested, dict):

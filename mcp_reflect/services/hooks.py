@@ -149,7 +149,7 @@ _AT_MOMENT: Final[Mapping[Moment, Callable[[Context, HookInput], Awaitable[_Hook
 
 
 async def _name_transcript(context: Context, hook: HookInput) -> None:
-    """Keep where the host writes the session. Only a host's own command tells it at the start, never a tool's call."""
+    """Note the path of the session's transcript, if a host's own hook names it: a tool's call could name any file."""
     if not hook.transcript or not hook.witnessed:
         return
     scope = context.scopes.own

@@ -93,8 +93,11 @@ def _read_lines(
     for number, line in lines:
         with _naming_line(number):
             sent = read(kind, line, context.settings)
-        name = own.project if sent.project is None else stored_name(sent.project)
-        yield Scope(own.tenant, context.scopes.names.get(name, name)), sent
+        project = own.project
+        if sent.project is not None:
+            project = stored_name(sent.project)
+        name_in_use = context.scopes.names.get(project, project)
+        yield Scope(own.tenant, name_in_use), sent
 
 
 @contextmanager

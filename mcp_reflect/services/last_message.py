@@ -124,12 +124,15 @@ async def _decide(
 
 
 def _ledger_to_trust(hook: HookInput, file: SessionFile, *, lacks_calls: bool) -> Ledger:
-    """Return the ledger of a session (what was run and changed), marked where it may not have all that was done."""
+    """Return the ledger of a session (what was run and changed), marked where it may not have all that was done.
+
+    `partial` says so of the whole; `delegated` is the step after which somebody else may have worked. A subagent that
+    changed nothing may report what its caller told it.
+    """
     ledger = file.ledger
     if lacks_calls and not file.ends_with(hook.message):
-        # What was done last is not known, as if somebody else had done it.
+        # What was done last is not in the file, as if somebody else had done it.
         ledger = replace(ledger, delegated=ledger.step + 1)
-    # A subagent that changed nothing may report what its caller told it.
     if lacks_calls or (hook.of_agent and not ledger.changes):
         ledger = replace(ledger, partial=True)
     return ledger

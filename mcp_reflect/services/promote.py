@@ -65,10 +65,11 @@ class Plan:
 async def plan(
     context: Context, name: str, *, subject: str | None = None, ids: Sequence[str] = ()
 ) -> Plan:
-    """Return what promoting into a file would change.
+    """Return what promoting lessons into a file would change.
 
-    Without `ids` these are the lessons that a person vouched for, or that were proven; a `subject` has a skill of its
-    own. InputError if there is nothing to promote, or the file is not ours to change.
+    The file is the one of this `name` in FILES, or the skill of a `subject`. Without `ids`, all lessons are promoted
+    that a person vouched for, or that were proven. What the file says already, outside of our block, is not written
+    again. InputError if there is nothing to promote, or the file is not ours to change.
     """
     root = root_of(context)
     path = writable_path(root, path_of(root, name, subject))

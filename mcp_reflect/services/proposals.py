@@ -28,10 +28,11 @@ async def decide_or_keep(
     body: dict[str, Any] | None = None,
     shown: str = "",
 ) -> tuple[Lesson | None, str]:
-    """Return the lesson after a person's yes, else None, and what to tell the agent.
+    """Ask the person about an agent's change of their lesson, or keep it as a proposal for their review.
 
-    Where the host can show a question, its person is asked, about the text that is `shown`; nothing is kept for later
-    after a no. Else the proposal waits in the review.
+    Returns the changed lesson after a yes, else None, and what to tell the agent. Where the host can show a question,
+    its person is asked, about the text that is `shown`; after a no nothing is kept. Else the proposal waits. `body` is
+    what would change, as for `Proposal`.
     """
     decision = None  # nobody could be asked
     if context.confirm is not None:

@@ -51,7 +51,8 @@ async def draft_of(
     """Analyze a run, and put together all that is stored of it.
 
     Its reflection grows in four steps: as the rules or the analysis judge it, with the review of its decision, with its
-    assessment, and with what the call said of it. Each step may read what the one before decided.
+    assessment, and with what the call said of it. Each step may read what the one before decided. `run` is the run's
+    JSON, `validation` are the checks of its decision (None without one), and `client` may lend its language model.
     """
     trace: Trace = from_json(Trace, run)
     context.log.info(
@@ -78,19 +79,8 @@ async def draft_of(
     sent_scores = None if analysis is None else analysis.scores
     assessment = await analyzed.score(sent.criteria, reviewed.assessment, sent_scores)
     assessed = _with_assessment(reviewed, assessment)
-    if validation is not None:
-        validation = replace(validation, reflection_success=not judgment.failed)
-    ignored_in_analysis = () if analysis is None else analysis.ignored
-    reflection = replace(
-        assessed,
-        note=judgment.note,
-        validation=validation,
-        related=sent.related_ids,
-        triggered_by=sent.trigger,
-        cut=run.get("cut", {}),
-        tokens=analyzed.tokens,
-        ignored=(*sent.ignored, *ignored_in_analysis),
-    )
+    of_call = _with_call(assessed, sent, judgment, validation)
+    reflection = replace(of_call, cut=run.get("cut", {}), tokens=analyzed.tokens)
     context.log.info(
         "reflection_generated",
         importance=reflection.importance,
@@ -109,6 +99,28 @@ async def draft_of(
         failures=diagnosis.failures,
         worked=diagnosis.worked,
         links=(*reflector.links(diagnosis, reflection), *_links_of(sent)),
+    )
+
+
+def _with_call(
+    reflection: Reflection,
+    sent: ReflectArguments,
+    judgment: ModelResult[Analysis],
+    validation: Validation | None,
+) -> Reflection:
+    """Add what the call named (related records, its trigger), and how the judgment and the decision's checks went."""
+    ignored = sent.ignored
+    if judgment.value is not None:
+        ignored = (*ignored, *judgment.value.ignored)
+    if validation is not None:
+        validation = replace(validation, reflection_success=not judgment.failed)
+    return replace(
+        reflection,
+        note=judgment.note,
+        validation=validation,
+        related=sent.related_ids,
+        triggered_by=sent.trigger,
+        ignored=ignored,
     )
 
 

@@ -160,11 +160,10 @@ class AnalyzedRun:
             evaluation = await self._ask_evaluator(criteria)
             by_model = dict(evaluation.scores)
             if self.run.get("decision") is not None:
-                # Without an analysis `assessment` is that of rules, which the evaluator overrules.
-                judges = (evaluation, assessment)
-                if sent_scores is None:
-                    judges = (assessment, evaluation)
-                assessment = _merged_verdict(judges)
+                # An agent's analysis overrules the evaluator, who overrules the rules.
+                is_by_rules = sent_scores is None
+                from_weakest = (assessment, evaluation) if is_by_rules else (evaluation, assessment)
+                assessment = _merged_verdict(from_weakest)
         unknown = {
             criterion_name(name): Score(score=None, reason="rules cannot know this")
             for name in criteria

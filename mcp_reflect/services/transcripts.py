@@ -112,7 +112,9 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
             continue
         printed = "" if event["content"] == NO_ANSWER else event["content"]
         content = with_written(printed, call, failed=bool(event.get("error")))
-        results.append(ToolResult(tool=call.name, content=content, exit_code=facts.get("exit_code")))
+        results.append(
+            ToolResult(tool=call.name, content=content, exit_code=facts.get("exit_code"))
+        )
     return tuple(results)
 
 

@@ -273,7 +273,10 @@ async def _ask_for_lesson(
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a call ended: its failure, the known one that it repeats, and whether the agent was warned of it."""
+    """How a call ended: its failure (None: it worked), the known failure that this repeats, if any.
+
+    `was_warned`: the agent was warned before this very call.
+    """
 
     failure: Failure | None
     again: KnownFailure | None
@@ -333,14 +336,20 @@ async def _note_followed(
 async def _told_after_failure(
     context: Context, scope: Scope, call: WatchedCall, ended: _Ending, failure: Failure
 ) -> AfterCall:
-    """Return the lesson about a failure, if the agent was not warned of it before the call."""
+    """Return the lesson about a failure, unless the agent was warned of it before the call.
+
+    If the failure repeats none that is known of such a call, the lessons about the same error of this tool count.
+    """
     if ended.was_warned or call.session.held_out:
         return AfterCall(failed=True)
-    same = KnownCalls()
-    if not ended.again:
-        same = await context.bank.warnings.same_error(scope, call.tool, failure.fingerprint)
-    known = replace(call.known, lessons={**call.known.lessons, **same.lessons})
-    advice = after_failure(replace(call, known=known), failure, ended.again, same.same_call)
+    with_same_error = KnownCalls()
+    if ended.again is None:
+        with_same_error = await context.bank.warnings.same_error(
+            scope, call.tool, failure.fingerprint
+        )
+    lessons = {**call.known.lessons, **with_same_error.lessons}
+    call = replace(call, known=replace(call.known, lessons=lessons))
+    advice = after_failure(call, failure, ended.again, with_same_error.same_call)
     if advice is None:
         return AfterCall(failed=True)
     await _note_shown(context, scope, call.session, advice.shown)
