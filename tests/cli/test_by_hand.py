@@ -82,6 +82,7 @@ def test_a_document_holds_each_field_as_it_is(fields: dict[str, Any]) -> None:
 
 
 def test_a_board_of_a_file_that_is_no_bank_is_not_served(command: Command) -> None:
+    (command.folder / "bank.db").unlink()
     with closing(sqlite3.connect(command.folder / "bank.db")) as other:
         other.execute("CREATE TABLE letters (text)")
     assert "is a database of another program" in command("board", "--no-open", code=1)
