@@ -72,4 +72,6 @@ def _words_of_person(finding: Finding) -> str:
 
 def _line_of(call: FoundCall | None) -> str:
     """Return a call as it was made, empty for none."""
-    return call_line(call.tool, call.arguments) if call else ""
+    if call is None:
+        return ""
+    return call_line(call.tool, call.arguments)

@@ -50,7 +50,7 @@ def headline(text: str, otherwise: int = 0) -> str:
 
 @lru_cache(maxsize=256)  # a failure's text is asked for several times
 def _lines_of(text: str) -> tuple[str | None, list[str]]:
-    """The line that names the error, if one does, and the lines that may."""
+    """The line that names the error, None where none does, and the lines that may."""
     lines = _telling_lines(text)
     return _naming_line(lines), lines
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # The forms in which a call is compared with known failures, from the strictest to the loosest. A shell command is read
 # as commands, a read or an edit by its file, a search by its query, other calls by their arguments.
 
+_MOST_HEAD: Final = 200  # characters of a head
 _FILE_TOOLS: Final = frozenset(
     {"read", "edit", "write", "view", "open", "replace", "patch", "notebook", "file", "str"}
 )
@@ -70,35 +71,43 @@ class Forms:
 
 def forms_of(tool: str, arguments: Json) -> Forms:
     """The forms of a call; bounded, whatever its arguments are."""
-    name = tool.strip().lower()[:200]
+    name = tool.strip().lower()[:_MOST_HEAD]
     arguments = without_labels(tool, arguments)
-    command = command_of(arguments) if is_shell(tool) else None
-    if command and command.strip():
-        return _shell_forms(tool, command, arguments)
+    if is_shell(tool):
+        command = command_of(arguments)
+        if command and command.strip():
+            return _shell_forms(tool, command, arguments)
     head = name
-    if (
-        tool_words(tool) & _FILE_TOOLS
-        and isinstance(arguments, dict)
-        and (file := file_of(arguments)) is not None
-    ):
-        head = f"{name}:{steady(file)}"
-    exact, bare = bounded(dressed_call(name, arguments)), bounded(unquoted(name, arguments))
-    return Forms(bounded(head, 200), exact, bare, normalized_call(name, arguments))
+    if tool_words(tool) & _FILE_TOOLS and isinstance(arguments, dict):
+        file = file_of(arguments)
+        if file is not None:
+            head = f"{name}:{steady(file)}"
+    return Forms(
+        head=bounded(head, _MOST_HEAD),
+        exact=bounded(dressed_call(name, arguments)),
+        bare=bounded(unquoted(name, arguments)),
+        loose=normalized_call(name, arguments),
+    )
 
 
 def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
-    """A command in one form for all shells; the folder in which it runs belongs to it."""
-    parts, doing = parts_of(tool, arguments, syntax=True), doing_in(command)
-    line = (" ; ".join(part.form for part in parts) or " ".join(command.split())) + command[
-        COMMAND_LIMIT:
-    ]
-    bare = line.replace("'", "").replace('"', "")
-    head = bounded(f"shell:{steady(doing.head if doing else '')}", 200)
+    """A command in one form for all shells; the folder in which it runs belongs to it.
+
+    It is written as its simple commands, one after another; what is behind the limit of the parser as it is.
+    """
+    parts = parts_of(tool, arguments, syntax=True)
+    line = " ; ".join(part.form for part in parts) or " ".join(command.split())
+    line += command[COMMAND_LIMIT:]
+    without_quotes = line.replace("'", "").replace('"', "")
+    head = ""
+    doing = doing_in(command)
+    if doing is not None:
+        head = doing.head
     return Forms(
-        head,
-        bounded(f"shell({line})"),
-        bounded(f"shell({bare})"),
-        bounded(f"shell({steady(bare)})"),
+        head=bounded(f"shell:{steady(head)}", _MOST_HEAD),
+        exact=bounded(f"shell({line})"),
+        bare=bounded(f"shell({without_quotes})"),
+        loose=bounded(f"shell({steady(without_quotes)})"),
     )
 
 

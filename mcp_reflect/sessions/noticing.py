@@ -40,13 +40,16 @@ def due_ask(of_session: Sequence[StoredFinding]) -> StoredFinding | None:
 
 
 def _covers(asked: StoredFinding, found: StoredFinding) -> bool:
-    """True where the session was asked about this act; about a program's check only if somebody answered that ask."""
-    if found.finding.kind is FindingKind.TURNED:
-        same_program = asked.finding.act.split(" ")[0] == found.finding.act.split(" ")[0]
-        return asked.finding.act == found.finding.act or (
-            same_program and asked.state is FindingState.KEPT
-        )
-    return asked.finding.act == found.finding.act
+    """True where the session was asked about this act before.
+
+    A program's own check is also covered by a lesson that was kept about the same program.
+    """
+    act, asked_act = found.finding.act, asked.finding.act
+    if asked_act == act:
+        return True
+    if found.finding.kind is not FindingKind.TURNED or asked.state is not FindingState.KEPT:
+        return False
+    return asked_act.split(" ")[0] == act.split(" ")[0]
 
 
 def findings_in(tried: Sequence[CallWithAnswer]) -> list[Finding]:

@@ -123,11 +123,15 @@ class SessionReader(CallReader):
     def met(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
-        """Look at a call with its answer; one that was only started is looked at when it ends."""
-        task = None if failed else started_task(content)
-        if task is not None:
-            self._started[task] = tool, arguments
-            return
+        """Look at a call with its answer; one that was only started in the background is looked at when it ends.
+
+        `_started` has such calls by the ids of their tasks. Calls of this server, and those it refused, are left out.
+        """
+        if not failed:
+            task = started_task(content)
+            if task is not None:
+                self._started[task] = tool, arguments
+                return
         asked_for = None
         if self._started:
             asked_for = task_asked_for(named_arguments(arguments), self._started)
@@ -144,7 +148,10 @@ class SessionReader(CallReader):
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
         """Look at a call: what it put right, what it undid, and whether it failed."""
-        content = ends(content, _MOST_ERROR if failed else _MOST_ANSWER)
+        most = _MOST_ANSWER
+        if failed:
+            most = _MOST_ERROR
+        content = ends(content, most)
         call = CallWithAnswer(
             event_id="",
             tool=tool,
@@ -175,44 +182,49 @@ class SessionReader(CallReader):
     ) -> None:
         """Keep a person's words, with the call that they refused."""
         words = words[:MOST_SAID]
-        finding = Finding(
-            kind=kind,
-            act=refused.tool if refused else "",
-            thing=words,
-            line=clip(words, MOST_SAID),
-            failed=found_call(refused) if refused else None,
-        )
+        finding = Finding(kind=kind, act="", thing=words, line=clip(words, MOST_SAID))
+        if refused is not None:
+            finding = replace(finding, act=refused.tool, failed=found_call(refused))
         self._note(finding, 0.0, [(self.line, words)])
 
     def _note_undone(self, call: SessionCall) -> None:
         """Note a person's words after which the agent soon undid its work."""
         if call.failed:
             return
+        undoes = False
         edit = _edit_of(call)
-        turned_back = edit is not None and _Edit(edit.file, edit.new, edit.old) in self._edits
         if edit is not None:
+            undoes = (
+                _Edit(edit.file, edit.new, edit.old) in self._edits
+            )  # an earlier edit, turned round
             self._edits.append(edit)
-        undoes = turned_back or (is_shell(call.tool) and _undoes(command_of(call.arguments) or ""))
+        if is_shell(call.tool) and _undoes(command_of(call.arguments) or ""):
+            undoes = True
         is_soon = 0 < call.number - self._said_at <= _SOON
         if undoes and self._said and self._said_at and is_soon:
-            self.found.pop(self._said, None)  # it is more than a request
+            self.found.pop(self._said, None)  # noted as a request until now
             self._note_words(FindingKind.UNDONE, self._said)
             self._said = ""
 
-    def _note_won(self, found: Finding, worked: _Answered) -> None:
-        """Note two calls with their lines, and the work between them as what they cost."""
-        number = found.failed.number if found.failed else 0
-        failed = [
-            item
-            for item in self._calls
-            if item.call.number >= number and item.call.says_no and item.call.line
-        ]
-        for place, item in [*self._failed.items()]:
-            if item.call.line == found.line:
-                del self._failed[place]
-        shown = [(item.line, _told(item)) for item in failed[:_MOST_SHOWN]]
-        began = min((item.began for item in failed), default=self.worked)
-        self._note(found, self.worked - began, [*shown, (worked.line, _told(worked))])
+    def _note_won(self, finding: Finding, worked: _Answered) -> None:
+        """Note what was hard-won: the failed calls and the one that worked, and the work between them as the cost.
+
+        Failures with the same line are put right by it: they are noted no more by themselves.
+        """
+        first_number = 0
+        if finding.failed is not None:
+            first_number = finding.failed.number
+        failed: list[_Answered] = []
+        for answered in self._calls:
+            is_since_failure = answered.call.number >= first_number
+            if is_since_failure and answered.call.says_no and answered.call.line:
+                failed.append(answered)
+        for number, answered in [*self._failed.items()]:
+            if answered.call.line == finding.line:
+                del self._failed[number]
+        shown = [(answered.line, _in_a_line(answered)) for answered in failed[:_MOST_SHOWN]]
+        began = min((answered.began for answered in failed), default=self.worked)
+        self._note(finding, self.worked - began, [*shown, (worked.line, _in_a_line(worked))])
 
     def end(self) -> list[tuple[Finding, Seen]]:
         """Return all that was found, with the calls that failed and were not put right."""
@@ -221,7 +233,7 @@ class SessionReader(CallReader):
             if thing:
                 act = thing.partition(": ")[0]
                 failed = finding_of(FindingKind.FAILED, act, seen.call, None)
-                self._note(failed, 0.0, [(seen.line, _told(seen))])
+                self._note(failed, 0.0, [(seen.line, _in_a_line(seen))])
         session = self.session or ""
         return [(finding, replace(seen, session=session)) for finding, seen in self.found.values()]
 
@@ -274,7 +286,7 @@ def _edit_of(call: SessionCall) -> _Edit | None:
     return _Edit(file, old, new)
 
 
-def _told(seen: _Answered) -> str:
+def _in_a_line(seen: _Answered) -> str:
     """Return a call in words, with the line of its answer."""
     what = in_words(seen.call.tool, seen.call.arguments)
     if not seen.call.line:

@@ -16,9 +16,21 @@ from mcp_reflect.models.reflection import Analysis, Insights, Reflection, Score
 from mcp_reflect.models.run import Diagnosis, ErrorCategory, Outcome, Trace
 
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
-STRATEGY_BONUS: Final = (
-    1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
-)
+STRATEGY_BONUS: Final = 1.1
+"""A strategy is worth 10 % more than the reflection that it comes from, at most 1."""
+
+MISSED_IMPORTANCE: Final = 0.85
+"""The importance (0..1) of a run that did not reach its goal, where nobody judged it."""
+
+REACHED_IMPORTANCE: Final = 0.7
+"""The importance of a run that worked or half worked."""
+
+SURE: Final = 0.9
+"""The confidence (0..1) where the events show what failed."""
+
+RATHER_SURE: Final = 0.85
+"""The confidence where the events show a run that reached its goal."""
+
 MOST_FACTS: Final = 12_000  # characters of all facts in a prompt
 MOST_EVENTS: Final = 12
 OPEN_CATEGORIES: Final = ("tool_error", "external_api_error", "llm_error")
@@ -33,9 +45,10 @@ def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
     """
     scores: dict[str, Score] = {}
     if tests is not None and sum(tests):
-        passed = tests[0]
-        reason = f"{passed} of {sum(tests)} tests passed in the last report"
-        scores["correctness"] = Score(score=round(passed / sum(tests), 4), reason=reason)
+        passed, failed = tests
+        total = passed + failed
+        reason = f"{passed} of {total} tests passed in the last report"
+        scores["correctness"] = Score(score=round(passed / total, 4), reason=reason)
     if seen.calls:
         reason = f"{seen.wasted} of {seen.calls} calls failed or went in circles"
         scores["efficiency"] = Score(score=round(1 - seen.wasted / seen.calls, 4), reason=reason)
@@ -68,19 +81,19 @@ def judge(
     if analysis is not None:
         text = told_lesson(analysis.mistake, analysis.correction)
         if text:
-            drafts.append(_told(trace, analysis, text, tags, source))
-    by = analysis or facts_alone(trace, seen)
+            drafts.append(_lesson_draft(trace, analysis, text, tags, source))
+    judgment = analysis or facts_alone(trace, seen)
     reflection = Reflection(
-        reflection=by.reflection,
-        strategy=by.strategy,
-        importance=by.importance,
-        confidence=by.confidence,
+        reflection=judgment.reflection,
+        strategy=judgment.strategy,
+        importance=judgment.importance,
+        confidence=judgment.confidence,
         tags=tags,
         error_category=category,
         first_failing_event=seen.first_failing_event,
-        source_event_ids=by.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
-        insights=_insights_of(by),
-        assessment=by.assessment,
+        source_event_ids=judgment.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
+        insights=_insights_of(judgment),
+        assessment=judgment.assessment,
         **about,
     )
     return reflection, tuple(drafts)
@@ -92,25 +105,30 @@ def facts_alone(trace: Trace, seen: Diagnosis) -> Analysis:
     A run that did not reach its goal is critical, what worked or half worked is a valuable insight.
     """
     missed = trace.outcome in (Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT)
+    importance = REACHED_IMPORTANCE
+    if missed:
+        importance = MISSED_IMPORTANCE
     return Analysis(
         reflection=seen.summary,
-        importance=0.85 if missed else 0.7,
+        importance=importance,
         confidence=_confidence(trace, seen, missed=missed),
     )
 
 
 def _confidence(trace: Trace, seen: Diagnosis, *, missed: bool) -> float:
-    """How plainly the events show what happened; even where they show nothing."""
+    """How plainly (0..1) the events show what happened; undecided where they do not show it."""
     if missed and seen.first_failing_event:
-        return 0.9
+        return SURE
     if missed or not trace.events:
         return UNKNOWN_SCORE
-    return 0.85
+    return RATHER_SURE
 
 
 def error_category(trace: Trace, seen: Diagnosis) -> str | None:
     """The kind of the error: the caller's own word, where it says more than that something failed, else what is seen."""
-    word = trace.error.word if trace.error else None
+    word: str | None = None
+    if trace.error is not None:
+        word = trace.error.word
     if not word:
         word = _word_of_event(trace, seen)
     says_nothing = word in (None, *OPEN_CATEGORIES)
@@ -121,13 +139,14 @@ def error_category(trace: Trace, seen: Diagnosis) -> str | None:
 
 def _word_of_event(trace: Trace, seen: Diagnosis) -> str | None:
     """The category that the first failing event names in its error object, where it is of another list than ours."""
-    event = next((event for event in trace.events if event.id == seen.first_failing_event), None)
-    if event is None:
-        return None
-    word = event.metadata.get("error_category")
-    if not isinstance(word, str) or not word.endswith("_error") or word in {*ErrorCategory}:
-        return None
-    return word
+    for event in trace.events:
+        if event.id == seen.first_failing_event:
+            word = event.metadata.get("error_category")
+            is_category = isinstance(word, str) and word.endswith("_error")
+            if is_category and word not in {*ErrorCategory}:
+                return str(word)
+            return None
+    return None
 
 
 def facts_text(seen: Diagnosis) -> str:
@@ -176,21 +195,27 @@ def _tags(
         failure.tool for failure in seen.failures if failure.event_id == seen.first_failing_event
     ]
     tools += [failure.tool for failure in seen.failures]
-    kind = None if category == ErrorCategory.UNKNOWN else category  # nobody looks for "unknown"
-    always = (kind and kind.removesuffix("_error"), *tools[:1], trace.task_type)
-    return _each(*trace.tags, *(analysis.tags if analysis else ()), *always)
+    category_tag: str | None = None
+    if category and category != ErrorCategory.UNKNOWN:  # nobody looks for "unknown"
+        category_tag = category.removesuffix("_error")
+    tags_of_analysis: tuple[str, ...] = ()
+    if analysis is not None:
+        tags_of_analysis = tuple(analysis.tags)
+    return _each(*trace.tags, *tags_of_analysis, category_tag, *tools[:1], trace.task_type)
 
 
 def _insights_of(analysis: Analysis) -> Insights | None:
-    """The sections of an analysis by its own headings."""
+    """The sections of an analysis by its own headings, None where it has none; a summary is not the reflection again."""
     insights = analysis.insights or Insights()
+    raw = {**insights.raw_sections, **analysis.raw_sections}
+    if not raw:
+        return None
     if insights.summary == analysis.reflection:
         insights = replace(insights, summary=None)
-    raw = {**insights.raw_sections, **analysis.raw_sections}
-    return replace(insights, raw_sections=raw) if raw else None
+    return replace(insights, raw_sections=raw)
 
 
-def _told(
+def _lesson_draft(
     trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source
 ) -> LessonDraft:
     """The lesson of an analysis; its reason is the reflection, unless that was made of the lesson itself."""
@@ -236,7 +261,9 @@ def _draft(
 
 def _known_score(score: float | None) -> float:
     """The score, or the one that stands for a score nobody gave."""
-    return UNKNOWN_SCORE if score is None else score
+    if score is None:
+        return UNKNOWN_SCORE
+    return score
 
 
 def _each(*tags: str | None) -> tuple[str, ...]:

@@ -217,6 +217,7 @@ def _cured(failure: MadeStep | None, minutes: float) -> Aftermath:
 
 
 def _calls_after(steps: Sequence[Step], place: int) -> Iterator[MadeStep]:
+    """Yield the calls soon after a place: `_MOST_AHEAD` of them at most."""
     left = _MOST_AHEAD
     for step in steps[place + 1 :]:
         if isinstance(step, MadeStep):

@@ -11,9 +11,9 @@ _Part: TypeAlias = tuple[Any, Any]
 
 _NONE: Final[frozenset[str]] = frozenset()
 _PARSER: Final[Any] = import_module("re._parser")
-_PIECE: Final = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL
-)  # an escape, a class, or a sign
+_PIECE: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+"""A piece of a pattern: an escape, a class, or a sign."""
+
 _SHORTEST: Final = 2  # letters of a word; single ones stand in nearly every text
 # What a pattern that ignores case takes for s, i and k beside their capitals.
 _ODD_LETTERS: Final = str.maketrans("ſıİK", "siik")
@@ -26,18 +26,19 @@ class Alternatives:
         self._pattern = pattern
 
     @cached_property
-    def _tried(self) -> list[tuple[frozenset[str], re.Pattern[str]]]:
+    def _with_words(self) -> list[tuple[frozenset[str], re.Pattern[str]]]:
+        """Each alternative as a pattern of its own, with the words of which a text that matches has one."""
         flags = self._pattern.flags & ~re.UNICODE
-        each = [re.compile(one, flags) for one in alternatives(self._pattern.pattern)]
-        return [(required_words(one), one) for one in each]
+        patterns = [re.compile(text, flags) for text in alternatives(self._pattern.pattern)]
+        return [(required_words(pattern), pattern) for pattern in patterns]
 
     def match_in(self, text: str, letters: str) -> bool:
         """Return whether the pattern matches somewhere in a text, of which `letters` is the folded form."""
-        return any(
-            one.search(text)
-            for words, one in self._tried
-            if not words or any(word in letters for word in words)
-        )
+        for words, pattern in self._with_words:
+            may_match = not words or any(word in letters for word in words)
+            if may_match and pattern.search(text):
+                return True
+        return False
 
 
 def alternatives(pattern: str) -> list[str]:
@@ -45,7 +46,10 @@ def alternatives(pattern: str) -> list[str]:
     parts = [""]
     depth = 0
     for piece in _PIECE.findall(pattern):
-        depth += (piece == "(") - (piece == ")")
+        if piece == "(":
+            depth += 1
+        elif piece == ")":
+            depth -= 1
         if piece == "|" and depth == 0:
             parts.append("")
         else:
@@ -79,6 +83,7 @@ def _words_of(parts: Iterable[_Part]) -> frozenset[str]:
 
 
 def _joined(letters: Iterable[_Part]) -> frozenset[str]:
+    """Return the one word that letters in a row make."""
     return frozenset([folded("".join(chr(letter) for _, letter in letters))])
 
 
@@ -91,11 +96,14 @@ def _words_in(part: _Part, before: Sequence[_Part]) -> frozenset[str]:
         return _words_of(value[-1])
     if kind == "BRANCH":
         branches = [_words_of([*before, *branch]) for branch in value[1]]
-        return _NONE.union(*branches) if all(branches) else _NONE
+        if all(branches):  # a branch without words matches a text that has none of the others'
+            return _NONE.union(*branches)
     return _NONE
 
 
 def _shortest(words: frozenset[str]) -> int:
     """Return the length of the shortest word, 0 where there is none, or it is too short to tell anything."""
     length = min(map(len, words), default=0)
-    return length if length >= _SHORTEST else 0
+    if length < _SHORTEST:
+        return 0
+    return length

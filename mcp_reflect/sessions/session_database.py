@@ -86,6 +86,7 @@ def open_stored(path: Path) -> BinaryIO:
 
 
 def _line(session: str, row: tuple[Any, ...]) -> bytes:
+    """Return a part of a message as a line of a session's file, in the form that `hosts.opencode` reads."""
     part_id, created, part, message, parent = row
     record = {
         "opencode": part_id,

@@ -27,6 +27,8 @@ _SEAM: Final = 64  # bytes before the place, by which a file is known that was w
 _MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _MOST_COMPARED: Final = 400  # characters of a last message, without blanks
+_MOST_PROMPT: Final = 20_000  # characters of a prompt in which a person may say so
+_MOST_OPENING: Final = 4_000  # characters of a prompt in which the host writes what was run
 _EARLY: Final = 5  # calls; a summary before them says that the session began in another file
 # What a person says to have seen or done; what the person typed as a command is not read.
 _TOLD: Final = re.compile(
@@ -41,7 +43,10 @@ _RAN_BY_PERSON: Final = re.compile(r"<(?:bash-(?:input|stdout|stderr)|user_shell
 
 @dataclass(slots=True)
 class _Calls(CallReader):
-    """Hands the calls of a session to its ledger, each when it is answered."""
+    """Hands the calls of a session to its ledger, each when it is answered.
+
+    `said` has the agent's words since its last call, `hooked` counts the calls that hooks note.
+    """
 
     ledger: Ledger = field(default_factory=Ledger)
     said: str = ""
@@ -50,24 +55,28 @@ class _Calls(CallReader):
     answered_ids: set[str] = field(default_factory=set[str])
 
     def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
+        """Take the words of a prompt: after a person says to have run something, the ledger does not know all."""
         if self.at_prompt is not None:
             self.at_prompt(self.said)
         by_host = by is PromptAuthor.HOST
-        says_it_was_run = not by_host and _TOLD.search(text[:20_000])
-        if says_it_was_run or _RAN_BY_PERSON.search(text[:4_000]):
+        says_it_was_run = not by_host and _TOLD.search(text[:_MOST_PROMPT])
+        if says_it_was_run or _RAN_BY_PERSON.search(text[:_MOST_OPENING]):
             self.ledger.delegated = self.ledger.step
         if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
             self.ledger.partial = True
         self.said = ""
 
     def unseen(self) -> None:
+        """Count a step of which nobody knows what was done in it."""
         self.ledger.step += 1
         self.ledger.delegated = self.ledger.step
 
     def told(self, text: str) -> None:
+        """Add the agent's words."""
         self.said = f"{self.said}\n{text}".strip()
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        """Note a call: what was said before is not the last message."""
         super(_Calls, self).called(tool, arguments, call_id)
         self.said = ""
 
@@ -79,13 +88,16 @@ class _Calls(CallReader):
         failed: bool = False,
         exit_code: object = None,
     ) -> None:
+        """Note which call was answered, and hand it over."""
         self.answered_ids.add(str(call_id))
         super(_Calls, self).answered(content, call_id, failed=failed, exit_code=exit_code)
 
     def met(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
-        self.hooked += not is_own_tool(tool, arguments)
+        """Give the ledger a call with its answer."""
+        if not is_own_tool(tool, arguments):
+            self.hooked += 1
         answer = ends(content, _MOST_ANSWER)
         self.ledger.note(
             AnsweredCall(tool=tool, arguments=arguments, answer=answer, failed=failed, code=code)

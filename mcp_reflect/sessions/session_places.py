@@ -111,13 +111,14 @@ class SessionPlace:
 def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPlace]:
     """Yield the files of a host's sessions, the latest first. What may not be read, or leads elsewhere, is a fault."""
     own = HOSTS[host]
-    is_named = (
-        bool(os.environ.get(own.variable)) and not own.is_database
-    )  # XDG_DATA_HOME is for all
-    if is_named and not own.path().is_dir():
+    # XDG_DATA_HOME, by which a database is found, is for all programs: that it is set tells nothing of the host.
+    is_moved = bool(os.environ.get(own.variable)) and not own.is_database
+    if is_moved and not own.path().is_dir():
         faults.append((str(own.path()), f"there is no such folder, which {own.variable} names"))
-    find = _stored_sessions if own.is_database else _session_files
-    yield from sorted(find(host, own, faults), key=lambda place: -place.changed)
+    places = _session_files(host, own, faults)
+    if own.is_database:
+        places = _stored_sessions(host, own, faults)
+    yield from sorted(places, key=lambda place: -place.changed)
 
 
 def _session_files(
@@ -163,8 +164,10 @@ def _files(root: Path, faults: list[tuple[str, str]]) -> Iterator[Path]:
             faults.append((str(error.filename), error.strerror or "it cannot be read"))
 
     for folder, folders, files in os.walk(root, onerror=refused):
-        links = (path for one in folders if (path := Path(folder, one)).is_symlink())
-        faults += [(str(path), "a link, which is not followed") for path in links]
+        for name in folders:
+            path = Path(folder, name)
+            if path.is_symlink():
+                faults.append((str(path), "a link, which is not followed"))
         for file in files:
             path = Path(folder, file)
             if not file.endswith(_ENDINGS) or file.endswith(".meta.json"):
@@ -191,7 +194,9 @@ def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
     """Return the folder of a session and how it began, from the first records that tell it."""
     if one_value:
         return folder_in(file.read(_HEAD)), Origin()
-    folder, origin, looked_at = None, Origin(), 0
+    folder: str | None = None
+    origin = Origin()
+    looked_at = 0
     while looked_at < _MOST_LOOKED_AT and folder is None:
         try:
             line = file.readline(MOST_LINE)
@@ -206,7 +211,8 @@ def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
             continue
         record = parsed(line)
         folder = _folder_of(record)
-        origin = origin if origin.first else _origin_of(record)
+        if not origin.first:
+            origin = _origin_of(record)
     return folder, origin
 
 
@@ -214,8 +220,11 @@ def _folder_of(record: Record) -> str | None:
     """Return the folder that a record names as the session's, not one among the arguments of a call."""
     started = as_record(record.get("data"))  # of Copilot CLI
     places = (record, as_record(record.get("payload")), as_record(started.get("context")))
-    named = next((text for place in places if (text := as_text(place.get("cwd")))), "")
-    return _absolute(named)
+    for place in places:
+        folder = as_text(place.get("cwd"))
+        if folder:
+            return _absolute(folder)
+    return None
 
 
 def _origin_of(record: Record) -> Origin:
@@ -231,22 +240,29 @@ def _origin_of(record: Record) -> Origin:
 def folder_in(head: bytes) -> str | None:
     """Return the folder in which a session ran, as its host wrote it down near the beginning; None if it did not."""
     for line in head.split(b"\n"):
-        if b'"cwd"' in line and (folder := _folder_of(parsed(line))):
+        if b'"cwd"' not in line:
+            continue
+        folder = _folder_of(parsed(line))
+        if folder:
             return folder
-    found = _CWD.search(head)
-    if found is None:
+    # The beginning may be a part of one value, which cannot be parsed.
+    match = _CWD.search(head)
+    if match is None:
         return None
-    record = as_record(parsed(b'{"cwd": ' + found[1] + b"}"))
+    record = as_record(parsed(b'{"cwd": ' + match[1] + b"}"))
     return _absolute(as_text(record.get("cwd")))
 
 
 def _absolute(folder: str) -> str | None:
     """Return a folder as this machine names it, None for no absolute one."""
-    if address := _ADDRESS.match(folder):
+    address = _ADDRESS.match(folder)
+    if address is not None:
         folder = unquote(folder[address.end() :])
     if Path(folder).is_absolute():
         return folder
-    return local_path(folder) if PureWindowsPath(folder).is_absolute() else None
+    if PureWindowsPath(folder).is_absolute():
+        return local_path(folder)
+    return None
 
 
 def local_path(folder: str) -> str:
@@ -256,13 +272,18 @@ def local_path(folder: str) -> str:
     """
     if os.name == "nt":
         return folder
-    own = ""
-    if drive := _DRIVE.match(folder):
-        own = f"/mnt/{drive[1].lower()}/{folder[3:]}"
-    elif inside := _IN_WSL.match(folder):
-        own = folder[inside.end() :]
-    own = own.replace("\\", "/")
-    return own if own and Path(own).is_dir() else folder
+    drive = _DRIVE.match(folder)
+    inside_wsl = _IN_WSL.match(folder)
+    if drive is not None:
+        local = f"/mnt/{drive[1].lower()}/{folder[3:]}"
+    elif inside_wsl is not None:
+        local = folder[inside_wsl.end() :]
+    else:
+        return folder
+    local = local.replace("\\", "/")
+    if local and Path(local).is_dir():
+        return local
+    return folder
 
 
 def _gemini_folder(path: Path) -> str | None:
@@ -294,10 +315,11 @@ def copies_in(places: Iterable[SessionPlace]) -> dict[Path, tuple[Path, ...]]:
     for place in places:
         for name in {place.origin.own, place.origin.first} - {""}:
             by_origin[place.host, name].append(place)
-    found: dict[Path, tuple[Path, ...]] = {}
-    for (_, name), kin in by_origin.items():
-        ordered = sorted(kin, key=lambda place: (place.origin.own != name, place.order))
+    earlier_of: dict[Path, tuple[Path, ...]] = {}
+    for (_, name), of_one_origin in by_origin.items():
+        # The session of that name comes first, then originals before copies.
+        ordered = sorted(of_one_origin, key=lambda place: (place.origin.own != name, place.order))
         for number, place in enumerate(ordered):
             earlier = [other.path for other in ordered[:number]]
-            found[place.path] = (*found.get(place.path, ()), *earlier)
-    return {path: tuple(dict.fromkeys(known)) for path, known in found.items() if known}
+            earlier_of[place.path] = (*earlier_of.get(place.path, ()), *earlier)
+    return {path: tuple(dict.fromkeys(earlier)) for path, earlier in earlier_of.items() if earlier}

@@ -64,6 +64,7 @@ def seconds_of(value: object) -> float | None:
 
 
 def _last_told(path: Path) -> float | None:
+    """Return the last time that the records of a session tell, None where none does or the file cannot be read."""
     try:
         for record in _records_from_last(path):
             moment = _time_in(record)

@@ -84,7 +84,9 @@ def kind_of(tool: str, arguments: Json) -> Kind:
     """How the answer of this call is to be read; a shell that prints a file reads."""
     words = tool_words(tool)
     if words & _RUNS and not words & {"search", "find"}:
-        return Kind.READ if _only_reads(command_of(arguments) or "") else Kind.RUN
+        if _only_reads(command_of(arguments) or ""):
+            return Kind.READ
+        return Kind.RUN
     if words & _SEARCHES and "replace" not in words:
         return Kind.SEARCH
     if words & _READS:
@@ -105,12 +107,9 @@ def _only_reads(command: str) -> bool:
 def is_own_tool(tool: str, arguments: Json) -> bool:
     """Return whether a call is of this server or its command; such calls are never the subject of a lesson."""
     name = tool.lower().replace("-", "_")
-    command = command_of(arguments) if is_shell(tool) else None
-    return (
-        "mcp_reflect" in name
-        or name.rsplit("__", 1)[-1] in _OWN
-        or bool(command and "mcp-reflect" in command)
-    )
+    if "mcp_reflect" in name or name.rsplit("__", 1)[-1] in _OWN:
+        return True
+    return is_shell(tool) and "mcp-reflect" in (command_of(arguments) or "")
 
 
 _OWN_WORDS: Final = lazy_compile(r"\bmcp-reflect: (?!\d)")
@@ -144,7 +143,9 @@ def without_labels(tool: str, arguments: Json) -> Json:
     if not isinstance(arguments, dict):
         return arguments
     words = tool_words(tool)
-    labels = {name for word in words & LABEL_ARGUMENTS.keys() for name in LABEL_ARGUMENTS[word]}
+    labels: set[str] = set()
+    for word in words & LABEL_ARGUMENTS.keys():
+        labels |= LABEL_ARGUMENTS[word]
     return {name: value for name, value in arguments.items() if name not in labels}
 
 
@@ -154,12 +155,16 @@ def file_of(arguments: Json) -> str | None:
     if named is not None:
         return named.strip()
     patched = _PATCHED.search((command_of(arguments) or "")[:_MOST_PATCH])
-    return patched[1].strip() if patched else None
+    if patched is None:
+        return None
+    return patched[1].strip()
 
 
 def named_arguments(arguments: Json) -> dict[str, Json]:
     """The arguments by their names; empty where a call has none, or a text for them."""
-    return arguments if isinstance(arguments, dict) else {}
+    if isinstance(arguments, dict):
+        return arguments
+    return {}
 
 
 def first_text(values: Mapping[str, Json], names: Iterable[str]) -> str | None:
@@ -198,8 +203,10 @@ def command_of(arguments: Json) -> str | None:
     values = named_arguments(arguments)
     for name in ("command", "cmd", "code", "script", "input"):
         value = values.get(name)
+        if isinstance(value, str) and name in ("command", "cmd"):
+            return with_arguments(value, values)
         if isinstance(value, str):
-            return with_arguments(value, values) if name in ("command", "cmd") else value
+            return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return joined(list(map(str, value)))
     return None
@@ -239,8 +246,11 @@ def _is_tool_of_program(tool: str, command: str) -> bool:
 def _folder_of(arguments: Json) -> str:
     """The folder in which a command runs by its arguments, empty where none names it."""
     values = named_arguments(arguments)
-    folders = (values.get(name) for name in _FOLDERS)
-    return next((folder for folder in folders if isinstance(folder, str) and folder), "")
+    for name in _FOLDERS:
+        folder = values.get(name)
+        if isinstance(folder, str) and folder:
+            return folder
+    return ""
 
 
 def _is_windows_shell(tool: str) -> bool:
@@ -286,7 +296,9 @@ def in_words(tool: str, arguments: Json) -> str:
     if subject is None:
         return without_values
     shown = without_paths(quote(subject, 2 * _TOLD))
-    return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else without_values
+    if 0 < len(shown) <= _TOLD:
+        return f"{tool} {shown}"
+    return without_values
 
 
 def _short_command(tool: str, command: str) -> str:
@@ -295,7 +307,9 @@ def _short_command(tool: str, command: str) -> str:
     if len(line) <= _TOLD and "\n" not in line:
         return line
     part = doing_in(command)
-    return part.head if part else tool
+    if part is None:
+        return tool
+    return part.head
 
 
 def call_line(tool: str, arguments: Json) -> str:
@@ -367,9 +381,8 @@ def found_nothing(answer: str) -> bool:
         if value is not None:
             return _holds_nothing(value)
     # An answer "Could not find ..." may go on with pages of suggestions.
-    return bool(_SAYS_NOTHING.match(text)) and (
-        len(text) <= SHORT or text.lower().startswith("could not find")
-    )
+    may_say_so = len(text) <= SHORT or text.lower().startswith("could not find")
+    return may_say_so and bool(_SAYS_NOTHING.match(text))
 
 
 def _holds_nothing(value: Json) -> bool:

@@ -25,19 +25,23 @@ def turned_check(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
     check = _check_in(call)
     if check is None:
         return None
-    asked = [place for place, item in enumerate(before) if check in acts_of(item)]
-    if not asked or not before[asked[-1]].says_no:
+    earlier_checks = [place for place, item in enumerate(before) if check in acts_of(item)]
+    if not earlier_checks:
         return None
-    no = before[asked[-1]]
-    was_worked_on = any(_works_for(item, check) for item in before[: asked[-1] + 1])
-    done_since = [item for item in (*before[asked[-1] + 1 :], call) if _does_more_than(item, check)]
+    last_place = earlier_checks[-1]
+    last_check = before[last_place]
+    if not last_check.says_no:
+        return None
+    was_worked_on = any(_works_for(item, check) for item in before[: last_place + 1])
+    calls_since = (*before[last_place + 1 :], call)
+    done_since = [item for item in calls_since if _does_more_than(item, check)]
     if not was_worked_on or not done_since:
         return None  # it was looked at before the work, or waited for
-    line = _telling_line(before, no, check)
-    found = finding_of(FindingKind.TURNED, check.name, no, call, line)
+    line = _telling_line(before, last_check, check)
+    finding = finding_of(FindingKind.TURNED, check.name, last_check, call, line)
     between = _different(item for item in done_since if item is not call)
     named = tuple(found_call(item) for item in between[-MOST_BETWEEN:])
-    return replace(found, between=named, done_between=len(between))
+    return replace(finding, between=named, done_between=len(between))
 
 
 def _different(calls: Iterable[SessionCall]) -> list[SessionCall]:
@@ -52,16 +56,18 @@ def _different(calls: Iterable[SessionCall]) -> list[SessionCall]:
 
 def _does_more_than(call: SessionCall, check: SessionAct) -> bool:
     """True for a call that may have changed something, beside the check itself."""
-    return changes_something(call) and (
-        is_edit(call) or any(act != check and not act.is_own_check for act in acts_of(call))
-    )
+    if not changes_something(call):
+        return False
+    other_acts = [act for act in acts_of(call) if act != check and not act.is_own_check]
+    return is_edit(call) or bool(other_acts)
 
 
 def _check_in(call: SessionCall) -> SessionAct | None:
     """Return the check with which a call ends, None where it ends with anything else."""
     acts = acts_of(call)
-    last = acts[-1] if acts else None
-    return last if last and last.is_own_check else None
+    if not acts or not acts[-1].is_own_check:
+        return None
+    return acts[-1]
 
 
 def _works_for(call: SessionCall, check: SessionAct) -> bool:
@@ -70,19 +76,23 @@ def _works_for(call: SessionCall, check: SessionAct) -> bool:
     return any(act.program == check.program for act in acts)
 
 
-def _telling_line(before: Sequence[SessionCall], no: SessionCall, check: SessionAct) -> str:
-    """Return the line of the last failure of the same program, which says more than "not done"; else of the check.
+def _telling_line(before: Sequence[SessionCall], said_no: SessionCall, check: SessionAct) -> str:
+    """Return the line that says why a check said no: its own, or that of the last failure of the same program.
 
-    Where the check stands in one line with another program, the line of the whole may be that one's: it is left out.
+    The line of a check that only says no ("not done") says less than such a failure. Where the check stands in one
+    command with another program, the line may be that one's: it is left out.
     """
-    is_certain = is_bare_no(no.line) or _runs_only(no, check.program)
-    if no.failed and is_certain and not is_bare_no(no.line):
-        return no.line
+    only_says_no = is_bare_no(said_no.line)
+    is_of_check = only_says_no or _runs_only(said_no, check.program)
+    if said_no.failed and is_of_check and not only_says_no:
+        return said_no.line
     for call in reversed(before):
         is_failure = call.failed and _works_for(call, check) and _runs_only(call, check.program)
         if is_failure and not is_bare_no(call.line):
             return call.line
-    return no.line if is_certain else ""
+    if is_of_check:
+        return said_no.line
+    return ""
 
 
 def _runs_only(call: SessionCall, program: str) -> bool:

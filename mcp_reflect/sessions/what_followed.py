@@ -55,27 +55,42 @@ def worked_with_other_values(
 def _worked_in_other_words(
     tried: Sequence[CallWithAnswer], failed: CallWithAnswer
 ) -> CallWithAnswer | None:
-    """The next call in words that worked and has most words of the failed one: `GET /items?limit=500` for `…=1000`."""
+    """The next call in words that worked and has most words of the failed one: `GET /items?limit=500` for `…=1000`.
+
+    None where that is the very same call: it did not need other values.
+    """
     words = _words(failed.text)
     for later in tried[failed.index + 1 : failed.index + 1 + HORIZON]:
+        if not (later.made and later.worked) or isinstance(later.arguments, dict):
+            continue
         others = _words(later.text)
-        is_alike = 2 * len(words & others) > max(len(words), len(others))
-        if later.made and later.worked and not isinstance(later.arguments, dict) and is_alike:
-            return later if later.text != failed.text else None
+        has_most_words = 2 * len(words & others) > max(len(words), len(others))
+        if not has_most_words:
+            continue
+        if later.text == failed.text:
+            return None
+        return later
     return None
 
 
 def _words(text: str) -> frozenset[str]:
+    """The words of a text in lower case, without numbers and single letters."""
     return frozenset(_WORD.findall(text.lower()))
 
 
 def model_call_after(events: Sequence[Event], failing_event: str) -> Event | None:
     """The next call of a language model without an error, where the failing event is such a call itself."""
-    place = next((at for at, event in enumerate(events) if event.id == failing_event), None)
-    if place is None or events[place].type is not EventType.LLM_CALL:
-        return None
-    following = (event for event in events[place + 1 :] if event.type is EventType.LLM_CALL)
-    return next((event for event in following if not event.error and event.content.strip()), None)
+    has_failed = False
+    for event in events:
+        if event.id == failing_event and not has_failed:
+            if event.type is not EventType.LLM_CALL:
+                return None
+            has_failed = True
+            continue
+        is_answered = event.type is EventType.LLM_CALL and event.content.strip()
+        if has_failed and is_answered and not event.error:
+            return event
+    return None
 
 
 def search_that_found(tried: Sequence[CallWithAnswer], empty: Sequence[CallWithAnswer]) -> str:
@@ -89,10 +104,14 @@ def search_that_found(tried: Sequence[CallWithAnswer], empty: Sequence[CallWithA
 
 
 def _following(tried: Sequence[CallWithAnswer], call: CallWithAnswer) -> Iterator[CallWithAnswer]:
-    return (later for later in tried[call.index + 1 : call.index + 1 + HORIZON] if not later.empty)
+    """Yield the calls soon after one, without searches that found nothing."""
+    for later in tried[call.index + 1 : call.index + 1 + HORIZON]:
+        if not later.empty:
+            yield later
 
 
 def _value(value: object) -> str:
+    """A value as JSON, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= MOST_VALUE:
         return text

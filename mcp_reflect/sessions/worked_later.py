@@ -1,4 +1,4 @@
-"""Notice that the same act works after a failure."""
+"""Notice what was hard-won: a call works after the same act failed, and other work, or another form, made it work."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,14 @@ from mcp_reflect.sessions.found import finding_of
 from mcp_reflect.sessions.text import word_set
 from mcp_reflect.sessions.tools import command_of
 
-NEAR: Final = 12  # calls between a failure and the call that worked
-_SEVERAL: Final = 2  # words that say what a program is to do
+NEAR: Final = 12
+"""The most calls between a failure and the call that worked: further apart they have little to do with each other."""
+
+_SEVERAL: Final = 2  # words of a command by which it is known under another name of its subcommand
 TRIES: Final = 2  # failures of a test or build, after which its success after an edit is hard-won
 _MOST_ACTS: Final = 20  # of a call that are compared by their words
 
-_HALF: Final = 0.5  # of the words of an object that two calls share
+_HALF: Final = 0.5  # the share of the words of an object that two calls have in common
 _WORD: Final = re.compile(r"[^\W_]+")
 _HOST: Final = re.compile(r"\w{1,20}://([^/\s?#]+)")
 _MENDING: Final = word_set("--fix --write --unsafe --autofix --apply --in-place")
@@ -37,20 +39,26 @@ _LATE: Final = lazy_compile(
 
 
 def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    """Return the finding that `call` completes: an act of it failed before, in another call or before other work."""
+    """Return the finding that `call` completes, None if none: an act of it failed in one of the calls before.
+
+    The failed call nearest to it is looked at first. A program's own check is left out, as the subject of
+    `turned_check`: what it says tells nothing of the act beside it.
+    """
     if call.says_no or call.expected:
         return None
-    # A program's own check is another subject, that of `turned_check`: what it says tells nothing of the act beside it.
     acts = {act.name: act for act in acts_of(call) if not (act.is_idle or act.is_own_check)}
-    for place in range(len(before) - 1, max(len(before) - 1 - NEAR, -1), -1):
+    first_near = max(len(before) - NEAR, 0)
+    for place in reversed(range(first_near, len(before))):
         failed = before[place]
-        shared = _failed_acts(failed, acts)
         between = before[place + 1 :]
-        if shared and _has_worked(between, failed):
+        acts_made_again = _failed_acts(failed, acts)
+        if not acts_made_again:
+            if _is_stood_in_for(failed, acts_of(call)):
+                return finding_of(FindingKind.WORKED, acts_of(failed)[-1].name, failed, call)
+            continue
+        if _has_worked(between, failed):
             return None
-        if not shared and _is_stood_in_for(failed, acts_of(call)):
-            return finding_of(FindingKind.WORKED, acts_of(failed)[-1].name, failed, call)
-        for act, again in shared:
+        for act, again in acts_made_again:
             tries = _Tries(before, failed, act, between, call, again)
             if _is_hard_won(tries):
                 line = _line_of_failure(failed, call)
@@ -60,9 +68,10 @@ def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
 
 def _line_of_failure(failed: SessionCall, worked: SessionCall) -> str:
     """Return the line of the failed call, empty where it may be that of another program beside the one that works now."""
-    programs = {act.program for act in acts_of(worked)}
-    is_certain = all(act.program in programs for act in acts_of(failed))
-    return failed.line if is_certain else ""
+    programs_that_work = {act.program for act in acts_of(worked)}
+    if all(act.program in programs_that_work for act in acts_of(failed)):
+        return failed.line
+    return ""
 
 
 def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
@@ -87,7 +96,11 @@ def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Tries:
-    """An act that failed and worked later: the calls before, the failed one, those between, and the one that worked."""
+    """An act that failed and worked later.
+
+    `before` are all calls until then, `between` those after the `failed` one; `act` is the act in the failed call,
+    `again` that in the `call` that worked.
+    """
 
     before: Sequence[SessionCall]
     failed: SessionCall
@@ -125,14 +138,14 @@ def _failed_acts(
     """
     if not failed.says_no or failed.expected or (not failed.failed and ends_with_look(failed)):
         return []
-    shared: list[tuple[SessionAct, SessionAct]] = []
+    made_again: list[tuple[SessionAct, SessionAct]] = []
     for act in reversed(acts_of(failed)):
         again = _same_act(act, acts)
         if again is not None:
-            shared.append((act, again))
+            made_again.append((act, again))
         elif not act.is_own_check:
             break
-    return sorted(shared, key=lambda pair: pair[0].is_own_check)
+    return sorted(made_again, key=lambda act_and_again: act_and_again[0].is_own_check)
 
 
 def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | None:
@@ -157,12 +170,15 @@ def _is_stood_in_for(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
     """
     if not failed.failed or failed.expected or not _NO_PROGRAM.search(failed.line):
         return False
-    absent = acts_of(failed)[-1:]
-    return any(
-        sorted(act.program) != sorted(other.program) and act.words and act.words <= other.words
-        for act in absent
-        for other in acts
-    )
+    failed_acts = acts_of(failed)
+    if not failed_acts or not failed_acts[-1].words:
+        return False
+    absent = failed_acts[-1]
+    for other in acts:
+        is_slip_of_fingers = sorted(absent.program) == sorted(other.program)
+        if absent.words <= other.words and not is_slip_of_fingers:
+            return True
+    return False
 
 
 def _has_worked(between: Sequence[SessionCall], failed: SessionCall) -> bool:
@@ -182,8 +198,10 @@ def _is_hard_won(tries: _Tries) -> bool:
     act, again = tries.act, tries.again
     if _is_same(act, again):
         return tries.failed.failed and _was_prepared(tries)
+    if act.is_test and tries.is_edited:
+        return _was_prepared(tries)
     if act.is_test:
-        return _was_prepared(tries) if tries.is_edited else _does_more(act, again)
+        return _does_more(act, again)
     return not act.is_own_check and _is_alike(act, again, tries.failed)
 
 
@@ -227,13 +245,16 @@ def _mends(call: SessionCall) -> bool:
 
 
 def _failures_in_a_row(before: Sequence[SessionCall], act: SessionAct) -> int:
-    """Count the failures of an act since it last worked."""
+    """Count the failures of an act in its folder since a call of it last worked."""
     count = 0
     for call in reversed(before):
-        again = next((other for other in acts_of(call) if other.name == act.name), None)
-        if again is not None and not call.failed:
+        same_acts = [other for other in acts_of(call) if other.name == act.name]
+        if not same_acts:
+            continue
+        if not call.failed:
             break
-        count += again is not None and again.folder == act.folder
+        if same_acts[0].folder == act.folder:
+            count += 1
     return count
 
 
@@ -267,8 +288,11 @@ def _is_alike(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:
 
 
 def _hosts_in(act: SessionAct) -> set[str]:
-    return {found[1] for word in act.operands if (found := _HOST.match(word))}
+    """Return the hosts of the addresses among the operands of an act."""
+    matches = (_HOST.match(word) for word in act.operands)
+    return {match[1] for match in matches if match is not None}
 
 
 def _words_of(act: SessionAct) -> set[str]:
+    """Return the words in the operands of an act, in one case."""
     return set(_WORD.findall(" ".join(act.operands).casefold()))
