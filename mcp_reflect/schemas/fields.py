@@ -145,6 +145,7 @@ def most(name: str) -> BeforeValidator:
     """
 
     def check(value: Any, info: ValidationInfo) -> Any:
+        """Return the value if it is not too long; what is neither text, list nor object is checked by its type."""
         most_allowed = getattr(ReadContext.of(info).limits, name)
         if not isinstance(value, str | list | tuple | dict):
             return cast("object", value)
@@ -282,6 +283,7 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
     synonyms = meanings(words)
 
     def find(value: Any) -> Any:
+        """Return the value of the enum that a word means, else the word, which pydantic then refuses."""
         if not isinstance(value, str):
             return value
         word = normalized(without_class(value))

@@ -104,6 +104,7 @@ def _up_to(name: str) -> tuple[Any, ...]:
     """Return what allows a field the numbers from 1 to the limit `name`, and says so in its schema."""
 
     def check(value: int, info: ValidationInfo) -> int:
+        """Refuse a number over the limit of this call, as pydantic refuses one over a fixed limit."""
         most = getattr(fields.ReadContext.of(info).limits, name)
         if value > most:
             raise PydanticKnownError("less_than_equal", {"le": most})

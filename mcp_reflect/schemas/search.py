@@ -308,6 +308,7 @@ class ReplanArguments(Arguments):
 
     @model_validator(mode="after")
     def _has_a_search(self) -> "ReplanArguments":
+        """Refuse a call that neither begins a search with queries nor goes on with one by its id."""
         if self.search_id is None and not self.queries:
             raise InputError(
                 "queries", "it is empty", "Send the queries that were run, or a search_id."

@@ -23,6 +23,7 @@ def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
     count = 0
 
     def check(value: object, path: tuple[Any, ...]) -> None:
+        """Check a value and all within it; `path` has the names and numbers that lead to it."""
         nonlocal count
         if not isinstance(value, Mapping | list | tuple):
             _check_single(value, path)

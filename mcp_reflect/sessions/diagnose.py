@@ -204,10 +204,12 @@ def _other_arguments(worked_later: Mapping[int, CallWithAnswer], failed: CallWit
 
 
 def _worked(reading: RunReading) -> tuple[WorkedCall, ...]:
-    """The calls that worked when they were last made: none of them is known to fail any more."""
-    last = {item.exact: item for item in reading.tried if item.made and item.answered}
-    recent = [*last.values()][-MOST_WORKED:]
-    forms = [forms_of(item.tool, item.arguments) for item in recent if item.worked]
-    return tuple(
-        dict.fromkeys(WorkedCall(bare=form.bare_key, exact=form.exact_key) for form in forms)
-    )
+    """The calls that worked when they were last made, each once: none of them is known to fail any more."""
+    last_of_call = {item.exact: item for item in reading.tried if item.made and item.answered}
+    recent = [*last_of_call.values()][-MOST_WORKED:]
+    worked: list[WorkedCall] = []
+    for item in recent:
+        if item.worked:
+            forms = forms_of(item.tool, item.arguments)
+            worked.append(WorkedCall(bare=forms.bare_key, exact=forms.exact_key))
+    return tuple(dict.fromkeys(worked))

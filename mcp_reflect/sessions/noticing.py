@@ -53,7 +53,11 @@ def _covers(asked: StoredFinding, found: StoredFinding) -> bool:
 
 
 def findings_in(tried: Sequence[CallWithAnswer]) -> list[Finding]:
-    """What was hard-won in a run; the number of a call is its index and one."""
+    """What was hard-won in a run, each as the call that completes it came; calls are numbered from 1."""
     calls = [session_call(item.index + 1, item) for item in tried]
-    found = (found_after(calls[:place], call) for place, call in enumerate(calls))
-    return [finding for finding in found if finding is not None]
+    findings: list[Finding] = []
+    for place, call in enumerate(calls):
+        finding = found_after(calls[:place], call)
+        if finding is not None:
+            findings.append(finding)
+    return findings

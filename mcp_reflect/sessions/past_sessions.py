@@ -308,7 +308,9 @@ def _head_of_work(call: SessionCall) -> str | None:
     parts = parts_of(call.tool, call.arguments)
     if parts:
         last = parts[-1]
-        return None if last.program in READING_PROGRAMS else last.head
+        if last.program in READING_PROGRAMS:
+            return None
+        return last.head
     if is_shell(call.tool) or call.tool.lower() in LOOKS:
         return None
     return call.tool

@@ -28,6 +28,7 @@ class RunReading:
     """
 
     def __init__(self, trace: Trace) -> None:
+        """Read the calls off a trace, and look for each of these among them."""
         self.trace = trace
         self.tried = calls_of(trace)
         self.worked_later = _worked_later(self.tried)
@@ -48,7 +49,7 @@ def _worked_later(tried: Sequence[CallWithAnswer]) -> dict[int, CallWithAnswer]:
     """The call that then worked, by the index of a failed one: one that does the same, else the same call once more."""
     later: dict[int, CallWithAnswer] = {}
     for finding in findings_in(tried):
-        if finding.failed and finding.worked:
+        if finding.failed and finding.worked:  # whose calls are numbered from 1
             later[finding.failed.number - 1] = tried[finding.worked.number - 1]
     for item in tried:
         if item.failed and item.index not in later:
@@ -69,7 +70,7 @@ def _same_call_that_worked(
 
 
 def _problems(failed: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
-    """The failures by tool and error, in the order in which they came first."""
+    """The failures in groups of one tool and one error, in the order in which each came first; no empty searches."""
     problems: dict[tuple[str, str], list[CallWithAnswer]] = {}
     for item in failed:
         if not item.empty:

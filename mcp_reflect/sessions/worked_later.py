@@ -164,9 +164,9 @@ def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | N
 
 
 def _is_stood_in_for(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
-    """True where the program was not there, and another one did the same: `pnpm install` for `npm install`.
+    """True where the program of a failed call was not there, and another one did the same: `pnpm install` for `npm install`.
 
-    The same letters in another order are a slip of the fingers: `gti status`.
+    The same letters in another order are a slip of the fingers, which teaches nothing: `gti status`.
     """
     if not failed.failed or failed.expected or not _NO_PROGRAM.search(failed.line):
         return False
@@ -259,9 +259,10 @@ def _failures_in_a_row(before: Sequence[SessionCall], act: SessionAct) -> int:
 
 
 def _does_more(act: SessionAct, again: SessionAct) -> bool:
-    """True where the run that worked does all that the failed one did, and something else: it is no smaller run.
+    """True where the run of a test that worked does all that the failed one did: a smaller run proves nothing.
 
-    A linter that mends what it finds is the normal course of work.
+    `again` is the one that worked. A linter that was told to mend what it finds is the normal course of work, and
+    teaches nothing.
     """
     same_folder = act.folder == again.folder or not act.folder
     is_mending = not _MENDING.isdisjoint(again.flags - act.flags)

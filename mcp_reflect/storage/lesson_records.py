@@ -33,9 +33,12 @@ def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
 
 
 def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
-    """Store records and index them."""
+    """Store records with the keys of their guards, and index those that are active."""
     tx.run_many("lesson_add", [record.row for record in records])
-    tx.run_many("guard_add", [values for record in records for values in record.guards])
+    guard_keys: list[Bound] = []
+    for record in records:
+        guard_keys += record.guards
+    tx.run_many("guard_add", guard_keys)
     index.add(tx, [record.entry for record in records if record.entry])
 
 

@@ -141,6 +141,7 @@ class OutcomeRepository(Repository):
         }
 
         def record(tx: Writing) -> tuple[models.Updated, ...]:
+            """Write all of it in one transaction."""
             lessons: list[Lesson] = []
             if not draft.of_task:
                 lessons = _lessons_of(tx, scope, draft)

@@ -250,7 +250,10 @@ class _Parts:
     waiting: Sequence[Lesson]
 
     def write_summary(self) -> dict[str, Any]:
-        """Write the record that is the reflection itself; a person's words in it stay."""
+        """Write the record that is the reflection itself; return what its row shows in place of its texts, if anything.
+
+        A record that a person keeps stays as it is.
+        """
         summary = self._record_of(self.draft.face, self.reflection_id)
         before = lesson_records.find(self.tx, self.scope, self.reflection_id)
         if before is None:
@@ -263,7 +266,10 @@ class _Parts:
         return {"reflection": waits(summary.held), "insights": None, "tags": []}
 
     def write_strategy(self) -> dict[str, Any]:
-        """Write the strategy, if there is one."""
+        """Write the strategy, if there is one; return its id for the reflection's row, and what is shown in place of it.
+
+        A text in quarantine is not shown: in its place stands the reason.
+        """
         if self.draft.strategy is None:
             return {}
         strategy = self._record_of(self.draft.strategy)

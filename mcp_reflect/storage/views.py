@@ -37,13 +37,12 @@ class Views(Repository):
 
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
-        values = scoped(scope, lesson_id=record_id, limit=_MOST_RECALLS)
+        own = scoped(scope, lesson_id=record_id)
+        outcomes = await self.db.rows("outcome_list", own)
+        recalls = await self.db.rows("recalls_of_lesson", {**own, "limit": _MOST_RECALLS})
         return {
-            "outcomes": [
-                dict(row)
-                for row in await self.db.rows("outcome_list", scoped(scope, lesson_id=record_id))
-            ],
-            "recalls": [dict(row) for row in await self.db.rows("recalls_of_lesson", values)],
+            "outcomes": [dict(row) for row in outcomes],
+            "recalls": [dict(row) for row in recalls],
         }
 
     async def neighbors(self, scope: Scope, kind: str, name: str) -> "list[dict[str, Json]]":

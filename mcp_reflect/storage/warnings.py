@@ -108,6 +108,7 @@ class WarningRepository(Repository):
         """
 
         def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
+            """Read all of it as of one moment."""
             same_call = failures_of(reading, "failure_calls", scope, bare=bare, loose=loose)
             same_head = failures_of(reading, "failure_heads", scope, session=session, head=head)
             state = session_state(reading, scope, session)

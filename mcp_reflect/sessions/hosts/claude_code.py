@@ -111,7 +111,10 @@ class ClaudeCodeReader(MessagesReader):
             self.listener.asked(text, _speaker_of_queued(queued, record))
 
     def _add_ending(self, task: str, text: str) -> None:
-        """Tell the end of a task as the answer of a call that asks for its output."""
+        """Tell the end of a task in the background, which the host notes in a text.
+
+        To the listener it is a call that asks for the output of the task, and its answer.
+        """
         call_id = f"end of {task}"
         self.listener.called("TaskOutput", {"task_id": task}, call_id)
         status = _STATUS.search(text)

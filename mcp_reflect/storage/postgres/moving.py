@@ -71,22 +71,27 @@ async def move(
     ):
         copy = Path(folder) / "bank.db"
         files.copy_to(path, copy)
-        reason = files.prepare(copy, _SECONDS).read_only
-        if reason:
-            raise BankError(f"{path} cannot be moved: {reason}")
-        damaged = backup.unreadable(copy)
-        if damaged:
-            raise BankDamagedError(
-                f"{path} has damaged texts: {damaged[0]}. Run: mcp-reflect restore --latest"
-            )
+        _refuse_unmovable(path, copy)
         with closing(files.connect(copy)) as source, files.write_lock(source):
             tables = [table for table in backup.tables(source) if table != _VECTORS]
             tenants = _rename(source, tables, tenant, projects)
-        moved = Counter[str]()
+        moved_rows = Counter[str]()  # by table
         for name in tenants:
             put = partial(_put, copy=copy, tables=tables, tenant=name)
-            moved.update(await target.write(name, put))
-        return moved
+            moved_rows.update(await target.write(name, put))
+        return moved_rows
+
+
+def _refuse_unmovable(path: Path, copy: Path) -> None:
+    """Upgrade the copy of a bank to this release; BankError if that cannot be done, or if a text of it is damaged."""
+    reason = files.prepare(copy, _SECONDS).read_only
+    if reason:
+        raise BankError(f"{path} cannot be moved: {reason}")
+    damaged = backup.unreadable(copy)
+    if damaged:
+        raise BankDamagedError(
+            f"{path} has damaged texts: {damaged[0]}. Run: mcp-reflect restore --latest"
+        )
 
 
 def _rename(

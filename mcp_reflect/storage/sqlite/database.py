@@ -266,7 +266,8 @@ class SqliteDatabase(repository.Database):
         """Move the damaged file away, and return an error that says where."""
         async with self._opening:
             damaged_file = self._opened.identity if self._opened else identity(self.path)
-            # Before another file is at the path: SQLite removes a log by its name.
+            # First the connections go: SQLite removes the log of a database by its name when the last one is closed,
+            # and that would be the log of the file that is at the path then.
             await self.close()
             with explained(self.path):
                 moved = await asyncio.to_thread(set_aside, self.path, damaged_file, Clock().now())
