@@ -73,7 +73,11 @@ class _Section(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """The body as advice: after a title with text on its own line, other paragraphs are not of it, except lists."""
+        """The body without paragraphs that belong to nobody's heading.
+
+        Where the text begins on the line of its title (`Advice: do this`), it is one paragraph; of those that follow only
+        lists are still of it.
+        """
         if not self.is_inline:
             return self.body
         first, *others = re.split(r"\n\s*\n", self.body)

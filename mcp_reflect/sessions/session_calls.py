@@ -68,9 +68,10 @@ def session_call(number: int, call: CallWithAnswer) -> SessionCall:
 
 
 def _telling_line(call: CallWithAnswer, text: str) -> str:
-    """The line that names the error; without one the last line of a shell, or the first of another tool.
+    """The line of a failure's text that names the error.
 
-    Of a script's output that only says "not done" it is the last line that says more.
+    Where no line names one, it is the last line of a shell's output, and the first of another tool's. Where that only
+    says no ("not done"), it is the last line that says what was refused, if there is one.
     """
     place_without_error = 0
     if is_shell(call.tool):

@@ -160,9 +160,9 @@ _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
 
 
 def folder_key(folder: str) -> str:
-    """Return the key under which the project of a hook's folder is kept.
+    """Return the key under which the project of a hook's folder is kept: the folder, and where its session began.
 
-    In a folder below the one where its session began, the project depends on both.
+    The session's folder belongs to the key, since the same folder may be reached from sessions of other projects.
     """
     session_folder = os.environ.get(SESSION_FOLDER)
     if session_folder in (None, "", folder):

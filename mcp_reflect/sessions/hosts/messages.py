@@ -156,7 +156,7 @@ class MessagesReader:
 
 
 def _text_of_answer(values: Record, wrapped: Record) -> str:
-    """The text of an answer: what the JSON in its output wraps, else its output or content as it stands."""
+    """The text of an answer; `wrapped` is the object that its output holds as JSON, empty where it is plain text."""
     if {"output", "content"} & wrapped.keys():
         return text_of(first_of(wrapped, ("output", "content")))
     return text_of(values.get("output", values.get("content")))

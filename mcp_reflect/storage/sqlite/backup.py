@@ -132,7 +132,10 @@ def restore(
 
 
 def _make_room(path: Path, now: float, busy_seconds: float, *, by_person: bool) -> Path | None:
-    """Make sure that a bank is at `path` and can be written; return where its content is kept, None if it had none."""
+    """Make sure that a bank is at `path` and can be written; return where its content is kept, None if it had none.
+
+    A damaged bank is set aside, and the content of a sound one is copied beside it.
+    """
     had_content = path.exists() and (path.stat().st_size > 0 or files.log_bytes(path) > 0)
     with suppress(BankDamagedError):
         files.prepare(path, busy_seconds)

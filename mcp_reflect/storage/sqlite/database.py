@@ -243,12 +243,15 @@ class SqliteDatabase(repository.Database):
             return connection
 
     async def _examine(self, *, writes: bool) -> OpenedFile:
-        """Return the state of the file at the path, made or upgraded if necessary."""
+        """Return the state of the file at the path, which is made or upgraded when it is first used.
+
+        BankError if it is not the file that was opened: somebody removed or replaced it. A file that could not be written
+        is looked at again before a write, since a person may have given the right to it.
+        """
         current = identity(self.path)
         self._refuse_fork(self.path, _PROCESSES.get(current, os.getpid()))
         opened = self._opened
         self._opened = None  # set again at the end: after an error here the file is examined anew
-        # A person may have given the right to write meanwhile.
         if opened is None or opened.alone or (writes and opened.read_only):
             opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
             _PROCESSES.setdefault(opened.identity, os.getpid())
