@@ -160,9 +160,10 @@ _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
 
 
 def folder_key(folder: str) -> str:
-    """Return the key under which the project of a hook's folder is kept: the folder, and where its session began.
+    """Return the key under which the project of a hook's folder is kept.
 
-    The session's folder belongs to the key, since the same folder may be reached from sessions of other projects.
+    It is the folder itself, with the one where its session began behind it where that is another one: the project of a
+    folder depends on both.
     """
     session_folder = os.environ.get(SESSION_FOLDER)
     if session_folder in (None, "", folder):
