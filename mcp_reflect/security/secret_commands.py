@@ -6,9 +6,9 @@ says which program holds one where. A program without its flag, or with a variab
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
@@ -22,8 +22,7 @@ _MOST_WORDS: Final = 60
 _SHORTEST: Final = 4
 
 
-@dataclass(frozen=True)
-class ShellWord:
+class ShellWord(NamedTuple):
     """A word of a command line without its quotes, and where each of its characters stands in the text."""
 
     text: str
@@ -31,17 +30,28 @@ class ShellWord:
     end: int
 
 
-@dataclass(frozen=True)
-class CommandForm:
-    """A row of words of which one holds the secret; each pattern matches one word as a whole."""
+class FormWord(NamedTuple):
+    """A word of a form: as the table writes it, and what stands in it before its first slot."""
 
-    words: tuple[re.Pattern[str], ...]
+    written: str
+    lead: str
+
+    def match(self, word: str) -> re.Match[str] | None:
+        """Return the match with a word of a command; a pattern is made for those only that begin like it."""
+        if not word.lower().startswith(self.lead.lower()):
+            return None
+        return _pattern_of_word(self.written).fullmatch(word)
+
+
+class CommandForm(NamedTuple):
+    """A row of words of which one holds the secret."""
+
+    words: tuple[FormWord, ...]
     most_starts: int
     """The arguments at which the form may begin: the first one, or any."""
 
 
-@dataclass(frozen=True)
-class CommandRow:
+class CommandRow(NamedTuple):
     """A row of the table: the kind of the secret, the check of its value, the places where it stands."""
 
     kind: str
@@ -85,7 +95,9 @@ def _programs() -> dict[str, dict[str, tuple[CommandRow, ...]]]:
     rows: dict[str, dict[str, tuple[CommandRow, ...]]] = {}
     for kind, check, programs, forms in rows_of("secret_commands.txt"):
         for program in programs.lower().split():
-            run = max(_LETTERS.findall(program), key=len)
+            run = program
+            if not program.isalpha():
+                run = max(_LETTERS.findall(program), key=len)
             of_run = rows.setdefault(run, {})
             of_run[program] = (*of_run.get(program, ()), CommandRow(kind, check, forms))
     return rows
@@ -259,29 +271,40 @@ def _words_of_statement(text: str, start: int, end: int) -> list[ShellWord]:
 def _forms_of(row: CommandRow) -> tuple[CommandForm, ...]:
     forms: list[CommandForm] = []
     for form in row.forms.split(" | "):
-        written = [form.strip()]
-        if re.search(r"(?:^| )--[\w-]+ _", form):
-            written.append(re.sub(r"(--[\w-]+) _", r"\1=_", form.strip()))
-        for one in written:
-            parts = tuple(map(_pattern_of_word, one.removeprefix("^").split()))
-            if one.startswith("^"):
-                forms.append(CommandForm(parts, most_starts=1))
-                continue
-            forms.append(CommandForm(parts, _MOST_WORDS))
+        most_starts = 1 if form.startswith("^") else _MOST_WORDS
+        words = form.removeprefix("^").split()
+        forms.append(CommandForm(tuple(map(_form_word, words)), most_starts))
+        for flag, value in pairwise(words):
+            if value == "_" and flag.startswith("--"):
+                joined = form.replace(f"{flag} _", f"{flag}=_").split()
+                forms.append(CommandForm(tuple(map(_form_word, joined)), most_starts))
     return tuple(forms)
 
 
+def _form_word(written: str) -> FormWord:
+    lead = written
+    for slot in ("*", "NAME", "_@"):
+        lead = lead.partition(slot)[0]
+    if lead == written and _ENDS_IN_SLOT.search(written):
+        lead = written[:-1]
+    return FormWord(written, lead)
+
+
+_ENDS_IN_SLOT: Final = lazy_compile(r"(?:(?<![A-Za-z0-9])|(?<=-[A-Za-z])|(?<=-hp))_\Z")
+_SLOT: Final = lazy_compile(r"(NAME|\*\?|\*|(?<![A-Za-z0-9])_(?=$|@)|(?<=-[A-Za-z])_$|(?<=-hp)_$)")
+_ANY: Final = r".{0,300}?"
 _SLOTS: Final = {
     "_": r"(?P<secret>.+)",
     "NAME": r"(?P<name>[\w./:-]{2,80})",
-    "*": r".{0,300}?",
+    "*": _ANY,
     "*?": r".{1,300}?",
 }
 
 
+@cache
 def _pattern_of_word(word: str) -> re.Pattern[str]:
-    """Return the pattern of a word of a form."""
-    parts = re.split(r"(NAME|\*\?|\*|(?<![A-Za-z0-9])_(?=$|@)|(?<=-[A-Za-z])_$|(?<=-hp)_$)", word)
+    """Return the pattern of a word of a form; flags of Windows have no case."""
+    parts = _SLOT.split(word)
     written = "".join(_SLOTS.get(part) or re.escape(part) for part in parts)
     if word.startswith("/"):
         return re.compile(written, re.DOTALL | re.IGNORECASE)
@@ -293,6 +316,9 @@ def _of_words(words: Sequence[ShellWord], row: CommandRow) -> Iterator[Secret]:
     if not words:
         return
     for form in _forms_of(row):
+        lead = form.words[0].lead.lower()
+        if not any(word.text.lower().startswith(lead) for word in words):
+            continue
         starts = range(len(words) - len(form.words) + 1)
         for first in starts[: form.most_starts]:
             secret = _secret_at(words, first, form, row)
@@ -305,14 +331,16 @@ def _secret_at(
 ) -> Secret | None:
     """Return the secret of a form that begins at the word `first`."""
     held: tuple[int, re.Match[str]] | None = None
-    for number, pattern in enumerate(form.words, first):
-        match = pattern.fullmatch(words[number].text)
-        is_any = pattern.pattern == _SLOTS["*"]
-        if match is None or (row.begins_line and is_any and is_glue(words[number].text)):
+    for number, expected in enumerate(form.words, first):
+        match = expected.match(words[number].text)
+        if match is None:
             return None
-        if "name" in pattern.groupindex and holds(match["name"]) not in ("password", "key"):
+        if row.begins_line and expected.written == "*" and is_glue(match[0]):
             return None
-        if "secret" in pattern.groupindex:
+        given = match.groupdict()
+        if "name" in given and holds(match["name"]) not in ("password", "key"):
+            return None
+        if "secret" in given:
             held = (number, match)
     if held is None:
         return None

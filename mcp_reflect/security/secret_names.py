@@ -132,12 +132,17 @@ def _values_of(text: str, name: SecretName, *, reads_sentences: bool) -> list[Se
     formatted = formatted_values(text, name)
     if formatted:
         return formatted
-    if name.kind == "many":
+    if name.kind == "many" or _is_changed_function(text, name):
         return []
     value = _value_of(text, name, reads_sentences=reads_sentences)
     if value is None:
         return []
     return [value]
+
+
+def _is_changed_function(text: str, name: SecretName) -> bool:
+    """True for the name of a function in a log of changes: `(cmd_get_passphrase): Ditto.`"""
+    return "_" in name.text and text.startswith("):", name.end)
 
 
 def _value_of(text: str, name: SecretName, *, reads_sentences: bool) -> Secret | None:
@@ -302,7 +307,8 @@ def _is_bare(text: str, name: SecretName, sign: re.Match[str], value: str, *, fl
         return False
     if _has_the_looks(value):
         return True
-    is_own_name = value.lower() == text[name.start : name.end].strip("-").lower()
+    own_name = text[name.start : name.end].strip("-").replace("-", "_").lower()
+    is_own_name = value.replace("-", "_").lower() == own_name
     is_variable = _VARIABLE.match(value) is not None and holds(value) != ""
     if (
         is_own_name

@@ -163,7 +163,7 @@ def _is_key_of(name: SecretName, value: str) -> bool:
 
 def _is_passphrase(value: str, words: Sequence[str]) -> bool:
     """True for words in quotes none of which speaks of secrets or of a state."""
-    if not values.word(value):
+    if not values.word(value) or any(word.startswith("-") for word in words):
         return False
     return not any(values.is_said(word) or values.is_state(word) for word in words)
 
