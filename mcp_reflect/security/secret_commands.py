@@ -67,10 +67,13 @@ class CommandRow(NamedTuple):
 def commanded_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the secrets in the arguments of programs; the arguments are those of `placed_secrets`."""
     found: list[Secret] = []
-    present = _programs().keys() & _runs_of(words)
-    for run in present:
-        for program, rows in _programs()[run].items():
-            found += _of_program(text, folded, program, rows)
+    rows: dict[str, list[CommandRow]] = {}
+    for run in _programs().keys() & set(words.split()):
+        for program, row in _programs()[run]:
+            if program in folded:
+                rows.setdefault(program, []).append(_row(row))
+    for program, those in rows.items():
+        found += _of_program(text, folded, program, those)
     return found
 
 
@@ -90,28 +93,30 @@ def _of_program(
 
 
 @cache
-def _programs() -> dict[str, dict[str, tuple[CommandRow, ...]]]:
-    """Return the rows of each program, by the longest run of letters in its name."""
-    rows: dict[str, dict[str, tuple[CommandRow, ...]]] = {}
-    for kind, check, programs, forms in rows_of("secret_commands.txt"):
-        for program in programs.lower().split():
-            run = program
-            if not program.isalpha():
-                run = max(_LETTERS.findall(program), key=len)
-            of_run = rows.setdefault(run, {})
-            of_run[program] = (*of_run.get(program, ()), CommandRow(kind, check, forms))
-    return rows
+def _programs() -> dict[str, list[tuple[str, int]]]:
+    """Return each program with the numbers of its rows, by the longest run of letters in its name."""
+    programs: dict[str, list[tuple[str, int]]] = {}
+    for number, (_, _, names, _) in enumerate(rows_of("secret_commands.txt")):
+        lowered = names.lower()
+        runs = lowered.translate(_NO_LETTERS).split(" ")
+        for name, run in zip(lowered.split(" "), runs, strict=True):
+            longest = max(run.split("\t"), key=len)
+            programs.setdefault(longest, []).append((name, number))
+    return programs
 
 
-_LETTERS: Final = lazy_compile("[a-z]+")
+_NO_LETTERS: Final = {ord(sign): "\t" for sign in "-_./0123456789"}
 
 
-def _runs_of(words: str) -> set[str]:
-    return set(words.split())
+@cache
+def _row(number: int) -> CommandRow:
+    kind, check, _, forms = rows_of("secret_commands.txt")[number]
+    return CommandRow(kind, check, forms)
 
 
-_BEFORE: Final = lazy_compile(r"[\w.$%@=-]")
-_BEHIND: Final = lazy_compile(r"(?:\.exe|\.cmd|\.bat)?(?=[\s\"'\\])")
+_NO_BEFORE: Final = frozenset("_.$%@=-")
+_BEHIND: Final = frozenset(" \t\r\n\"'\\")
+_ENDINGS: Final = (".exe", ".cmd", ".bat")
 
 
 def _occurrences(folded: str, program: str) -> Iterator[tuple[int, int]]:
@@ -119,10 +124,13 @@ def _occurrences(folded: str, program: str) -> Iterator[tuple[int, int]]:
     at = folded.find(program)
     while at >= 0:
         end = at + len(program)
-        behind = _BEHIND.match(folded, end)
-        if behind and not (at and _BEFORE.match(folded, at - 1)):
-            yield at, behind.end()
-        at = folded.find(program, end)
+        if folded.startswith(_ENDINGS, end):
+            end += len(_ENDINGS[0])
+        before = folded[at - 1 : at]
+        begins = not before.isalnum() and before not in _NO_BEFORE
+        if begins and folded[end : end + 1] in _BEHIND:
+            yield at, end
+        at = folded.find(program, at + len(program))
 
 
 def _readings(

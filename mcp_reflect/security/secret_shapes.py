@@ -146,8 +146,18 @@ class Place(NamedTuple):
 
     kind: str
     anchors: str
-    pattern: str
+    short: str
     fits: Callable[[str], bool]
+
+    @property
+    def pattern(self) -> str:
+        """The pattern with its short forms written out, when a text has an anchor."""
+        return _written_out(self.short)
+
+
+@cache
+def _written_out(short: str) -> str:
+    return re.sub("%[A-Z]+%", lambda name: _FORMS[name[0]], short)
 
 
 _FORMS: Final = {
@@ -228,13 +238,16 @@ def _anchors() -> list[tuple[str, str, Place]]:
     """Return each anchor of the table with its longest run of letters and its place."""
     anchors: list[tuple[str, Place]] = []
     for kind, check, texts, short in rows_of("secret_places.txt"):
-        pattern = re.sub("%[A-Z]+%", lambda name: _FORMS[name[0]], short)
-        place = Place(kind, texts, pattern, _CHECKS[check])
+        place = Place(kind, texts, short, _CHECKS[check])
         anchors += [(anchor, place) for anchor in texts.split("|")]
-    return [
-        (max(_LETTERS.findall(anchor), key=len, default=""), anchor, place)
-        for anchor, place in anchors
-    ]
+    return [(_longest_run(anchor), anchor, place) for anchor, place in anchors]
+
+
+def _longest_run(anchor: str) -> str:
+    """Return the longest run of letters of an anchor; one of letters alone is its own."""
+    if anchor.isascii() and anchor.isalpha():
+        return anchor
+    return max(_LETTERS.findall(anchor), key=len, default="")
 
 
 def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
