@@ -87,28 +87,35 @@ def settings_of(options: "Namespace") -> Settings:
 def with_place(options: "Namespace", work: Callable[[Do], Awaitable[_Result]]) -> _Result:
     """Run a command's work by the service that its options name, else on the bank of this machine.
 
-    `work` is given a function that carries out the uses that it needs.
+    `work` is given a function `do`: `await do("show", {"id": "les_…"})` carries out one use and returns its result.
     """
+    if options.url:
+        return _with_service(options, work)
     from mcp_reflect.services.curation import USES  # noqa: PLC0415 - a recall and hooks need none of it
 
-    async def use_of_service(use: str, sent: Mapping[str, Any]) -> Any:
-        answer = ask_as(options, use, sent)
-        result_type = USES[use].result
-        if result_type is None:
-            return answer
-        return from_json(result_type, answer)
-
-    async def work_by_service() -> _Result:
-        return await work(use_of_service)
-
-    if options.url:
-        return asyncio.run(work_by_service())
     speaker = speaker_of_process()
 
     def work_here(engine: Engine) -> Awaitable[_Result]:
         return work(lambda use, sent: USES[use].work(engine, sent, speaker=speaker))
 
     return with_engine(work_here, settings_of(options))
+
+
+def _with_service(options: "Namespace", work: Callable[[Do], Awaitable[_Result]]) -> _Result:
+    """Run a command's work by a team's service, whose answers become values of the uses' types."""
+    from mcp_reflect.services.curation import USES  # noqa: PLC0415 - same
+
+    async def do(use: str, sent: Mapping[str, Any]) -> Any:
+        answer = ask_as(options, use, sent)
+        result_type = USES[use].result
+        if result_type is None:
+            return answer
+        return from_json(result_type, answer)
+
+    async def work_there() -> _Result:
+        return await work(do)
+
+    return asyncio.run(work_there())
 
 
 def ask(

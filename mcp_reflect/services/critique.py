@@ -63,7 +63,11 @@ async def critique(
     on_complete: Callback | None = None,
     on_text: TextListener | None = None,
 ) -> Critique:
-    """Verify a piece of work, and correct it as far as possible."""
+    """Verify a piece of work, and correct it as far as possible: the tool critique.
+
+    A call may go on with an earlier critique (`critique_id`), with verdicts or more evidence. The callbacks are told of
+    each correction, `on_text` of what models write.
+    """
     began = time.monotonic()
     sent = await asyncio.to_thread(read, CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)

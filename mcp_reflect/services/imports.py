@@ -65,10 +65,10 @@ async def import_own(
 
 
 def _project_that_moves(context: Context, names: set[str]) -> str | None:
-    """Return the project of an export whose lessons are to come into the project that is worked in, now another one.
+    """Return the project of an export whose lessons go into the project that is worked in, though that has another name.
 
-    That is clear where the export has one project only. None where it has several, where the project that is worked in
-    is among them, or where none is worked in.
+    A person who restores an export of one other project, say on another machine, means this project. None where the
+    export has several, where this project is among them, or where no project is worked in.
     """
     own = context.scopes.own.project
     others = names - {GLOBAL}

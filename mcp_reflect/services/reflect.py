@@ -111,7 +111,11 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
 async def generate(
     context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT
 ) -> Generated:
-    """Reflect on a run without storing anything."""
+    """Reflect on a run without storing anything.
+
+    The run is the one that is sent, or a stored one (`reflection_id`) to which an analysis is added. A decision that
+    fails a check is not reflected on, and a run that was reflected on before gets the stored reflection again.
+    """
     sent = await _read_sent(context, arguments)
     scope = context.scopes.named(sent.project)
     if sent.task:

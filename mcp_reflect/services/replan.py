@@ -1,6 +1,7 @@
-"""Plan the next queries of a search that found nothing.
+"""Plan the next queries of a search that found nothing: the tool replan_search, and nodes of graphs.
 
-What reads, redacts or plans runs in threads: a large catalog takes a while, and other calls go on meanwhile.
+A search has many calls, each of which reports what was run since and gets a plan; what the calls before left is stored
+under the search's id. What reads, redacts or plans runs in threads: a large catalog takes a while, and other calls go on meanwhile.
 """
 
 import asyncio
@@ -42,17 +43,18 @@ from mcp_reflect.storage.sessions import StoredCatalog
 from mcp_reflect.text.signature import digest
 
 _REPORT: Final = "search_id with results after new_queries ran, or with your own plan as analysis"
-_SHOWN: Final = (
-    6_000  # characters of queries, catalog and results that a language model is shown each
-)
+_PROMPT_CHARS: Final = 6_000  # of queries, catalog, results and what was tried in a prompt, each
 _LIMITS: Final = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
-_SHOWN_WORDS: Final = (
-    50  # words of a vocabulary that it is shown: every table's description must fit as well
-)
+"""The limits that the reading of a catalog depends on, by which its cache is keyed."""
+
+_PROMPT_WORDS: Final = 50  # of a table's vocabulary in a prompt: all descriptions must fit as well
 
 
 class _Catalog(NamedTuple):
-    """The tables as they are planned with, what the bank stores, and a note where the catalog has to be sent again."""
+    """The tables of a search (`entries`), and the same as the bank stores it, None without tables.
+
+    `notes` says so where the catalog has to be sent again.
+    """
 
     entries: tuple[CatalogEntry, ...] = ()
     stored: StoredCatalog | None = None
@@ -60,12 +62,15 @@ class _Catalog(NamedTuple):
 
     @property
     def digest(self) -> str | None:
-        return self.stored.digest if self.stored else None
+        """Identifies the stored catalog, None without one."""
+        if self.stored is None:
+            return None
+        return self.stored.digest
 
 
 @lru_cache(maxsize=8)
 def _read_catalog(text: str, limits: Limits) -> _Catalog:
-    """The catalog cleaned and read. An agent sends the same one with every search of a session."""
+    """Return the catalog of a JSON text, without secrets; cached, for an agent sends it with each search."""
     entries = read_catalog(clean(json.loads(text)), limits=limits)
     stored = json.dumps([asdict(entry) for entry in entries])
     return _Catalog(entries, StoredCatalog(digest(stored, 64), stored))
@@ -73,24 +78,29 @@ def _read_catalog(text: str, limits: Limits) -> _Catalog:
 
 @lru_cache(maxsize=8)
 def _stored_entries(text: str) -> tuple[CatalogEntry, ...]:
+    """Return the tables of a catalog as the bank stores it; cached, for calls of a search follow each other."""
     return from_json(tuple[CatalogEntry, ...], json.loads(text))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Search:
-    """The arguments of a call as they were read: with the catalog, the suggestions that are taken, and what is said of others."""
+    """The arguments of a call as they were read.
+
+    `suggestions` are the suggested queries that may be used; `remarks` tell how many others there were.
+    """
 
     sent: ReplanArguments
     catalog: _Catalog
-    offered: tuple[str, ...]
+    suggestions: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """A call on top of what the calls before it left.
+    """A call, with what the calls before it on the same search left.
 
-    `state` are the attempts that the plan is made from, `version` counts those calls.
+    `request` is what this call asks, `state` what was tried so far. `version` counts the calls that were stored before,
+    None for the first: the bank refuses to store this one if it has changed meanwhile.
     """
 
     request: SearchRequest
@@ -113,12 +123,13 @@ async def replan(
     search_id = search.sent.search_id or context.clock.new_id("srch")
     proposal: ModelResult[PlanProposal] | None = None
     while True:
-        call = await _opened(context, scope, search, search_id)
-        proposal = proposal or await _think(context, search.sent, call, host)
+        call = await _open_call(context, scope, search, search_id)
+        proposal = proposal or await _propose(context, search.sent, call, host)
         plan, body = await asyncio.to_thread(_plan_and_body, proposal, call, search.remarks)
-        if await context.bank.searches.save(
+        is_saved = await context.bank.searches.save(
             scope, search_id, body, version=call.version, catalog=call.catalog.stored
-        ):
+        )
+        if is_saved:
             break
     context.log.info(
         "search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker
@@ -127,19 +138,24 @@ async def replan(
 
 
 def _read_search(context: Context, arguments: Mapping[str, Any]) -> _Search:
-    """Read the arguments of a call. A suggestion that gives orders to its reader would come back as a query: it is held."""
+    """Read the arguments of a call.
+
+    A suggestion may come back as a query, which an agent reads: one that gives orders to its reader is left out.
+    """
     settings = context.settings
     sent = read(ReplanArguments, arguments, settings)
-    limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
-    text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
-    catalog = _read_catalog(text, limits) if sent.catalog else _Catalog()
+    catalog = _Catalog()
+    if sent.catalog:
+        limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
+        text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
+        catalog = _read_catalog(text, limits)
     suggestions = clean(list(sent.suggestions))
-    offered = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
-    held = len(suggestions) - len(offered)
+    usable = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
+    left_out = len(suggestions) - len(usable)
     remarks: tuple[str, ...] = ()
-    if held:
-        remarks = (f"{held} of the suggestions left out: they read as orders to their reader",)
-    return _Search(sent=sent, catalog=catalog, offered=offered, remarks=remarks)
+    if left_out:
+        remarks = (f"{left_out} of the suggestions left out: they read as orders to their reader",)
+    return _Search(sent=sent, catalog=catalog, suggestions=usable, remarks=remarks)
 
 
 def _plan_and_body(
@@ -168,45 +184,52 @@ async def plan_for_graph(
     return await asyncio.to_thread(_planned, proposal, call)
 
 
-async def _opened(context: Context, scope: Scope, search: _Search, search_id: str) -> _Call:
-    """The call on top of what is stored now."""
+async def _open_call(context: Context, scope: Scope, search: _Search, search_id: str) -> _Call:
+    """Return the call with what the calls before it left in the bank by now."""
     if search.sent.search_id is None:
         return await asyncio.to_thread(_first_call, context, search, search_id)
     body, version = await context.bank.searches.load(scope, search_id)
-    text = None
+    catalog_text = None
     if search.catalog.stored is None and body["catalog"]:
-        text = await context.bank.searches.catalog(scope, body["catalog"])
-    return await asyncio.to_thread(_next_call, context, search, body, version, text)
+        catalog_text = await context.bank.searches.catalog(scope, body["catalog"])
+    return await asyncio.to_thread(_next_call, context, search, body, version, catalog_text)
 
 
 def _first_call(context: Context, search: _Search, search_id: str) -> _Call:
-    """The call that begins a search."""
+    """Return the call that begins a search."""
     state = SearchState(search_id=search_id)
     before = SearchRequest(
         search_id=search_id, user_message="", queries=(), catalog=search.catalog.entries
     )
-    request = _request(context, search.sent, before, search.offered)
+    request = _request(context, search.sent, before, search.suggestions)
     return _Call(request=request, catalog=search.catalog, state=state)
 
 
 def _next_call(
-    context: Context, search: _Search, body: Mapping[str, Any], version: int, text: str | None
+    context: Context,
+    search: _Search,
+    body: Mapping[str, Any],
+    version: int,
+    catalog_text: str | None,
 ) -> _Call:
-    """The call on top of those before it, which `body` holds; `text` is their catalog, None if it is kept no longer."""
-    sent, offered, catalog = search.sent, search.offered, search.catalog
+    """Return a later call of a search; `body` is what the calls before it left.
+
+    `catalog_text` is the catalog that an earlier call sent, None if the bank has dropped it.
+    """
+    sent, catalog = search.sent, search.catalog
     if catalog.stored is None and body["catalog"]:
         catalog = _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
-        if text is not None:
-            catalog = _Catalog(_stored_entries(text), StoredCatalog(body["catalog"], text))
+        if catalog_text is not None:
+            stored = StoredCatalog(body["catalog"], catalog_text)
+            catalog = _Catalog(_stored_entries(catalog_text), stored)
     state = from_json(SearchState, body["state"])
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
-    request = _request(context, sent, before, offered, state)
-    same = (body["request"], body["catalog"]) == (
-        _as_json(replace(request, catalog=())),
-        catalog.digest,
-    )
-    # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
-    state = attempts.reopen(state) if same or not _reports(sent) else state
+    request = _request(context, sent, before, search.suggestions, state)
+    same_request = _as_json(replace(request, catalog=())) == body["request"]
+    is_same_call = same_request and catalog.digest == body["catalog"]
+    if is_same_call or not _reports(sent):
+        # Nothing of the pending plan was run: it is replaced, and costs no retry.
+        state = attempts.reopen(state)
     return _Call(request=request, catalog=catalog, state=state, version=version)
 
 
@@ -214,10 +237,13 @@ def _request(
     context: Context,
     sent: ReplanArguments,
     before: SearchRequest,
-    offered: tuple[str, ...],
+    suggestions: tuple[str, ...],
     state: SearchState | None = None,
 ) -> SearchRequest:
-    """The call as a value; what it leaves out is taken from the plan that was handed out, else the call before."""
+    """Return what a call asks; what it leaves out is taken from the pending plan, else from the call `before`.
+
+    The pending plan is the last one that was handed out: if the call names no queries, those of the plan were run.
+    """
     pending = state.pending.new_queries if state and state.pending else ()
     sent_queries = read_queries(clean(sent.queries), limits=context.settings, table=DEFAULT_TABLE)
     queries = sent_queries or pending or before.queries
@@ -225,7 +251,7 @@ def _request(
     if before.user_message and message != before.user_message:
         fault = f"it differs from what {before.search_id} holds"
         raise InputError("user_message", fault, "Leave it out, or start a new search.")
-    request = replace(before, suggestions=offered or before.suggestions)
+    request = replace(before, suggestions=suggestions or before.suggestions)
     if state and not _reports(sent):
         return request
     return replace(
@@ -247,18 +273,19 @@ def _results_in(sent: ReplanArguments) -> dict[str, int] | None:
 
 
 def _reports(sent: ReplanArguments) -> bool:
-    """True if the call says what was run or found."""
+    """Return whether the call says what was run or found since the last plan."""
     return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
 
 
 def _as_json(model: SearchRequest | SearchState) -> Any:
+    """Return a value as it comes back from the bank: tuples are lists."""
     return json.loads(json.dumps(asdict(model)))
 
 
-async def _think(
+async def _propose(
     context: Context, sent: ReplanArguments, call: _Call, host: ClientCapabilities
 ) -> ModelResult[PlanProposal]:
-    """The caller's proposal, else that of a language model."""
+    """Return the caller's proposal of a plan (`analysis`), else that of a language model."""
     analysis: Any = sent.analysis
     if analysis is None:
         return await _ask(context, call, host)
@@ -266,7 +293,7 @@ async def _think(
 
 
 def _read_proposal(context: Context, analysis: Any) -> ModelResult[PlanProposal]:
-    """The caller's proposal."""
+    """Return the caller's proposal of a plan; InputError for a text without a JSON object."""
     if isinstance(analysis, str):
         analysis = read_object(analysis, {"reasoning", "strategy", "user_message", "new_queries"})
         if analysis is None:
@@ -278,7 +305,7 @@ def _read_proposal(context: Context, analysis: Any) -> ModelResult[PlanProposal]
 async def _ask(
     context: Context, call: _Call, host: ClientCapabilities
 ) -> ModelResult[PlanProposal]:
-    """The proposal of a language model, if one may be asked."""
+    """Return the proposal of a language model; an empty result if none may be asked, or no plan is needed."""
     inputs = await asyncio.to_thread(_inputs_of, call)
     if inputs is None:
         return ModelResult()
@@ -292,7 +319,7 @@ async def _ask(
 
 
 def _inputs_of(call: _Call) -> dict[str, Clean | int | float | None] | None:
-    """What a language model is shown of a search, or None where no plan is needed."""
+    """Return what a language model is shown of a search, None where no plan is needed."""
     request, state = call.request, call.state
     if not planner.needs_plan(request, state):
         return None
@@ -300,22 +327,27 @@ def _inputs_of(call: _Call) -> dict[str, Clean | int | float | None] | None:
         "queries": [asdict(query) for query in request.queries],
         "results": {"counts": request.results, "empty": request.zero_result_tables},
         "catalog": [
-            asdict(replace(entry, vocabulary=entry.vocabulary[:_SHOWN_WORDS]))
+            asdict(replace(entry, vocabulary=entry.vocabulary[:_PROMPT_WORDS]))
             for entry in request.catalog
         ],
     }
     inputs = {
-        **{name: json.dumps(value, ensure_ascii=False)[:_SHOWN] for name, value in values.items()},
+        **{
+            name: json.dumps(value, ensure_ascii=False)[:_PROMPT_CHARS]
+            for name, value in values.items()
+        },
         "user_message": request.user_message,
-        "tried": "\n".join(attempts.describe([tried.query for tried in state.tried]))[:_SHOWN],
-        "suggestions": "\n".join(request.suggestions)[:_SHOWN],
+        "tried": "\n".join(attempts.describe([tried.query for tried in state.tried]))[
+            :_PROMPT_CHARS
+        ],
+        "suggestions": "\n".join(request.suggestions)[:_PROMPT_CHARS],
         "retry_count": max(state.retry_count, request.retry_count),
     }
     return clean_inputs(inputs)
 
 
 def _planned(proposal: ModelResult[PlanProposal], call: _Call) -> SearchPlan:
-    """The proposal as rules corrected it, else their own plan."""
+    """Return the plan of a proposal, as far as the rules let it stand, else a plan by rules alone."""
     if proposal.value is None:
         return replace(planner.plan(call.request, call.state), note=proposal.note)
     plan = proposals.accept(proposal.value, call.request, call.state)
@@ -325,7 +357,7 @@ def _planned(proposal: ModelResult[PlanProposal], call: _Call) -> SearchPlan:
 
 
 def _completed(plan: SearchPlan, call: _Call) -> SearchPlan:
-    """The plan with its search, and what the agent may do with it."""
+    """Return the plan with the search that it belongs to, and what the agent may send next."""
     return replace(
         plan,
         search_id=call.request.search_id,

@@ -321,12 +321,16 @@ def _sequel_of_call(step: MadeStep, sequel: Aftermath, compared: ComparedLesson)
     return Aftermath(Next.NEITHER, line, None)
 
 
-def _verdict(came: Next, *, holds: bool) -> MomentVerdict:
-    """Return what a lesson would have been: it helps where the failure that it is about comes next."""
-    if came is Next.FAILURE:
+def _verdict(sequel: Next, *, holds: bool) -> MomentVerdict:
+    """Return whether it would have been good to speak, by what came next in the session.
+
+    It would have helped before the failure that the lesson is about. It would have been noise anywhere else, and a
+    wrong refusal at a call that worked, if the lesson's guard `holds`.
+    """
+    if sequel is Next.FAILURE:
         return MomentVerdict.HELPED
-    if came is Next.WORKED and holds:
+    if sequel is Next.WORKED and holds:
         return MomentVerdict.REFUSED
-    if came is Next.UNKNOWN:
+    if sequel is Next.UNKNOWN:
         return MomentVerdict.UNKNOWN
     return MomentVerdict.NOISE
