@@ -1,7 +1,8 @@
 """Plan the next queries of a search that found nothing: the tool replan_search, and nodes of graphs.
 
 A search has many calls, each of which reports what was run since and gets a plan; what the calls before left is stored
-under the search's id. What reads, redacts or plans runs in threads: a large catalog takes a while, and other calls go on meanwhile.
+under the search's id. What reads, redacts or plans runs in threads: a large catalog takes a while, and other calls go
+on meanwhile.
 """
 
 import asyncio
