@@ -34,7 +34,9 @@ ANALYSIS: Final = {
 }
 SIMILAR_TASK: Final = "Run pytest for the billing module after the refund change"
 RESULTS: Final = [{"tool": "bash", "content": "43 passed in 2.52s", "exit_code": 0}]
-REPORT: Final = "All 44 tests of the billing module pass. The refund is 3 × 12.50 = 35.50."
+REPORT: Final = (
+    "All 44 tests of the billing module pass. I pushed it. The refund is 3 × 12.50 = 35.50."
+)
 
 
 def run_demo(options: Namespace) -> None:
