@@ -176,14 +176,14 @@ async def _by_proof(
     as_own_word = replace(draft, evidence=Evidence.SELF)
     if draft.evidence is Evidence.SELF:
         return [_Part(draft)]
-    doubt = doubt_of(draft, results)
+    doubt = await asyncio.to_thread(doubt_of, draft, results)
     if doubt and (seen or draft.evidence is Evidence.USER):
         return [_Part(as_own_word, doubt)]
     if seen:
         return [_Part(draft)]
     if draft.evidence is Evidence.USER:
         return [_Part(replace(as_own_word, backed=True), _QUOTED)]
-    if agrees(draft.success == 1, results) is False:
+    if await asyncio.to_thread(agrees, draft.success == 1, results) is False:
         return [_Part(as_own_word, doubt)]
     return await _by_calls(context, scope, draft, has_results=bool(results))
 

@@ -178,6 +178,16 @@ async def test_no_text_made_to_stall_takes_a_tool_long(settings: Settings, tool:
             },
         ),
         ("replan_search", {"user_message": "x", "queries": [{"query_text": "a" * 3_900}]}),
+        (
+            "record_outcome",
+            {
+                "success": "helped",
+                "lesson_ids": ["les_none"],
+                "evidence": "test",
+                "tool_results": [{"tool": "pytest", "content": "test_a[7] PASSED, 3 ms\n" * 40_000}]
+                * 3,
+            },
+        ),
         ("recall_lessons", {"task": "x", **dict.fromkeys(map(str, range(30_000)), 0)}),
         ("recall_lessons", {"task": "x", "extra": [{"a": 1}] * 30_000}),
         ("store_lesson", {"mistake": "x", "correction": "y", "extra": [[0]] * 50_000}),
