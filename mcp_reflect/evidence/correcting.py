@@ -16,7 +16,7 @@ from mcp_reflect.evidence.exact import Fix
 from mcp_reflect.evidence.written_numbers import Style, read_number
 
 _MOST_ROUNDS: Final = 40
-_MOST_CHARACTERS: Final = 200_000  # that all rounds may read together
+_MOST_CHARACTERS: Final = 30_000  # that all rounds may read together
 _DIGITS: Final = r"\d+(?:[.,'’]\d+)*(?!\w)"
 _NUMBER: Final = re.compile(rf"(?<![\w.]){_DIGITS}")
 _NEGATIVE: Final = re.compile(rf"(?<![\w.)])[-−]{_DIGITS}")

@@ -20,6 +20,7 @@ from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, read_sides
 from mcp_reflect.evidence.written_numbers import Style, write_number
 
 _MOST_EQUATIONS: Final = 60  # of a step
+_MOST_OF_A_WORK: Final = 250  # of all steps: more take longer than a caller waits
 
 
 def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation]:
@@ -27,8 +28,12 @@ def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation
     if is_of_another_arithmetic(goal):
         return
     rounded: set[Fraction] = set()
+    count = 0
     for number, step in enumerate(steps, start=1):
         for _, equation in zip(range(_MOST_EQUATIONS), equations_in(step), strict=False):
+            count += 1
+            if count > _MOST_OF_A_WORK:
+                return
             found = _check(equation, step, number, rounded)
             if found is not None:
                 yield found

@@ -113,3 +113,9 @@ def test_a_step_of_a_megabyte_is_read_by_its_start() -> None:
     found = faults("2 + 2 = 5. " + "1 + 1 = 3 and the quick brown fox. " * 30_000)
     assert found[0].expected == "4"
     assert time.process_time() - begun < 2
+
+
+def test_of_thousands_of_equations_the_first_are_computed() -> None:
+    begun = time.process_time()
+    assert faults(*["1 + 2 + 3 + 4 = (7); " * 60] * 400)[0].expected == "10"
+    assert time.process_time() - begun < 2
