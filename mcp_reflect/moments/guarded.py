@@ -9,14 +9,16 @@ from mcp_reflect.models.warning import TOLD, SessionState
 from mcp_reflect.moments.texts import guard_text
 
 _SHOWN: Final = "guard:"  # before the id of a lesson that a session was told at a call against it
-_EARLIER: Final = " &&`"  # ends an earlier command in the text of a guard
+_EARLIER_COMMAND_END: Final = " &&`"
+"""How the text of a guard writes that an earlier command has to be there or missing: "without `npm ci &&`"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
-    """What is said at a call against a lesson; `hold` refuses it. `watched` is noted to see what the agent does next.
+    """What is said at a call that goes against a lesson.
 
-    `shown` is noted as shown. What is `enforced` is refused every time, so that nothing needs to be noted for that.
+    `hold`: the call is refused, and `enforced`: every time, not only once. `watched` is the key that the session notes,
+    to see whether the agent makes the same call again; `shown` are the keys of what it has now been shown.
     """
 
     text: str
@@ -36,11 +38,12 @@ def guarded(
     holds: bool,
     unread: str = "",
 ) -> Guarded | None:
-    """Return what is said at a call that goes against lessons, None for nothing; the first that holds decides.
+    """Return what is said at a call that goes against `lessons`, None for nothing.
 
-    `exact` is the key of the call, `mode` what a lesson without one of its own does, and `holds` whether the host can
-    refuse a call. One that was refused once passes when it is made again. `unread` is the reason why the call could not
-    be read, and may go against the lessons: then only an enforced one holds it.
+    The first lesson that refuses the call decides; if none does, the first one is told as advice. A call that was
+    refused once passes when it is made again. `exact` is the key of the call with all its values, `mode` what a lesson
+    without a mode of its own does, and `holds` whether the host lets a hook refuse a call. `unread` is the reason why
+    the command could not be parsed: it only may go against the lessons, so that only an enforced one refuses it.
     """
     if mode is GuardMode.OFF:
         return None
@@ -48,11 +51,11 @@ def guarded(
         return _at_unread(lessons, exact, mode, unread) if holds else None
     advice: Guarded | None = None
     for lesson in lessons:
-        own_mode = lesson.guard_mode or mode
-        if _is_silent(lesson, own_mode, session, exact):
+        lesson_mode = lesson.guard_mode or mode
+        if _is_silent(lesson, lesson_mode, session, exact):
             continue
-        if holds and own_mode is not GuardMode.TELL and refuses(lesson):
-            enforced = own_mode is GuardMode.ENFORCE
+        if holds and lesson_mode is not GuardMode.TELL and refuses(lesson):
+            enforced = lesson_mode is GuardMode.ENFORCE
             text = guard_text(lesson, hold=True, always=enforced)
             return _refusal(lesson, exact, text, enforced=enforced)
         if advice is None and _SHOWN + lesson.id not in session.shown:
@@ -60,15 +63,16 @@ def guarded(
     return advice
 
 
-def _is_silent(lesson: Lesson, own_mode: GuardMode, session: SessionState, exact: str) -> bool:
+def _is_silent(lesson: Lesson, lesson_mode: GuardMode, session: SessionState, exact: str) -> bool:
     """Return whether a lesson lets a call pass without a word.
 
-    It does where it is switched off, where this session was told or refused the same call before, and where the session
-    is held out to see what happens without lessons. What a person enforces knows neither of the last two.
+    It does where its guard is switched off, where this session was told or refused the same call before, and where
+    the session is in the control group, which is shown no lessons so that their effect can be measured. What a
+    person enforces knows neither of the last two.
     """
-    if own_mode is GuardMode.OFF:
+    if lesson_mode is GuardMode.OFF:
         return True
-    if own_mode is GuardMode.ENFORCE:
+    if lesson_mode is GuardMode.ENFORCE:
         return False
     same_call = _watched_key(lesson, exact)
     was_said = any(key.startswith(same_call) for key in session.notes.guarded)
@@ -80,14 +84,15 @@ def _at_unread(
 ) -> Guarded | None:
     """Return the refusal of a call that nobody can read, by the first enforced lesson; None where there is none."""
     for lesson in lessons:
-        own_mode = lesson.guard_mode or mode
-        if own_mode is GuardMode.ENFORCE and refuses(lesson):
+        lesson_mode = lesson.guard_mode or mode
+        if lesson_mode is GuardMode.ENFORCE and refuses(lesson):
             text = guard_text(lesson, hold=True, unread=reason)
             return _refusal(lesson, exact, text, enforced=True)
     return None
 
 
 def _refusal(lesson: Lesson, exact: str, text: str, *, enforced: bool) -> Guarded:
+    """Return the answer that refuses a call with this text."""
     return Guarded(
         text=text,
         lesson_id=lesson.id,
@@ -99,6 +104,7 @@ def _refusal(lesson: Lesson, exact: str, text: str, *, enforced: bool) -> Guarde
 
 
 def _advice(lesson: Lesson, exact: str) -> Guarded:
+    """Return the answer that tells the lesson and lets the call pass; its key is marked as told, not refused."""
     return Guarded(
         text=guard_text(lesson, hold=False),
         lesson_id=lesson.id,
@@ -119,26 +125,35 @@ def _shown_keys(lesson: Lesson) -> tuple[str, ...]:
 
 
 def mode_in(every: str, chosen: GuardMode | None) -> GuardMode:
-    """Return what guards do in a project: what a person chose for it, else for all; "off" for all takes precedence."""
+    """Return what guards do in a project.
+
+    That is what a person chose for it (`chosen`), else the setting for all projects (`every`); "off" for all takes
+    precedence.
+    """
     if chosen is None or every == GuardMode.OFF:
         return GuardMode(every)
     return chosen
 
 
 def may_hold(lesson: Lesson) -> bool:
-    """Return whether a lesson may refuse a call at all: what came from outside never does, whatever its guard."""
+    """Return whether a lesson may refuse a call at all.
+
+    One that came from outside (an import, a file of rules, a page) never does, whatever its guard: a text of
+    strangers must not stop an agent.
+    """
     return lesson.source not in (Source.IMPORT, Source.RULES) and not lesson.outside
 
 
 def refuses(lesson: Lesson) -> bool:
     """Return whether a lesson refuses a call against it, where its mode or the setting lets it.
 
-    A person stands behind it: what an agent stored tells, however often it proved right. An order of two commands is
-    told until a person chooses `hold`: the first one may have run in an earlier call.
+    A person has to stand behind it: what an agent stored is only told, however often it proved right. A guard about
+    the order of two commands is told until a person chooses `hold`, since the first one may have run in an earlier
+    call.
     """
     if not may_hold(lesson):
         return False
     if lesson.guard_mode in (GuardMode.HOLD, GuardMode.ENFORCE):
         return True
-    ordered = _EARLIER in (lesson.guard or "").rpartition(" without ")[2]
-    return not ordered and lesson.is_kept_by_person
+    asks_for_order = _EARLIER_COMMAND_END in (lesson.guard or "").rpartition(" without ")[2]
+    return not asks_for_order and lesson.is_kept_by_person

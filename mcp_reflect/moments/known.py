@@ -29,7 +29,7 @@ _AT_A_CALL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WatchedCall:
-    """A call without secrets, what the bank knows of it, and the session in which it is made."""
+    """A call that is about to be made or was made, without secrets; what the bank knows of it, and its session."""
 
     tool: str
     arguments: Json
@@ -52,33 +52,39 @@ class Warned:
 def before(
     call: WatchedCall, *, certainty: float, holds: bool = False, only_advice: bool = False
 ) -> Warned | None:
-    """Return the warning that is due before a call, None if there is none of this certainty.
+    """Return the warning before a call, None if none is at least this certain.
 
-    `holds`: a call that is sure to fail is refused once. `only_advice`: nothing is said without a correction, and
-    nothing that this session was told at a call.
+    `certainty` is the least that is said, from 0 to 1. `holds`: the host lets a call be refused, so that one that
+    is sure to fail is refused once. `only_advice`: nothing is said without a correction, and nothing that this
+    session was told at a call.
     """
-    expected = due(call)
-    if expected is None or expected.certainty < certainty:
+    expected_failure = due(call)
+    if expected_failure is None or expected_failure.certainty < certainty:
         return None
-    lesson = _lesson_of(call, expected.known)
-    if only_advice and not _new_advice(call, expected.known, lesson):
+    lesson = _lesson_of(call, expected_failure.known)
+    if only_advice and not _new_advice(call, expected_failure.known, lesson):
         return None
-    sure = expected.match is Match.EXACT and expected.known.cases >= LEAST_HELD
-    hold = holds and sure and call.forms.exact_key not in call.session.notes.held
-    text = warning_text(expected, _lesson_words(call, lesson))
+    is_sure_to_fail = (
+        expected_failure.match is Match.EXACT and expected_failure.known.cases >= LEAST_HELD
+    )
+    hold = holds and is_sure_to_fail and call.forms.exact_key not in call.session.notes.held
+    text = warning_text(expected_failure, _lesson_words(call, lesson))
     if hold:
         text = f"{text}\n{REFUSED}"
     return Warned(
-        due=expected,
+        due=expected_failure,
         text=text,
         lesson_id=lesson and lesson.id,
         hold=hold,
-        shown=_shown_with(expected.known, lesson),
+        shown=_shown_with(expected_failure.known, lesson),
     )
 
 
 def _lesson_of(call: WatchedCall, known: KnownFailure) -> Lesson | None:
-    """Return the lesson that has the failure's error among its symptoms, None if there is none."""
+    """Return the lesson that names the failure's error among its symptoms, None if there is none.
+
+    Symptoms are compared by fingerprint: the error text without its numbers, paths and other values.
+    """
     lessons: Sequence[Lesson] = call.known.lessons.get(known.reflection_id or "", ())
     for lesson in lessons:
         if any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms):
@@ -87,7 +93,7 @@ def _lesson_of(call: WatchedCall, known: KnownFailure) -> Lesson | None:
 
 
 def _lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
-    """Return a lesson as it is shown; at the calls of a session once in full, then by its id."""
+    """Return a lesson as it is shown: at the first call of a session in full, later only by its id; None for no lesson."""
     if lesson is None:
         return None
     if _AT_A_CALL + lesson.id in call.session.shown:
@@ -99,23 +105,25 @@ def _new_advice(call: WatchedCall, known: KnownFailure, lesson: Lesson | None) -
     """Return whether a failure has a correction, and this session was not told it at a call."""
     if lesson is None and known.worked is None:
         return False
-    return not set(_shown_with(known, lesson)[:1]) & set(call.session.shown)
+    key_at_a_call = _shown_with(known, lesson)[0]
+    return key_at_a_call not in call.session.shown
 
 
 def _shown_with(known: KnownFailure, lesson: Lesson | None) -> tuple[str, ...]:
-    """Return what is noted as shown with a failure: the lesson at a call and its id, else the failure."""
+    """Return the keys that are noted as shown with a failure: of its lesson, at a call and as such; else of the failure."""
     if lesson is None:
         return (f"failure:{known.row}",)
     return (_AT_A_CALL + lesson.id, lesson.id)
 
 
-# The warning that is due before a call. Certainties are chosen; each session in which the call failed, and each time
-# that it worked, is one case against a prior of two cases.
+# The warning that is due before a call. The certainties are chosen, not measured: they are the prior of a share of
+# failures, which counts as much as PRIOR_CASES sessions. Each session in which the call failed, and each time that it
+# worked, is one case more.
 
 CERTAINTY: Final = {Match.EXACT: 0.95, Match.LOOSE: 0.8, Match.TOOL_AND_ERROR: 0.7}
 PRIOR_CASES: Final = 2
-PASSING: Final = 0.5  # of the certainty, for errors that pass by themselves
-RESULT: Final = 0.2  # of the certainty, for a failing test: it says what it was asked for
+PASSING: Final = 0.5  # times the certainty, for errors that pass by themselves, such as a timeout
+RESULT: Final = 0.2  # times the certainty, for a failing test: the call itself did its work
 SAME_ERRORS: Final = (
     3  # calls with other arguments and one error, after which the tool itself is known to fail
 )
@@ -131,7 +139,10 @@ _OF_THE_CALL: Final = frozenset({C.VALIDATION, C.SYNTAX})
 
 
 def due(call: WatchedCall, *, failed: bool = False) -> Due | None:
-    """Return the surest warning for a call, or None; `failed` is True if the call was made and failed again."""
+    """Return the surest warning for a call, or None: the rules are tried from the surest to the least sure.
+
+    `failed` is True if the call was made and failed again, rather than being about to be made.
+    """
     still_failing = _still_failing(call, failed=failed)
     return (
         _same_call_failed(call, still_failing)
@@ -141,7 +152,10 @@ def due(call: WatchedCall, *, failed: bool = False) -> Due | None:
 
 
 def _still_failing(call: WatchedCall, *, failed: bool) -> list[KnownFailure]:
-    """Return the failures of such a call that never worked since, without single accidents unless it failed again."""
+    """Return the known failures of such a call that never worked since.
+
+    Before a call, those that may have been a single accident are left out; after it `failed` again, they count.
+    """
     searches = _searches_a_service(call)
     return [
         known
@@ -169,18 +183,18 @@ def _other_values_failed_too(
     Two different values are asked for, since one may have been the cause itself; errors such as a missing right or
     program lie outside of all values, so that one is enough for them.
     """
-    similar = [
+    with_other_values = [
         known
         for known in still_failing
         if known.loose == call.forms.loose_key and known.bare != call.forms.bare_key
     ]
-    if not similar:
+    if not with_other_values:
         return None
-    values_tried = {known.exact for known in similar}
-    ever_worked = any(known.works for known in similar)
-    is_outside_values = all(known.category in _WHATEVER_VALUES for known in similar)
+    values_tried = {known.exact for known in with_other_values}
+    ever_worked = any(known.works for known in with_other_values)
+    is_outside_values = all(known.category in _WHATEVER_VALUES for known in with_other_values)
     if is_outside_values or (len(values_tried) > 1 and not ever_worked):
-        return _due(similar, Match.LOOSE)
+        return _due(with_other_values, Match.LOOSE)
     return None
 
 
@@ -189,10 +203,10 @@ def _tool_fails_whatever_the_arguments(call: WatchedCall) -> Due | None:
 
     Its certainty does not grow with the cases, because the next arguments are new to it.
     """
-    last_worked = dict(call.session.worked).get(call.forms.head, 0)
+    step_it_last_worked = dict(call.session.worked).get(call.forms.head, 0)
     by_error: dict[str, list[KnownFailure]] = {}
     for known in call.known.same_head:
-        is_of_the_tool = known.last_step > last_worked and known.category in _OF_THE_TOOL
+        is_of_the_tool = known.last_step > step_it_last_worked and known.category in _OF_THE_TOOL
         if is_of_the_tool and not _changed_since(call, known):
             by_error.setdefault(known.fingerprint, []).append(known)
     commonest = max(by_error.values(), key=len, default=list[KnownFailure]())
@@ -229,7 +243,7 @@ def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | N
 
 
 def _weight(category: C) -> float:
-    """Return how much of the certainty an error leaves: little where the next try may well work."""
+    """Return the factor of the certainty for an error, from 0 to 1: small where the next try may well work."""
     if category is C.ASSERTION:
         return RESULT
     if category in _PASSING:
@@ -238,7 +252,11 @@ def _weight(category: C) -> float:
 
 
 def _share_of_failures(failures: Sequence[KnownFailure], prior: float) -> float:
-    """Return the share of cases in which the call failed; the first one counts as PRIOR_CASES of the prior."""
+    """Return the share of cases in which the call failed, from 0 to 1: the mean of the prior and what was seen.
+
+    The first failure is what the prior is about, and counts as PRIOR_CASES cases with the share `prior`; each later
+    one is a case that failed, and each time that the call worked, or a warning was wrong, one that did not.
+    """
     cases = sum(known.cases for known in failures)
     works = sum(max(known.works, known.wrong) for known in failures)
     return (PRIOR_CASES * prior + cases - 1) / (PRIOR_CASES + cases - 1 + works)
@@ -252,7 +270,11 @@ def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
 
 
 def _changed_since(call: WatchedCall, known: KnownFailure) -> bool:
-    """Return whether this session changed something since the call failed in it, which can have put it right."""
+    """Return whether this session changed something, such as a file, since the call failed in it.
+
+    Such a change may have put the call right, unless the cause is the call itself or a search of a service that no
+    file changes.
+    """
     session = call.session
     if known.last_session != session.id or session.changed <= known.last_step:
         return False
@@ -272,7 +294,7 @@ def _searches_a_service(call: WatchedCall) -> bool:
 _LOOK_BACK: Final = (
     30  # calls of a session in which a failure may be corrected by a call that works
 )
-# Where the error only says that a thing does not exist, another call's correction names another thing.
+# Errors that say only that one thing does not exist: the correction of another call would name another thing.
 _OF_ONE_CALL: Final = frozenset({C.NO_RESULT, C.NOT_FOUND, C.ASSERTION})
 
 
@@ -286,7 +308,7 @@ class Corrected:
 
 
 def recurs(call: WatchedCall) -> KnownFailure | None:
-    """Return the known failure that a call which failed repeats, None for a new failure."""
+    """Return the known failure that a call which has just failed repeats, None for a new failure."""
     expected = due(call, failed=True)
     if expected is None or expected.match is not Match.EXACT:
         return None
@@ -299,7 +321,11 @@ def after_failure(
     again: KnownFailure | None,
     same_error: Iterable[KnownFailure],
 ) -> Corrected | None:
-    """Return the known correction of a call that failed: of the same call, else of another one with the same error."""
+    """Return the known correction of a call that failed, None where none is known.
+
+    It is that of the same call (`again` is its known failure), else of another call of `same_error` with the same
+    program.
+    """
     if again is not None:
         return _known_correction(call, again, same_call=True)
     if failure.category in _OF_ONE_CALL:
@@ -313,10 +339,10 @@ def after_failure(
 
 
 def _is_akin(known: KnownFailure, call: WatchedCall) -> bool:
-    """Return whether a failure with the same error, of the same tool, is of the same program or file as well.
+    """Return whether a failure with the same error is one of the same program or file as the call.
 
-    In the shell "not found" of `git` is another error than that of `kubectl`. The calls of a tool that has no programs
-    are all akin.
+    In the shell "not found" of `git` is another error than that of `kubectl`. The calls of a tool that has no
+    programs are all akin.
     """
     return _program(forms_of(known.tool, known.arguments)) == _program(call.forms)
 
@@ -327,7 +353,7 @@ def _program(forms: Forms) -> str:
 
 
 def corrected(call: WatchedCall) -> Iterator[KnownFailure]:
-    """Return the latest failures of the session that a call which worked may have put right, to be compared."""
+    """Return the latest failures of the session that a call which worked may have put right; the caller compares the calls."""
     oldest = call.session.step - _LOOK_BACK
     return (
         known for known in call.known.same_head if known.worked is None and known.last_step > oldest
@@ -337,7 +363,7 @@ def corrected(call: WatchedCall) -> Iterator[KnownFailure]:
 def _known_correction(
     call: WatchedCall, known: KnownFailure, *, same_call: bool
 ) -> Corrected | None:
-    """Return what put a failure right, None where that is not known or was told at a call of this session."""
+    """Return what put a failure right, None where that is not known or this session was told it before."""
     lesson = _lesson_of(call, known)
     if not _new_advice(call, known, lesson):
         return None

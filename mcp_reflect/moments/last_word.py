@@ -1,4 +1,8 @@
-"""When the agent stops: its last message is held once where the session does not show what it claims."""
+"""When the agent stops: its last message is held once where the session does not show what it claims.
+
+The *ledger* lists the runs of a session that prove something (tests, builds, deployments), each with a *step*, which is
+the number of its call in the session, and the changes of files between them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +20,7 @@ from mcp_reflect.models.warning import LastWord
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.text.signature import digest
 
-MOST_TEXT: Final = 600
+MOST_TEXT: Final = 600  # characters that the agent is told
 _MOST_SHOWN: Final = 3  # claims in one text
 # Characters of what a line shows.
 _MOST_QUOTE: Final = 70
@@ -39,7 +43,10 @@ class DoubtKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A claim that nothing shows: why, by which run, and the file that changed after it."""
+    """A claim that nothing shows: why, the run that speaks against it, and the file that changed after that run.
+
+    `proof` is None where nothing was run, `changed` empty where no change is the reason.
+    """
 
     claim: SuccessClaim
     verdict: DoubtKind
@@ -80,14 +87,14 @@ _OF_A_SCHEMA: Final = lazy_compile(
 
 
 def doubts(message: str, ledger: Ledger) -> list[Doubt]:
-    """Return the claims of a message that the session does not show; what is not sure is left out."""
-    found = [_doubt(claim, ledger) for claim in _claims(message, ledger)]
+    """Return the doubts about the claims of a message that the session does not show; an unsure case gives none."""
+    doubts_or_none = [_doubt(claim, ledger) for claim in _claims(message, ledger)]
     if only_says_done(message):
-        found.append(_unsaid_failure(message, ledger))
-    return [doubt for doubt in found if doubt is not None]
+        doubts_or_none.append(_unsaid_failure(message, ledger))
+    return [doubt for doubt in doubts_or_none if doubt is not None]
 
 
-_ENDS: Final = (ProofKind.TESTS, ProofKind.BUILD, ProofKind.DEPLOYMENT)
+_FINAL_RUNS: Final = (ProofKind.TESTS, ProofKind.BUILD, ProofKind.DEPLOYMENT)
 """The kinds of runs that a message may not pass over where they failed last."""
 
 
@@ -96,26 +103,38 @@ def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:
 
     A run of a program that is not known, or the work of another agent, may have shown that all is well since.
     """
-    latest = {proof.kind: proof for proof in ledger.proofs if proof.kind in _ENDS}
-    failed = [proof for proof in latest.values() if proof.outcome.passed is False]
+    latest = {
+        last_failure.kind: last_failure
+        for last_failure in ledger.proofs
+        if last_failure.kind in _FINAL_RUNS
+    }
+    failed = [
+        last_failure for last_failure in latest.values() if last_failure.outcome.passed is False
+    ]
     if not failed:
         return None
-    proof = max(failed, key=lambda one: one.step)
-    later = [one for one in ledger.proofs if one.step > proof.step and one.kind is ProofKind.ANY]
-    may_have_passed = any(one.outcome.passed is not False for one in later)
-    if may_have_passed or ledger.delegated > proof.step:
+    last_failure = max(failed, key=lambda run: run.step)
+    unknown_runs_later = [
+        run for run in ledger.proofs if run.step > last_failure.step and run.kind is ProofKind.ANY
+    ]
+    may_have_passed = any(run.outcome.passed is not False for run in unknown_runs_later)
+    if may_have_passed or ledger.delegated > last_failure.step:
         return None
-    claim = SuccessClaim(frozenset({proof.kind}), message.strip())
-    return Doubt(claim, DoubtKind.UNSAID, proof)
+    claim = SuccessClaim(frozenset({last_failure.kind}), message.strip())
+    return Doubt(claim, DoubtKind.UNSAID, last_failure)
 
 
 def decides(message: str, ledger: Ledger) -> bool:
-    """Return whether the runs of a ledger, which may be those of a session's end, decide every claim of a message."""
+    """Return whether every claim of a message is of a kind that the ledger has a run of.
+
+    The ledger may be that of a session's end alone: then no earlier part needs to be read.
+    """
     kinds_run = {proof.kind for proof in ledger.proofs}
     return all(not kinds_run.isdisjoint(claim.kinds) for claim in _claims(message, ledger))
 
 
 def _claims(message: str, ledger: Ledger) -> list[SuccessClaim]:
+    """Return the claims of success in a message; the programs that the session ran say what their names stand for."""
     programs: dict[str, set[ProofKind]] = {}
     for proof in ledger.proofs:
         programs.setdefault(proof.program.lower(), set()).add(proof.kind)
@@ -123,7 +142,10 @@ def _claims(message: str, ledger: Ledger) -> list[SuccessClaim]:
 
 
 def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
-    """Return why the session does not show a claim, None where it does or may."""
+    """Return why the session does not show a claim, None where it does or where that is not sure.
+
+    The last run that bears on the claim decides: it failed, it passed before something changed, or there was none.
+    """
     runs = _runs_of(claim, ledger)
     if not runs:
         if _may_be_shown_otherwise(claim, ledger):
@@ -145,7 +167,7 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
 
 
 def _runs_of(claim: SuccessClaim, ledger: Ledger) -> list[Proof]:
-    """Return the runs of the kinds that a claim speaks of; of those only the ones whose program it names, if any."""
+    """Return the runs of the kinds that a claim speaks of; where it names the program of some, those alone."""
     words = _WORD.findall(claim.text.lower())
     runs = [proof for proof in ledger.proofs if proof.kind in claim.kinds]
     of_named_program = [proof for proof in runs if _is_named(proof, words)]
@@ -177,7 +199,11 @@ def _is_named(proof: Proof, words: Sequence[str]) -> bool:
 
 
 def _may_be_shown_otherwise(claim: SuccessClaim, ledger: Ledger) -> bool:
-    """Return whether a run that the ledger does not hold may show a claim, or one of a kind that includes it."""
+    """Return whether something else than a run of the claim's kind may show it.
+
+    That is a part of the session that the ledger lacks, another agent's work, or a run of a kind that includes it:
+    see `_SHOWN_BY`.
+    """
     if ledger.partial or ledger.delegated >= 0:
         return True
     kinds_run = {proof.kind for proof in ledger.proofs}
@@ -190,13 +216,18 @@ def _last_change(ledger: Ledger, *, before: float = inf) -> int:
 
 
 def _has_not_failed_after(runs: Sequence[Proof], step: int) -> bool:
+    """Return whether a run after a step passed, or ended in a way that nobody can tell."""
     return any(proof.step > step and proof.outcome.passed is not False for proof in runs)
 
 
 def _doubt_of_failed(
     claim: SuccessClaim, failed: Proof, runs: Sequence[Proof], ledger: Ledger
 ) -> Doubt | None:
-    """The last run failed. Another one may have shown a part of the tests, if nothing changed since."""
+    """Return the doubt about a claim whose last run failed.
+
+    There is none if the claim speaks of a part of the tests alone, and another run since the last change may have
+    shown it.
+    """
     changed = _last_change(ledger, before=failed.step)
     if claim.part and _has_not_failed_after(runs, changed):
         return None
@@ -204,7 +235,11 @@ def _doubt_of_failed(
 
 
 def _doubt_of_stale(claim: SuccessClaim, proof: Proof, ledger: Ledger) -> Doubt | None:
-    """The last run passed, and something changed after it. What is recorded or runs on by itself does not get stale."""
+    """Return the doubt about a claim whose last run passed, if something changed after that run.
+
+    A commit or a push does not get out of date, nor a service that runs on by itself; a migration only where the
+    schema changed.
+    """
     if proof.kind in _NOT_STALE or _was_only_started(proof, claim):
         return None
     changed = [change.what for change in ledger.changes if change.step > proof.step]
@@ -224,10 +259,10 @@ _ENDING: Final = "Run it and report what it shows, or correct your message."
 _DOTS: Final = "..."
 
 
-def text_of(found: Sequence[Doubt]) -> str:
-    """Return what the agent is told, in at most MOST_TEXT characters: without the last claims where it is too long."""
+def text_of(doubts_found: Sequence[Doubt]) -> str:
+    """Return what the agent is told of some doubts, in at most MOST_TEXT characters: the last ones are left out first."""
     room = MOST_TEXT - len("\n") - len(_ENDING)
-    lines = [_line(doubt) for doubt in found[:_MOST_SHOWN]]
+    lines = [_line(doubt) for doubt in doubts_found[:_MOST_SHOWN]]
     while len(lines) > 1 and len("\n".join(lines)) > room:
         lines.pop()
     if len("\n".join(lines)) > room:
@@ -257,6 +292,7 @@ def _line(doubt: Doubt) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    """Return a text in one line of at most `most` characters, without backticks, which would end the quote around it."""
     text = " ".join(text.split()).replace("`", "'")
     if len(text) <= most:
         return text
@@ -268,7 +304,7 @@ _MOST_SAID: Final = 50  # keys of a session, the latest
 
 @dataclass(frozen=True, slots=True)
 class StopAnswer:
-    """What an agent that stops is told, which holds its message, and what is noted. `text` is None where it may stop."""
+    """What an agent that stops is told so that it goes on, and what is noted. `text` is None where it may stop."""
 
     text: str | None
     notes: LastWord
@@ -284,22 +320,22 @@ def at_stop(
 ) -> StopAnswer:
     """Return what is said about a last message. `again`: the agent stops after its message was held.
 
-    A claim is doubted once a session. With `tell` the text waits for the next prompt, and so does a suite that got
-    easier where no message is held.
+    Each doubt is said once a session. `way` "tell" keeps the text for the next prompt instead of holding the
+    message; so it is with tests that the session made easier, where nothing else holds the message.
     """
-    found = doubts(message, ledger)
-    notes = _settled(notes, found, ledger)
+    doubts_found = doubts(message, ledger)
+    notes = _settled(notes, doubts_found, ledger)
     if again or way == "off":
         return StopAnswer(None, notes)
-    new = [doubt for doubt in found if doubt.key not in notes.said]
-    fact = _easier_suite(message, ledger, notes)
-    notes = _noted_as_said(notes, new, fact)
-    if not new:
-        return StopAnswer(None, replace(notes, due=fact) if fact else notes)
-    text = "\n".join(filter(None, (text_of(new), fact)))
+    new_doubts = [doubt for doubt in doubts_found if doubt.key not in notes.said]
+    easier_tests = _easier_suite(message, ledger, notes)
+    notes = _noted_as_said(notes, new_doubts, easier_tests)
+    if not new_doubts:
+        return StopAnswer(None, replace(notes, due=easier_tests) if easier_tests else notes)
+    text = "\n".join(filter(None, (text_of(new_doubts), easier_tests)))
     if way == "tell":
         return StopAnswer(None, replace(notes, due=text, told=notes.told + 1))
-    kinds = frozenset[ProofKind]().union(*(doubt.claim.kinds for doubt in new))
+    kinds = frozenset[ProofKind]().union(*(doubt.claim.kinds for doubt in new_doubts))
     open_kinds = tuple(sorted(kinds))
     return StopAnswer(text, replace(notes, held=notes.held + 1, open=open_kinds, step=ledger.step))
 
@@ -313,6 +349,7 @@ def _noted_as_said(notes: LastWord, doubts_said: Sequence[Doubt], fact: str) -> 
 
 
 def _key_of_fact(fact: str) -> str:
+    """Return the key by which a session notes that it was told this text."""
     return digest(fact, 12)
 
 
@@ -331,12 +368,16 @@ def _easier_suite(message: str, ledger: Ledger, notes: LastWord) -> str:
     return "" if _key_of_fact(text) in notes.said else text
 
 
-def _settled(notes: LastWord, found: Sequence[Doubt], ledger: Ledger) -> LastWord:
-    """Count what the agent did after its message was held: it ran the command, repeated the claim, or corrected it."""
+def _settled(notes: LastWord, doubts_found: Sequence[Doubt], ledger: Ledger) -> LastWord:
+    """Return the notes, with a count of what the agent did after its message was held.
+
+    It ran a command of the kind, repeated the claim, or else corrected its message. Nothing is counted where none
+    was held.
+    """
     if not notes.open:
         return notes
     if any(proof.step > notes.step and proof.kind in notes.open for proof in ledger.proofs):
         return replace(notes, open=(), ran=notes.ran + 1)
-    if any(not doubt.claim.kinds.isdisjoint(notes.open) for doubt in found):
+    if any(not doubt.claim.kinds.isdisjoint(notes.open) for doubt in doubts_found):
         return replace(notes, open=(), repeated=notes.repeated + 1)
     return replace(notes, open=(), corrected=notes.corrected + 1)

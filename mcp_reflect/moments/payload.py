@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 KEPT_CHARS: Final = 20_000
 """The characters of a text that are looked at, at either end."""
 
-_FRAME: Final = (
-    "<untrusted_context>\n",
-    "\n</untrusted_context>",
-)  # of Gemini CLI around what a tool printed
+# The frame of Gemini CLI around what a tool printed.
+_FRAME_START: Final = "<untrusted_context>\n"
+_FRAME_END: Final = "\n</untrusted_context>"
+# How hosts say that a command goes on in the background.
 _STARTED: Final = (
     "Command running in background",
     "Command is running in background",
@@ -23,7 +23,7 @@ _STARTED: Final = (
     "Command was manually backgrounded",
 )
 _MOST_OPENING: Final = 300  # characters of an answer in which it says that something was started
-_FAILED: Final = ("PostToolUseFailure", "postToolUseFailure")
+_FAILURE_EVENTS: Final = ("PostToolUseFailure", "postToolUseFailure")
 _NO_MESSAGE: Final = "the call failed"  # where a host says that it did, and nothing more
 
 
@@ -47,7 +47,7 @@ def refusal(event: str, text: str) -> "dict[str, Any]":
 
 _CHILD_TOOLS: Final = frozenset({"Task", "Agent", "task", "agent", "runSubagent"})
 # The tools by which hosts start another agent, with its prompt.
-_MOST_SESSION: Final = 200  # characters
+_MOST_SESSION: Final = 200  # characters of a session's id
 
 
 def session_of(sent: "dict[str, Any]") -> str | None:
@@ -60,13 +60,16 @@ def session_of(sent: "dict[str, Any]") -> str | None:
 
 
 def child_prompt(event: object, sent: "dict[str, Any]") -> str | None:
-    """Return the prompt of the agent that a call is about to start, where its host lets a hook add to it; else None."""
+    """Return the prompt of the agent that a call is about to start, where its host lets a hook add to it; else None.
+
+    Only Claude Code does, at the event PreToolUse.
+    """
     if event != "PreToolUse" or sent.get("tool_name") not in _CHILD_TOOLS:
         return None
-    given: Any = unpacked(sent.get("tool_input"))
-    if not isinstance(given, dict):
+    tool_input: Any = unpacked(sent.get("tool_input"))
+    if not isinstance(tool_input, dict):
         return None
-    fields = cast("dict[str, Any]", given)
+    fields = cast("dict[str, Any]", tool_input)
     prompt = _first_text(fields, ("prompt",))
     return prompt if prompt.strip() else None
 
@@ -91,7 +94,10 @@ def unpacked(value: Any) -> Any:
 
 
 def error_of(event: str, sent: "dict[str, Json]") -> str | None:
-    """Return the message of a call that failed, None for one that worked."""
+    """Return the message of a call that failed, None for one that worked.
+
+    A failure without any message still has a text, so that it is not taken for a call that worked.
+    """
     error = _sent_error(event, sent)
     if isinstance(error, dict):
         error = error.get("message") or json.dumps(error)
@@ -107,7 +113,7 @@ def _sent_error(event: str, sent: "dict[str, Json]") -> "Json":
     error: Json = None
     if isinstance(response, dict):
         error = response.get("error")
-    if event not in _FAILED:
+    if event not in _FAILURE_EVENTS:
         return error
     return error or sent.get("error", sent.get("error_message")) or _NO_MESSAGE
 
@@ -137,22 +143,23 @@ def was_only_started(sent: "dict[str, Json]") -> bool:
         response = _result(response)
     if not isinstance(response, str):
         return False
-    opening = response.removeprefix(_FRAME[0])[:_MOST_OPENING].lstrip()
+    opening = response.removeprefix(_FRAME_START)[:_MOST_OPENING].lstrip()
     return opening.startswith(_STARTED) or "Process running with session ID" in opening
 
 
 def result_of(sent: "dict[str, Json]") -> "Json":
     """Return a tool's result: its text if it is wrapped in a known way, else unchanged."""
-    given = sent.get("tool_response", sent.get("tool_output"))
-    if given is None:
-        given = sent.get("tool_result")
-    return _result(given)
+    sent_result = sent.get("tool_response", sent.get("tool_output"))
+    if sent_result is None:
+        sent_result = sent.get("tool_result")
+    return _result(sent_result)
 
 
 def _result(sent: "Json") -> "Json":
+    """Return a result without the JSON, the object or the list that a host wraps it in."""
     value: Json = unpacked(sent)
     if isinstance(value, str):
-        return value.removeprefix(_FRAME[0]).removesuffix(_FRAME[1])
+        return value.removeprefix(_FRAME_START).removesuffix(_FRAME_END)
     if isinstance(value, dict):
         return _result_of_object(value)
     if isinstance(value, list):
@@ -161,7 +168,10 @@ def _result(sent: "Json") -> "Json":
 
 
 def _result_of_object(value: "dict[str, Json]") -> "Json":
-    """Return what a command printed, or the field that holds the answer; else the object, as one with an error is."""
+    """Return what a command printed, or the field that holds the answer.
+
+    An object with an error, or without a known field, stays as it is.
+    """
     if "stdout" in value or "stderr" in value:
         return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
     if value.get("error"):
@@ -182,7 +192,7 @@ def _joined_parts(parts: "list[Json]") -> "Json":
 
 
 def text_of(value: "Json") -> str:
-    """Return an output as text."""
+    """Return an output as text: None as an empty one, objects and lists as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -191,7 +201,7 @@ def text_of(value: "Json") -> str:
 
 
 def output_ends(value: "Json", most: int = KEPT_CHARS) -> "Json":
-    """Return a tool's output as far as it is looked at: long ones without their middle."""
+    """Return a tool's output as far as it is looked at: of a long one `most` characters at either end, as text."""
     if not isinstance(value, str | dict | list):
         return value
     text = text_of(value)

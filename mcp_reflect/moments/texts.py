@@ -40,14 +40,14 @@ REFUSED: Final = "The call is refused this once. If it is right all the same, ma
 
 
 def warning_text(due: Due, lesson: str | None) -> str:
-    """Return the warning before a call."""
+    """Return the warning before a call that is known to fail; `lesson` is the text of the lesson about it, if there is one."""
     head = f"mcp-reflect: this call is known to fail (certainty {due.certainty:.2f}). {DATA}"
     record = _with_advice(_failure_text(due), due.known, lesson)
     return f"{head}\n{fence('known failure', record)}"
 
 
 def _failure_text(due: Due) -> str:
-    """Return how often a call failed, and with what; how alike the failures are decides the words."""
+    """Return how often a call failed, and with what; how much the failed calls resemble this one decides the words."""
     call = _call(due.known)
     error = quote(due.known.error, SHOWN_ERROR)
     often = times(due.times)
@@ -59,7 +59,10 @@ def _failure_text(due: Due) -> str:
 
 
 def correction_text(known: KnownFailure, lesson: str | None, *, same_call: bool) -> str:
-    """Return the record of a failure right after it was seen again."""
+    """Return the record of a known failure, right after it occurred again.
+
+    `same_call` says whether this very call failed before, or another one with the same error.
+    """
     before = "had failed with the same error"
     if same_call:
         before = f"failed {times(known.times)} before: {quote(known.error, SHOWN_ERROR)}"
@@ -70,7 +73,8 @@ def correction_text(known: KnownFailure, lesson: str | None, *, same_call: bool)
 def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str = "") -> str:
     """Return what is said at a call that goes against a lesson; a person's own words stand without a fence.
 
-    `unread` is the reason why nobody can say whether the call goes against it.
+    `hold`: the call is refused, `always`: every time. `unread` is the reason why nobody can say whether it goes
+    against it.
     """
     if unread:
         fix = WRITE_OUT if unread == MAY_BE_EMPTY else SPLIT
@@ -104,6 +108,7 @@ def pinned_text(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
 
 
 def _listed(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
+    """Return the lessons as a list, a line each, with what changed since one was stored."""
     lines: list[str] = []
     for lesson in lessons:
         line = f"- {named_lesson(lesson)}"
@@ -115,7 +120,10 @@ def _listed(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
 
 
 def within(texts: Iterable[str | None], most: int) -> str | None:
-    """Return the texts that fit in so many characters, the first ones first; None if there is nothing to say."""
+    """Return the texts that fit in `most` characters together, the first ones first; None if none is left.
+
+    A text is whole or not there: one that does not fit is passed over for a shorter one behind it.
+    """
     kept: list[str] = []
     left = most
     for text in texts:
@@ -136,4 +144,5 @@ def _with_advice(text: str, known: KnownFailure, lesson: str | None) -> str:
 
 
 def _call(known: KnownFailure) -> str:
+    """Return a known failure's call in short: the tool or the command, with its arguments."""
     return call_text(known.tool, known.arguments, SHOWN_CALL)
