@@ -1,9 +1,9 @@
 """What recall finds with each kind of embedder, in one run: python -m benchmarks.embedders --local FOLDER
 
 The packaged word vectors, a local model in ONNX from a folder, and an endpoint on loopback that serves the same model as
-OpenAI's does. A row of a table for each: lessons among the first five by near words and by a symptom, of two sets
+OpenAI's does. A row of a table for each: lessons among the first five by near words and by a symptom, of three sets
 (`benchmarks.recall --lessons`); hits of forty unrelated tasks, and strong ones; rules of past chats shown at a bug report;
-and prompts about something else that bring a lesson (`benchmarks.decisions`).
+and prompts about something else that bring a lesson (`benchmarks.decisions`). A text is embedded once in a run.
 """
 
 import argparse
@@ -12,16 +12,23 @@ import json
 import sys
 import threading
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.decisions import unrelated
-from benchmarks.recall import OWN_SETS, embed_all, options_of, own_lessons, unrelated_hits
+from benchmarks.recall import (
+    OWN_SETS,
+    embed_all,
+    opened,
+    options_of,
+    own_lessons,
+    unrelated_hits,
+)
 from benchmarks.retrieval import lines
-from mcp_reflect.llm.local_model import LocalModel
+from mcp_reflect.llm.embedders import SETTING, Embedder, Vector, open_embedder
 from tests.moments.past_chats import DECISIONS, SETS, bank_of, outcome_of, shown_at
 
 COLUMNS: Final = (
@@ -34,6 +41,22 @@ COLUMNS: Final = (
 )
 
 
+class Remembering:
+    """An embedder that is asked for each text once: the sets share their two hundred other lessons."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vector] = {}
+        self.name = embedder.name
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        new = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if new:
+            vectors = await self._embedder.embed(new)
+            self._known.update(zip(new, vectors, strict=True))
+        return [self._known[text] for text in texts]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -41,20 +64,25 @@ def main() -> int:
     parser.add_argument("--local", type=Path, required=True, help="a folder with a model in ONNX")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     arguments = parser.parse_args()
-    with endpoint(arguments.local) as url:
-        embedders = {
-            "words": "words",
-            "local": f"local:{arguments.local}",
-            "endpoint": f"openai:served@{url}/v1",
-        }
-        print(f"| embedder | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 1)}")
-        for name, embed in embedders.items():
-            row = asyncio.run(_row(embed, arguments.data))
-            print(f"| {name} | {' | '.join(row)} |", flush=True)
+    asyncio.run(_measure(arguments.local, arguments.data))
     return 0
 
 
-async def _row(embed: str, data: Path) -> list[str]:
+async def _measure(folder: Path, data: Path) -> None:
+    local = Remembering(open_embedder({SETTING: f"local:{folder}"}))
+    async with _served(local) as served:
+        embedders: dict[str, str | Embedder] = {
+            "words": "words",
+            "local": local,
+            "endpoint": served,
+        }
+        rows = {name: await _row(embed, data) for name, embed in embedders.items()}
+    print(f"| embedder | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 1)}")
+    for name, row in rows.items():
+        print(f"| {name} | {' | '.join(row)} |")
+
+
+async def _row(embed: str | Embedder, data: Path) -> list[str]:
     lessons: Counter[str] = Counter()
     for name in OWN_SETS:
         lessons.update(await own_lessons(name, embed))
@@ -65,7 +93,7 @@ async def _row(embed: str, data: Path) -> list[str]:
     cases = shown = brought = 0
     for name in SETS:
         some = lines(DECISIONS / f"{name}.jsonl")
-        async with bank_of(some, **options_of(embed)) as (engine, rules):
+        async with bank_of(some, opened(embed), **options_of(embed)) as (engine, rules):
             await embed_all(engine)
             for case in some:
                 text = await shown_at(engine, case["id"], case["report"])
@@ -84,18 +112,26 @@ async def _row(embed: str, data: Path) -> list[str]:
     ]
 
 
+@asynccontextmanager
+async def _served(embedder: Embedder) -> AsyncGenerator[Embedder]:
+    """Serve an embedder on loopback; yield one that asks the endpoint, and sends it each text once."""
+    with endpoint(embedder, asyncio.get_running_loop()) as url:
+        asks = f"openai:served@{url}/v1"
+        yield Remembering(open_embedder({SETTING: asks}))
+
+
 @contextmanager
-def endpoint(folder: Path) -> Generator[str]:
-    """Serve the model of a folder on loopback, as OpenAI's API does; yield the address."""
-    model = LocalModel(str(folder))
-    loop = asyncio.new_event_loop()
+def endpoint(embedder: Embedder, loop: asyncio.AbstractEventLoop) -> Generator[str]:
+    """Serve an embedder of a loop on loopback, as OpenAI's API does, from another thread; yield the address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             sent: Any = json.loads(self.rfile.read(int(self.headers["content-length"])))
             texts = [sent["input"]] if isinstance(sent["input"], str) else sent["input"]
-            found = asyncio.run_coroutine_threadsafe(model.embed(texts), loop).result()
-            data = [{"index": place, "embedding": vector} for place, vector in enumerate(found)]
+            found = asyncio.run_coroutine_threadsafe(embedder.embed(texts), loop).result()
+            data = [
+                {"index": place, "embedding": list(vector)} for place, vector in enumerate(found)
+            ]
             answer = json.dumps({"data": data, "model": sent["model"]}).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -107,17 +143,11 @@ def endpoint(folder: Path) -> Generator[str]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threads = [
-        threading.Thread(target=one, daemon=True)
-        for one in (loop.run_forever, server.serve_forever)
-    ]
-    for thread in threads:
-        thread.start()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
-        loop.call_soon_threadsafe(loop.stop)
 
 
 if __name__ == "__main__":

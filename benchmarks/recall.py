@@ -38,6 +38,7 @@ from benchmarks.retrieval import (
     reciprocal_rank,
 )
 from mcp_reflect.config import Settings
+from mcp_reflect.llm.embedders import Embedder
 from mcp_reflect.services.engine import Engine
 
 PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
@@ -111,23 +112,27 @@ async def bank_of(
 
 @asynccontextmanager
 async def engine_over(
-    lessons: Sequence[dict[str, Any]], embed: str = "words"
+    lessons: Sequence[dict[str, Any]], embed: str | Embedder = "words"
 ) -> AsyncGenerator[Engine]:
     """Open an engine over a new bank with these lines of an import, all of them embedded."""
     with TemporaryDirectory() as folder:
-        async with Engine(
-            Settings(bank=Path(folder) / "bank.db", project="benchmark", **options_of(embed))
-        ) as engine:
+        settings = Settings(bank=Path(folder) / "bank.db", project="benchmark", **options_of(embed))
+        async with Engine(settings, embedder=opened(embed)) as engine:
             async for _ in engine.import_lessons(enumerate(lessons, 1)):
                 pass
             await embed_all(engine)
             yield engine
 
 
-def options_of(embed: str) -> dict[str, Any]:
+def opened(embed: str | Embedder) -> Embedder | None:
+    """Return the embedder that is open already, None where the settings name one."""
+    return None if isinstance(embed, str) else embed
+
+
+def options_of(embed: str | Embedder) -> dict[str, Any]:
     """Return the settings of a bank with an embedder: what is found is measured, not who is in time."""
     return {
-        "embeddings": embed,
+        "embeddings": embed if isinstance(embed, str) else "words",
         "embeddings_seconds": 600.0,
         "provider_env": dict(os.environ),
     }
@@ -224,7 +229,7 @@ def among_others(wanted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-async def own_lessons(lessons: str, embed: str = "words") -> dict[str, int]:
+async def own_lessons(lessons: str, embed: str | Embedder = "words") -> dict[str, int]:
     """How many lessons of a set are first, and among the first five, by near words and by a symptom.
 
     Then how many of the tasks that have nothing to do with the bank get no strong hit.
@@ -257,7 +262,7 @@ async def own_lessons(lessons: str, embed: str = "words") -> dict[str, int]:
     return {**counts, "foreign": len(tasks), "foreign_without_strong": sum(silent)}
 
 
-async def unrelated_hits(half: str, embed: str = "words") -> dict[str, int]:
+async def unrelated_hits(half: str, embed: str | Embedder = "words") -> dict[str, int]:
     """How many lessons of a mixed bank half of the unrelated tasks draw, and how its own tasks in other words do."""
     wanted = lines(CASES / "recall_mixed_lessons.jsonl")
     tasks = [

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.config import Settings
+from mcp_reflect.llm.embedders import Embedder
 from mcp_reflect.models.lesson import short_id
 from mcp_reflect.models.shown_lesson import MOST_SHOWN
 from mcp_reflect.services.engine import Engine
@@ -24,11 +25,12 @@ def lines(file: Path) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def bank_of(
-    cases: Sequence[Mapping[str, Any]], **settings: Any
+    cases: Sequence[Mapping[str, Any]], embedder: Embedder | None = None, **settings: Any
 ) -> AsyncGenerator[tuple[Engine, dict[str, str]]]:
     """Open a bank with both lessons of each chat; yield it with the short ids of the rules by the ids of the cases."""
     with TemporaryDirectory() as folder:
-        engine = Engine(Settings(bank=Path(folder) / "bank.db", project="decisions", **settings))
+        named = Settings(bank=Path(folder) / "bank.db", project="decisions", **settings)
+        engine = Engine(named, embedder=embedder)
         rules: dict[str, str] = {}
         try:
             for case in cases:
