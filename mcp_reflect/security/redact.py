@@ -24,6 +24,7 @@ from mcp_reflect.security.secret_names import named_secrets
 from mcp_reflect.security.secret_phrases import phrased_secrets
 from mcp_reflect.security.secret_references import referenced_secrets
 from mcp_reflect.security.secret_shapes import placed_secrets, private_keys, shaped_secrets
+from mcp_reflect.security.secret_tables import letters_of
 from mcp_reflect.security.secret_values import START, Secret, mark
 from mcp_reflect.security.views import Change, View, views_of
 
@@ -160,7 +161,7 @@ def _find(text: str) -> list[Secret]:
     found += placed_secrets(text, folded, words)
     found += addressed_secrets(text)
     found += called_secrets(text, folded, words)
-    found += commanded_secrets(text, folded, words)
+    found += commanded_secrets(text, folded)
     found += input_secrets(text)
     found += column_secrets(text, folded, words)
     found += phrased_secrets(text, folded, words)
@@ -185,10 +186,8 @@ def _replaced(text: str, spans: Iterable[Secret], *, keep_lines: bool) -> str:
     return text
 
 
-_LETTERS: Final = bytes(at if chr(at).islower() and at < 128 else 32 for at in range(256))
-_ENCODED: Final = lazy_compile(
-    r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{70,}"
-)  # a line of base64 holds no name
+_LINE_OF_BASE64: Final = 70  # characters of a line of base64, which holds no name
+_ENCODED: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{70,}")
 
 
 def _blanked_base64(run: re.Match[str]) -> str:
@@ -201,9 +200,11 @@ def _blanked_base64(run: re.Match[str]) -> str:
 @lru_cache(maxsize=4)
 def _folded(text: str) -> tuple[str, str]:
     """Return the text in lower case with base64 blanked out (same length), and its distinct runs of letters."""
-    folded = _ENCODED.sub(_blanked_base64, text)
+    folded = text
+    if len(text) >= _LINE_OF_BASE64:
+        folded = _ENCODED.sub(_blanked_base64, text)
     folded = folded.replace("\u0130", "I").lower()  # the only character with a longer lower case
-    words = set(folded.encode(errors="replace").translate(_LETTERS).split())
+    words = set(letters_of(folded))
     return folded, b" ".join(words).decode()  # a text is searched faster than bytes
 
 

@@ -5,8 +5,9 @@ says which program holds one where. A program without its flag, or with a variab
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -36,6 +37,11 @@ class FormWord(NamedTuple):
     written: str
     lead: str
 
+    @property
+    def is_plain(self) -> bool:
+        """True for a word without a slot, which a word of a command has to be; flags of Windows have no case."""
+        return self.lead == self.written and not self.written.startswith("/")
+
     def match(self, word: str) -> re.Match[str] | None:
         """Return the match with a word of a command; a pattern is made for those only that begin like it."""
         if not word.lower().startswith(self.lead.lower()):
@@ -64,16 +70,12 @@ class CommandRow(NamedTuple):
         return self.check in ("line", "statement")
 
 
-def commanded_secrets(text: str, folded: str, words: str) -> list[Secret]:
-    """Return the secrets in the arguments of programs; the arguments are those of `placed_secrets`."""
+def commanded_secrets(text: str, folded: str) -> list[Secret]:
+    """Return the secrets in the arguments of programs; `folded` is the text in lower case, of the same length."""
     found: list[Secret] = []
-    rows: dict[str, list[CommandRow]] = {}
-    for run in _programs().keys() & set(words.split()):
-        for program, row in _programs()[run]:
-            if program in folded:
-                rows.setdefault(program, []).append(_row(row))
-    for program, those in rows.items():
-        found += _of_program(text, folded, program, those)
+    for name in _names_in(folded) & _programs().keys():
+        for program, numbers in _programs()[name].items():
+            found += _of_program(text, folded, program, [_row(number) for number in numbers])
     return found
 
 
@@ -92,20 +94,32 @@ def _of_program(
                 yield from _of_words(words, row)
 
 
+_NAME_SIGNS: Final = bytes(
+    at if chr(at) in "abcdefghijklmnopqrstuvwxyz0123456789._-" else 32 for at in range(256)
+)
+
+
+def _names_in(folded: str) -> set[str]:
+    """Return the words of a text that can be the name of a program: what stands between other signs."""
+    words = folded.encode(errors="replace").translate(_NAME_SIGNS).decode().split()
+    names = set(words)
+    if any(ending in folded for ending in _ENDINGS):
+        names |= {name[:-_ENDING] for name in names if name.endswith(_ENDINGS)}
+    return names
+
+
 @cache
-def _programs() -> dict[str, list[tuple[str, int]]]:
-    """Return each program with the numbers of its rows, by the longest run of letters in its name."""
-    programs: dict[str, list[tuple[str, int]]] = {}
+def _programs() -> dict[str, dict[str, list[int]]]:
+    """Return each program with the numbers of its rows, by its name without a folder before it.
+
+    Hooks are new processes: this index is made by a split of the table alone, and a row is read where its program stands.
+    """
+    programs: dict[str, dict[str, list[int]]] = {}
     for number, (_, _, names, _) in enumerate(rows_of("secret_commands.txt")):
-        lowered = names.lower()
-        runs = lowered.translate(_NO_LETTERS).split(" ")
-        for name, run in zip(lowered.split(" "), runs, strict=True):
-            longest = max(run.split("\t"), key=len)
-            programs.setdefault(longest, []).append((name, number))
+        for program in names.lower().split(" "):
+            name = program.rpartition("/")[2]
+            programs.setdefault(name, {}).setdefault(program, []).append(number)
     return programs
-
-
-_NO_LETTERS: Final = {ord(sign): "\t" for sign in "-_./0123456789"}
 
 
 @cache
@@ -117,6 +131,7 @@ def _row(number: int) -> CommandRow:
 _NO_BEFORE: Final = frozenset("_.$%@=-")
 _BEHIND: Final = frozenset(" \t\r\n\"'\\")
 _ENDINGS: Final = (".exe", ".cmd", ".bat")
+_ENDING: Final = 4  # characters of each
 
 
 def _occurrences(folded: str, program: str) -> Iterator[tuple[int, int]]:
@@ -125,7 +140,7 @@ def _occurrences(folded: str, program: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         end = at + len(program)
         if folded.startswith(_ENDINGS, end):
-            end += len(_ENDINGS[0])
+            end += _ENDING
         before = folded[at - 1 : at]
         begins = not before.isalnum() and before not in _NO_BEFORE
         if begins and folded[end : end + 1] in _BEHIND:
@@ -175,16 +190,29 @@ def _end_of_command(text: str, start: int, end: int) -> int:
     """Return where the text ends in which a command stands: at the quote that was open before it, or far behind."""
     limit = min(len(text), end + _LONGEST_LINE)
     line = max(text.rfind("\n", max(0, start - _LONGEST_LINE), start) + 1, start - _LONGEST_LINE)
-    before = _APOSTROPHE.sub("", text[line:start])
-    for quote in "\"'`":
-        if before.count(quote) % 2:
+    for quote, places in _quotes_in(text).items():
+        before = bisect_left(places, start) - bisect_left(places, line)
+        if before % 2:
             closes = text.find(quote, end, limit)
             if closes >= 0:
                 limit = closes
     return limit
 
 
-_APOSTROPHE: Final = lazy_compile(r"(?<=\w)'(?=\w)|\\[\"'`]")
+@lru_cache(maxsize=2)
+def _quotes_in(text: str) -> dict[str, list[int]]:
+    """Return where each kind of quote opens or closes a text; a text of many commands is read once for all of them."""
+    places: dict[str, list[int]] = {quote: [] for quote in _QUOTES if quote in text}
+    for sign in _QUOTE.finditer(text) if places else ():
+        if sign["quote"]:
+            places[sign["quote"]].append(sign.start())
+    return places
+
+
+_QUOTES: Final = "\"'`"
+_QUOTE: Final = lazy_compile(
+    r"\\[\"'`]|(?<=\w)'(?=\w)|(?P<quote>[\"'`])"
+)  # no apostrophe, and none behind a backslash
 
 
 def _without_quotes(text: str, start: int, end: int) -> ShellWord:
@@ -289,16 +317,25 @@ def _forms_of(row: CommandRow) -> tuple[CommandForm, ...]:
     return tuple(forms)
 
 
+@cache
 def _form_word(written: str) -> FormWord:
     lead = written
     for slot in ("*", "NAME", "_@"):
         lead = lead.partition(slot)[0]
-    if lead == written and _ENDS_IN_SLOT.search(written):
+    if lead == written and _ends_in_slot(written):
         lead = written[:-1]
     return FormWord(written, lead)
 
 
-_ENDS_IN_SLOT: Final = lazy_compile(r"(?:(?<![A-Za-z0-9])|(?<=-[A-Za-z])|(?<=-hp))_\Z")
+def _ends_in_slot(written: str) -> bool:
+    """True for an underscore behind a sign, or stuck to a flag of one letter: `--user=_`, `-p_`; not for `name_`."""
+    before = written[:-1]
+    if not written.endswith("_"):
+        return False
+    is_flag = before[-2:-1] == "-" and before[-1:].isalpha()
+    return is_flag or before.endswith("-hp") or not before[-1:].isalnum()
+
+
 _SLOT: Final = lazy_compile(r"(NAME|\*\?|\*|(?<![A-Za-z0-9])_(?=$|@)|(?<=-[A-Za-z])_$|(?<=-hp)_$)")
 _ANY: Final = r".{0,300}?"
 _SLOTS: Final = {
@@ -334,15 +371,30 @@ def _of_words(words: Sequence[ShellWord], row: CommandRow) -> Iterator[Secret]:
                 yield secret
 
 
+def _slots_of(
+    words: Sequence[ShellWord], first: int, form: CommandForm
+) -> list[tuple[int, FormWord, re.Match[str]]] | None:
+    """Return the words of a command that fill the slots of a form, with their numbers; None where a word does not fit."""
+    slots: list[tuple[int, FormWord, re.Match[str]]] = []
+    for number, expected in enumerate(form.words, first):
+        word = words[number].text
+        if expected.is_plain:
+            if word != expected.written:
+                return None
+            continue
+        match = expected.match(word)
+        if match is None:
+            return None
+        slots.append((number, expected, match))
+    return slots
+
+
 def _secret_at(
     words: Sequence[ShellWord], first: int, form: CommandForm, row: CommandRow
 ) -> Secret | None:
     """Return the secret of a form that begins at the word `first`."""
     held: tuple[int, re.Match[str]] | None = None
-    for number, expected in enumerate(form.words, first):
-        match = expected.match(words[number].text)
-        if match is None:
-            return None
+    for number, expected, match in _slots_of(words, first, form) or ():
         if row.begins_line and expected.written == "*" and is_glue(match[0]):
             return None
         given = match.groupdict()

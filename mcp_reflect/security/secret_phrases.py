@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
-from mcp_reflect.security.secret_tables import rows_of
+from mcp_reflect.security.secret_tables import rows_of, standing_in
 from mcp_reflect.security.secret_values import Secret
 
 _WINDOW: Final = (
@@ -34,24 +34,12 @@ def phrased_secrets(text: str, folded: str, words: str) -> list[Secret]:
 
 
 def _places_of(kind: str, folded: str, words: str) -> Iterator[int]:
-    """Yield where each cue of a kind ends; a cue is looked for where the text has its letters."""
-    is_ascii = folded.isascii()
-    for cue, run in _cues_of(kind):
-        if (run and run not in words) or (not run and is_ascii):
-            continue
+    """Yield where each cue of a kind ends."""
+    for cue in standing_in(_rows_of(kind, "|"), folded, words):
         at = folded.find(cue)
         while at >= 0:
             yield at + len(cue)
             at = folded.find(cue, at + len(cue))
-
-
-_RUN: Final = lazy_compile("[a-z]+")
-
-
-@cache
-def _cues_of(kind: str) -> tuple[tuple[str, str], ...]:
-    """Return each cue of a kind with its longest run of letters; a cue of another script has none."""
-    return tuple((cue, max(_RUN.findall(cue), key=len, default="")) for cue in _rows_of(kind, "|"))
 
 
 @cache

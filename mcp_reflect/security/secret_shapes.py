@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_phrases import is_glue
-from mcp_reflect.security.secret_tables import rows_of
+from mcp_reflect.security.secret_tables import rows_of, standing_in
 from mcp_reflect.security.secret_values import Secret, Span, compiled
 
 _ALPHABETS: Final = {
@@ -139,15 +139,15 @@ def _is_of_kind(kind: str, key: re.Match[str]) -> bool:
 
 
 class Place(NamedTuple):
-    """A place of secrets: their kind, the lower-case texts of which one begins it, parted by bars, and its pattern.
+    """A place of secrets: their kind, its pattern, and texts in lower case of which one stands in all that it matches.
 
     The group `secret` of the pattern goes where `fits` is true of it.
     """
 
     kind: str
-    anchors: str
     short: str
     fits: Callable[[str], bool]
+    needs: tuple[str, ...]
 
     @property
     def pattern(self) -> str:
@@ -230,24 +230,19 @@ _JWK: Final = lazy_compile(
     r"[\"'](?:dp?|d?q|p|qi|k)[\"'][ \t]{0,3}:[ \t]{0,3}[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})"
 )
 
-_LETTERS: Final = lazy_compile(r"[a-z]{2,}")
-
 
 @cache
-def _anchors() -> list[tuple[str, str, Place]]:
-    """Return each anchor of the table with its longest run of letters and its place."""
-    anchors: list[tuple[str, Place]] = []
-    for kind, check, texts, short in rows_of("secret_places.txt"):
-        place = Place(kind, texts, short, _CHECKS[check])
-        anchors += [(anchor, place) for anchor in texts.split("|")]
-    return [(_longest_run(anchor), anchor, place) for anchor, place in anchors]
+def _places() -> dict[str, list[Place]]:
+    """Return the places of secrets by the anchors that begin them.
 
-
-def _longest_run(anchor: str) -> str:
-    """Return the longest run of letters of an anchor; one of letters alone is its own."""
-    if anchor.isascii() and anchor.isalpha():
-        return anchor
-    return max(_LETTERS.findall(anchor), key=len, default="")
+    A pattern takes longer to compile than to use, so a row whose anchor is a common word says what else a text needs.
+    """
+    places: dict[str, list[Place]] = {}
+    for kind, check, anchors, short, *needs in rows_of("secret_places.txt"):
+        place = Place(kind, short, _CHECKS[check], tuple(" ".join(needs).split(" ")))
+        for anchor in anchors.split("|"):
+            places.setdefault(anchor, []).append(place)
+    return places
 
 
 def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
@@ -256,9 +251,10 @@ def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
     `folded` is the text in lower case, of the same length, and `words` has each run of letters of it once.
     """
     found: list[Secret] = []
-    for run, anchor, place in _anchors():
-        if run in words:
-            found += _at(text, folded, anchor, place)
+    for anchor in standing_in(_places(), folded, words):
+        for place in _places()[anchor]:
+            if any(need in folded or need in text for need in place.needs):
+                found += _at(text, folded, anchor, place)
     if ":" in text:
         lines = (line for line in _PGPASS.finditer(text) if _is_of_pgpass(text, line))
         found += [(*line.span("secret"), "password") for line in lines]
@@ -278,8 +274,8 @@ def _is_of_pgpass(text: str, line: re.Match[str]) -> bool:
 
 def _at(text: str, folded: str, anchor: str, place: Place) -> Iterator[Secret]:
     at = folded.find(anchor)
-    pattern = compiled(place.pattern, re.IGNORECASE) if at >= 0 else None
-    while pattern and at >= 0:
+    pattern = compiled(place.pattern, re.IGNORECASE)
+    while at >= 0:
         match = pattern.match(text, at)
         if match and place.fits(match["secret"]):
             yield (*match.span("secret"), place.kind)

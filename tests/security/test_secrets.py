@@ -279,6 +279,29 @@ def test_eight_times_the_text_takes_no_more_than_some_eight_times_the_work(unit:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "/usr/local/bin/mysql -pkelpdune shop",
+        "C:\\mysql\\bin\\mysql.exe -pkelpdune shop",
+        "'mysql' -pkelpdune",
+        "MYSQL -pkelpdune",
+        '["mysql", "-pkelpdune"]',
+        "echo it's done; say 'no' && mysql -pkelpdune",
+    ],
+)
+def test_a_program_is_found_however_its_name_is_written(text: str) -> None:
+    assert "kelpdune" not in clean_text(text)
+
+
+@pytest.mark.parametrize("unit", ["cd /srv && git push --force; ", "say 'no' && git push \\\" `x; "])
+def test_many_commands_in_one_line_are_read_once(unit: str) -> None:
+    clean_text(unit)
+    began = time.process_time()
+    clean_text(unit * (100_000 // len(unit)))
+    assert time.process_time() - began < 0.3  # a look back from each of them took .4 s
+
+
+@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("\x1b[31mghp\x1b[0m", "ghp"),
