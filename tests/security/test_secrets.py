@@ -293,7 +293,9 @@ def test_a_program_is_found_however_its_name_is_written(text: str) -> None:
     assert "kelpdune" not in clean_text(text)
 
 
-@pytest.mark.parametrize("unit", ["cd /srv && git push --force; ", "say 'no' && git push \\\" `x; "])
+@pytest.mark.parametrize(
+    "unit", ["cd /srv && git push --force; ", "say 'no' && git push \\\" `x; "]
+)
 def test_many_commands_in_one_line_are_read_once(unit: str) -> None:
     clean_text(unit)
     began = time.process_time()
