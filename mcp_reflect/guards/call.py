@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_reflect.guards.items import MOST_VALUE_CHARS, name_of, tool_key
 from mcp_reflect.guards.knowledge import subcommand_depth
-from mcp_reflect.guards.program import HeadUses, Program, after_head
+from mcp_reflect.guards.program import HeadUse, HeadUses, Program, after_head
 from mcp_reflect.guards.shell_tools import command_text, is_powershell, is_shell, tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
@@ -24,14 +24,20 @@ from mcp_reflect.shell import (
     written_files,
 )
 
-_MOST_VALUES: Final = 400  # of a call's arguments that are looked at
+_MOST_VALUES: Final = (
+    400  # of a call's arguments that are looked at; chosen, so that a large call costs little
+)
+_MOST_TOOL_CHARS: Final = 200
 _EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
 _CHANGING_FOLDER: Final = frozenset(("cd", "pushd", "popd"))
-_UNCERTAIN: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED}
+_MAY_NOT_RUN_HERE: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED}
+"""Where a `cd` may not run at all, or runs in a shell of its own: in an `if`, a loop, a subshell."""
+
 _MOST_FOLDER_CHARS: Final = 1_000
 _VARIABLE_ALONE: Final = lazy_compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?[-+][^{}$]*)?\})")
 _SUBCOMMAND: Final = lazy_compile(r"[A-Za-z][\w:-]*")
 _NAME_PARTS: Final = lazy_compile(r"[\W_]+")
+# The arguments by which tools that edit name their file.
 _PATHS: Final = (
     "file_path",
     "path",
@@ -48,7 +54,7 @@ class Call:
     """A call as guards see it. Each part is read when it is first asked for."""
 
     def __init__(self, tool: str, arguments: Json) -> None:
-        self.tool = tool[:200]
+        self.tool = tool[:_MOST_TOOL_CHARS]
         self.arguments = arguments
         self.shell = is_shell(self.tool)
         self.powershell = is_powershell(self.tool)
@@ -75,37 +81,41 @@ class Call:
         )
 
     def _programs_of(self, command: Command) -> tuple[Program, ...]:
-        return tuple(Program(self, command, found) for found in command.invocations)
+        """Return the programs that a command starts, from the outside to the inside: `sudo`, `npx`, `tsc`."""
+        return tuple(Program(self, command, invocation) for invocation in command.invocations)
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:
         """The programs that it starts, and those that it may start by one of several values of a variable."""
-        found: list[Program] = []
+        started: list[Program] = []
         for _, programs in self.by_command:
-            found += programs
+            started += programs
         for command in self.script.possible:
-            found += self._programs_of(command)
-        return tuple(found)
+            started += self._programs_of(command)
+        return tuple(started)
 
     @cached_property
     def by_name(self) -> dict[str, list[Program]]:
         """The programs that it starts by their names in lower case."""
-        found: dict[str, list[Program]] = {}
+        by_name: dict[str, list[Program]] = {}
         for program in self.programs:
-            found.setdefault(program.found.name.lower(), []).append(program)
-        return found
+            by_name.setdefault(program.found.name.lower(), []).append(program)
+        return by_name
 
     def uses_of(self, head: str) -> HeadUses:
-        """The programs of a guard's head, with their arguments behind it."""
+        """The programs of this call that are a guard's head, such as `git push`, with their arguments behind it."""
         if head not in self._uses:
-            named = self.by_name.get(name_of(head), ())
-            behind = ((program, after_head(head.split(), program)) for program in named)
-            found = tuple((program, rest) for program, rest in behind if rest is not None)
-            self._uses[head] = HeadUses(found)
+            uses: list[HeadUse] = []
+            for program in self.by_name.get(name_of(head), ()):
+                arguments = after_head(head.split(), program)
+                if arguments is not None:
+                    uses.append(HeadUse(program, arguments))
+            self._uses[head] = HeadUses(tuple(uses))
         return self._uses[head]
 
     @cached_property
     def _uses(self) -> dict[str, HeadUses]:
+        """What `uses_of` has found so far, by head: each guard of a program asks for the same."""
         return {}
 
     @cached_property
@@ -115,13 +125,17 @@ class Call:
 
     @cached_property
     def written_in_folders(self) -> tuple[str, ...]:
-        """The files that it changes if what it copies to is a folder: a guard that names the folder knows that it is."""
+        """The files that it changes if the last operand of its `cp`, `mv` or `ln` is a folder.
+
+        The words of a command do not say whether it is one; a guard that names a folder does.
+        """
         if not self.shell:
             return ()
         return tuple(map(_normal_path, self._behind_folders(copied_into)))
 
     @property
     def _written(self) -> Sequence[str]:
+        """The files that it changes, as they are named: by its commands, by its path argument, or in its patches."""
         if self.shell:
             return self._behind_folders(written_files)
         if not tool_words(self.tool) & _EDIT_WORDS:
@@ -129,11 +143,15 @@ class Call:
         values: dict[str, Json] = {"patch": self.arguments}
         if isinstance(self.arguments, dict):
             values = self.arguments
-        named = [value for name in _PATHS if isinstance(value := values.get(name), str)]
-        return named or _patched_by(values)
+        candidates = [values.get(name) for name in _PATHS]
+        named_files = [value for value in candidates if isinstance(value, str)]
+        return named_files or _patched_by(values)
 
     def _behind_folders(self, files_of: Callable[[Command], list[str]]) -> list[str]:
-        """Return the files of its commands, each behind the folder that `cd` led to."""
+        """Return the files of its commands, each behind the folder that `cd` led to.
+
+        `files_of` gives the files of one command. Each script (`bash -c` runs another one) has a folder of its own.
+        """
         files: list[str] = []
         folders: dict[int, str] = {}
         for command in self.commands:
@@ -148,28 +166,31 @@ class Call:
     @cached_property
     def values(self) -> tuple[tuple[str, str], ...]:
         """The plain values among its arguments, each with the name that it stands under."""
-        found: list[tuple[str, str]] = []
+        named_values: list[tuple[str, str]] = []
         waiting: list[tuple[str, Json]] = [("", self.arguments)]
-        while waiting and len(found) < _MOST_VALUES:
+        while waiting and len(named_values) < _MOST_VALUES:
             name, value = waiting.pop()
             if isinstance(value, dict):
                 waiting += [(str(key), part) for key, part in list(value.items())[:_MOST_VALUES]]
             elif isinstance(value, list):
                 waiting += [(name, part) for part in value[:_MOST_VALUES]]
             else:
-                found.append((name, _text_of_value(value)))
-        return tuple(found)
+                named_values.append((name, _text_of_value(value)))
+        return tuple(named_values)
 
     @cached_property
     def without_unknown(self) -> tuple[Program, ...]:
-        """The programs that it starts where variables that nobody here knows are empty, and say what it does."""
-        found: list[Program] = []
+        """The programs that it would start if each variable without a known value were empty.
+
+        That is asked only of commands where it decides what is run: `terraform $X destroy`.
+        """
+        started: list[Program] = []
         for command in self.commands:
             words = words_if_empty(command)
             if words is not None:
                 programs = invocations_of(words, command.fed_by)
-                found += (Program(self, command, program) for program in programs)
-        return tuple(found)
+                started += (Program(self, command, program) for program in programs)
+        return tuple(started)
 
     @property
     def keys_without_unknown(self) -> set[str]:
@@ -178,18 +199,19 @@ class Call:
 
     @property
     def keys(self) -> set[str]:
-        """The keys under which guards of this call are looked up."""
+        """The keys under which guards of this call are looked up: at least one is that of each guard that may match."""
         keys = {f"$ {name}" for name in self.by_name}
         for file in (*self.written, *self.written_in_folders):
-            *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
-            keys |= {
-                last,
-                "*",
-                f"*.{last.rsplit('.', 1)[-1]}",
-                f"{last}/",
-                *(f"{folder}/" for folder in folders),
-            }
+            keys |= _keys_of_file(file)
         return keys | {tool_key(self.tool)}
+
+
+def _keys_of_file(file: str) -> set[str]:
+    """Return the keys of guards that may name a file: by its name, its ending, any pattern, or a folder around it."""
+    parts = [part for part in file.replace("\\", "/").split("/") if part] or [""]
+    name = parts[-1]
+    extension = name.rsplit(".", 1)[-1]
+    return {name, "*", f"*.{extension}", *(f"{part}/" for part in parts)}
 
 
 def words_if_empty(command: Command) -> tuple[str, ...] | None:
@@ -199,20 +221,26 @@ def words_if_empty(command: Command) -> tuple[str, ...] | None:
     subcommands is that program: `$GIT rm` removes no file of its own.
     """
     words = command.words
-    at = _first_known(command, 0)
-    if at == len(words):
+    program_place = _first_known(command, 0)
+    if program_place == len(words):
         return None
-    if at > 0:
-        named = [part for word in words[:at] for part in _NAME_PARTS.split(word.lower())]
-        return None if any(map(subcommand_depth, named)) else words[at:]
-    behind = _first_known(command, 1)
-    if behind == 1 or behind == len(words) or not _SUBCOMMAND.fullmatch(words[behind]):
+    if program_place > 0:
+        name_parts: list[str] = []
+        for variable in words[:program_place]:
+            name_parts += _NAME_PARTS.split(variable.lower())
+        is_named_after_program = any(map(subcommand_depth, name_parts))
+        return None if is_named_after_program else words[program_place:]
+    subcommand_place = _first_known(command, 1)
+    if subcommand_place in (1, len(words)) or not _SUBCOMMAND.fullmatch(words[subcommand_place]):
         return None
-    return (words[0], *words[behind:])
+    return (words[0], *words[subcommand_place:])
 
 
 def _first_known(command: Command, start: int) -> int:
-    """Return the place of the first word that is not a variable alone which nobody here knows."""
+    """Return the place of the first word from `start` on that is no lone variable without a known value.
+
+    It is the number of words where there is none.
+    """
     for at in range(start, len(command.words)):
         is_empty = at in command.unknown and _VARIABLE_ALONE.fullmatch(command.words[at])
         if not is_empty:
@@ -221,13 +249,16 @@ def _first_known(command: Command, start: int) -> int:
 
 
 def _folder_behind(command: Command, folder: str) -> str:
-    """Return the folder behind a `cd`, as far as it is certain: what is not known is left out before it."""
+    """Return the folder in which the commands behind a `cd` run, empty where that is not certain.
+
+    `folder` is the one before it. An empty folder is never wrong: paths are then compared without one.
+    """
     if command.pipes or command.is_background:  # a shell of its own
         return folder
     is_certain = (
         command.program in ("cd", "pushd")
         and command.before != "||"
-        and _UNCERTAIN.isdisjoint(command.inside)
+        and _MAY_NOT_RUN_HERE.isdisjoint(command.inside)
         and not command.unknown
         and len(command.arguments) == 1
         and command.arguments[0][:1] not in ("-", "~", "+")
@@ -257,6 +288,7 @@ def _patched_by(values: dict[str, Json]) -> list[str]:
 
 
 def _text_of_value(value: Json) -> str:
+    """Return a plain value as the text that guards are compared with: true and false in lower case."""
     text = str(value)[:MOST_VALUE_CHARS]
     if isinstance(value, bool):
         return text.lower()

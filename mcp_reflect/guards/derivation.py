@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import POWERSHELL, SHELL, Guard, is_too_wide
@@ -41,14 +41,14 @@ def derive(wrong: Call, right: Call, *, is_chosen: bool = False) -> Guard | None
     `is_chosen`: somebody chose the two calls to tell wrong from right. Then a flag with a value that the wrong one lacks
     decides, too; of two calls that were only seen one after the other, it may be a value of the task.
     """
-    of_structure = _of_commands if wrong.shell else _of_arguments
-    guards = dict.fromkeys(of_structure(wrong, right))
+    compare_structures = _of_commands if wrong.shell else _of_arguments
+    guards = set(compare_structures(wrong, right))
     if not guards and is_chosen:
-        of_missing = _of_missing_option if wrong.shell else _of_missing_argument
-        guards = dict.fromkeys(of_missing(wrong, right))
+        find_missing = _of_missing_option if wrong.shell else _of_missing_argument
+        guards = set(find_missing(wrong, right))
     if len(guards) != 1:
-        return None
-    guard = next(iter(guards))
+        return None  # no difference, or several that compete
+    guard = guards.pop()
     decides = matches(guard, wrong) and not matches(guard, right)
     if not decides or is_too_wide(guard):
         return None
@@ -60,60 +60,75 @@ def derive(wrong: Call, right: Call, *, is_chosen: bool = False) -> Guard | None
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The program that does the work of a command, behind all that starts it."""
+    """The program that does the work of a command, behind all that starts it: in `sudo npx tsc`, it is tsc.
+
+    `operands` are its arguments that are no flags.
+    """
 
     program: Program
     operands: tuple[str, ...]
 
     @property
     def name(self) -> str:
+        """The program's name, without its folder and version."""
         return self.program.found.name
 
     @property
     def wrappers(self) -> tuple[str, ...]:
-        return tuple(
-            one for one in self.program.found.wrappers if one and one not in _SILENT_WRAPPERS
-        )
+        """What starts it, such as sudo and npx, without what only hands a script to it."""
+        started_by = self.program.found.wrappers
+        return tuple(name for name in started_by if name and name not in _SILENT_WRAPPERS)
 
     @property
     def plain_words(self) -> list[str]:
         """The words up to the first that cannot be a subcommand, without flags and their values."""
         words: list[str] = []
-        before = ""
+        word_before = ""
         for word in self.program.found.arguments:
-            if word[:1] != "-" and before not in VALUED:
+            is_value = word_before in VALUED
+            if not word.startswith("-") and not is_value:
                 if not _PLAIN_WORD.fullmatch(word):
                     break
                 words.append(word)
-            before = word
+            word_before = word
         return words
 
 
 def _of_commands(wrong: Call, right: Call) -> Iterator[Guard]:
     """Yield the guards of commands that both calls have in another form, else of the one that takes another's place."""
-    changed, others = _changed_works(wrong, right)
+    changed = _changed_works(wrong, right)
     tool = _tool_of(wrong)
-    pairs = [(one, _partner(one, others)) for one in changed]
-    known = [(one, other) for one, other in pairs if other is not None]
-    if known:
-        for one, other in known:
-            yield from _of_flags(tool, one, other)
-    elif len(changed) == 1 and len(others) == 1:
-        yield from _of_heads(tool, changed[0], others[0])
+    partners = [(work, _partner(work, changed.in_right)) for work in changed.in_wrong]
+    same_command = [(work, partner) for work, partner in partners if partner is not None]
+    if same_command:
+        for wrong_work, right_work in same_command:
+            yield from _of_flags(tool, wrong_work, right_work)
+    elif len(changed.in_wrong) == 1 and len(changed.in_right) == 1:
+        yield from _of_heads(tool, changed.in_wrong[0], changed.in_right[0])
 
 
-def _changed_works(wrong: Call, right: Call) -> tuple[list[_Work], list[_Work]]:
+class _ChangedWorks(NamedTuple):
+    """The works of the wrong call that the right one has not in the same words, and the other way round."""
+
+    in_wrong: list[_Work]
+    in_right: list[_Work]
+
+
+def _changed_works(wrong: Call, right: Call) -> _ChangedWorks:
     """Return what each of two calls does that the other does not; nothing where they are of two kinds of shell."""
     if not right.shell or right.powershell != wrong.powershell:
-        return [], []
-    mine, theirs = _works(wrong), _works(right)
-    same = {_words(one) for one in mine} & {_words(one) for one in theirs}
-    changed = [one for one in mine if _words(one) not in same]
-    others = [one for one in theirs if _words(one) not in same]
-    return changed, others
+        return _ChangedWorks([], [])
+    wrong_works = _works(wrong)
+    right_works = _works(right)
+    in_both = {_words(work) for work in wrong_works} & {_words(work) for work in right_works}
+    return _ChangedWorks(
+        [work for work in wrong_works if _words(work) not in in_both],
+        [work for work in right_works if _words(work) not in in_both],
+    )
 
 
 def _tool_of(call: Call) -> str:
+    """Return the name that a guard has for the shell of a call."""
     return POWERSHELL if call.powershell else SHELL
 
 
@@ -123,31 +138,37 @@ def _of_missing_option(wrong: Call, right: Call) -> Iterator[Guard]:
     The commands have to be the same but for it. Which value it has is no matter. An option may have a letter, too: a
     call that has its first letter is not met. A letter alone may stand for any option.
     """
-    changed, others = _changed_works(wrong, right)
-    if len(changed) != 1 or len(others) != 1:
+    changed = _changed_works(wrong, right)
+    if len(changed.in_wrong) != 1 or len(changed.in_right) != 1:
         return
-    one, other = changed[0], others[0]
-    head = _head(one, other)
-    if _partner(one, others) is None or len(head) == 1 or is_open_group(head):
+    wrong_work = changed.in_wrong[0]
+    right_work = changed.in_right[0]
+    head = _head(wrong_work, right_work)
+    if _partner(wrong_work, changed.in_right) is None or len(head) == 1 or is_open_group(head):
         return
-    option = _only_option_more(one, other)
+    option = _only_option_more(wrong_work, right_work)
     if option is None:
         return
     forms = forms_of_flag(option, head)
     if len(forms) == 1:
-        forms = (option, f"-{option.lstrip('-')[0]}")
+        first_letter = option.lstrip("-")[0]
+        forms = (option, f"-{first_letter}")
     yield Guard(_tool_of(wrong), (forms_of_head(head),), forms)
 
 
-def _only_option_more(one: _Work, other: _Work) -> str | None:
-    """Return the long option with a value that is all that the other command has and this one lacks."""
-    mine, theirs = list(one.program.found.arguments), list(other.program.found.arguments)
-    for word in mine:
-        if word not in theirs:
+def _only_option_more(wrong: _Work, right: _Work) -> str | None:
+    """Return the long option with a value that is all that the right command has and the wrong one lacks."""
+    added = list(right.program.found.arguments)
+    for word in wrong.program.found.arguments:
+        if word not in added:
             return None
-        theirs.remove(word)
-    name, equal, _ = (*theirs, "")[0].partition("=")
-    has_value = len(theirs) == 1 if equal else len(theirs) == 2 and theirs[1][:1] != "-"
+        added.remove(word)
+    if not added:
+        return None
+    name, equal, _ = added[0].partition("=")
+    is_one_word = bool(equal) and len(added) == 1
+    is_two_words = not equal and len(added) == 2 and not added[1].startswith("-")
+    has_value = is_one_word or is_two_words
     if not has_value or not _LONG_OPTION.fullmatch(name) or name in words_about("noise"):
         return None
     return name
@@ -157,13 +178,13 @@ def _works(call: Call) -> list[_Work]:
     """Return what a call does, without what only prepares it and viewers at the end of a pipe."""
     works: list[_Work] = []
     for command, programs in call.by_command:
-        chosen = programs[-1]
-        if len(programs) > 1 and _is_script(chosen):
-            chosen = programs[-2]
-        if chosen.found.name in _PREPARING or is_viewed(command):
+        working = programs[-1]
+        if len(programs) > 1 and _is_script(working):
+            working = programs[-2]
+        if working.found.name in _PREPARING or is_viewed(command):
             continue
-        operands = tuple(word for word in chosen.found.arguments if word[:1] != "-")
-        works.append(_Work(chosen, operands))
+        operands = tuple(word for word in working.found.arguments if word[:1] != "-")
+        works.append(_Work(working, operands))
     return works
 
 
@@ -174,55 +195,62 @@ def _is_script(program: Program) -> bool:
 
 
 def _words(work: _Work) -> tuple[str, ...]:
+    """Return all words of a work, with what starts it, to compare it with others."""
     return (*work.wrappers, work.name, *work.program.found.arguments)
 
 
-def _head(one: _Work, other: _Work) -> list[str]:
-    """Return a program with its subcommands; of a program that nobody knows, the first word that both have."""
-    known = subcommands_of(one.name, one.plain_words)
+def _head(work: _Work, other: _Work) -> list[str]:
+    """Return a program with its subcommands; of a program that nobody knows, the first word that both commands have."""
+    known = subcommands_of(work.name, work.plain_words)
     if known is not None:
-        return [one.name, *known]
-    mine, theirs = one.plain_words[:1], other.plain_words[:1]
-    if mine != theirs:
-        return [one.name]
-    return [one.name, *mine]
+        return [work.name, *known]
+    first_word, first_word_of_other = work.plain_words[:1], other.plain_words[:1]
+    if first_word != first_word_of_other:
+        return [work.name]
+    return [work.name, *first_word]
 
 
-def _partner(one: _Work, others: Sequence[_Work]) -> _Work | None:
+def _partner(work: _Work, others: Sequence[_Work]) -> _Work | None:
     """Return the same program with the same subcommand in the other call: the one that shares most words with it."""
-    words = {*one.program.found.arguments}
-    same = [
-        other for other in others if other.name == one.name and _full_head(one) == _full_head(other)
+    words = {*work.program.found.arguments}
+    same_head = [
+        other
+        for other in others
+        if other.name == work.name and _full_head(work) == _full_head(other)
     ]
-    return max(same, key=lambda other: len(words & {*other.program.found.arguments}), default=None)
+    return max(
+        same_head, key=lambda other: len(words & {*other.program.found.arguments}), default=None
+    )
 
 
 def _full_head(work: _Work) -> list[str]:
+    """Return a program with its subcommands; of a program that nobody knows, with its first word."""
     known = subcommands_of(work.name, work.plain_words)
     if known is None:
         known = work.plain_words[:1]
     return [work.name, *known]
 
 
-def _of_flags(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
-    """Yield the guard of flags that one of two commands has, else of what starts only one of them.
+def _of_flags(tool: str, wrong: _Work, right: _Work) -> Iterator[Guard]:
+    """Yield the guard of flags that only the wrong command has or only the right one, else of what starts only one of them.
 
-    The commands have to be the same but for that: where the right one has another value as well, it may be the cause.
+    The commands have to be the same but for that: where the right one has another value as well, it may be the
+    cause.
     """
-    head = _head(one, other)
+    head = _head(wrong, right)
     if is_open_group(head):  # `git stash` alone is one of many things that `git stash` does
         return
-    mine, theirs = _flags_of(one, other), _flags_of(other, one)
-    if not theirs.is_same_otherwise or not (theirs.flags or mine.is_same_otherwise):
+    of_wrong, of_right = _flags_of(wrong, right), _flags_of(right, wrong)
+    if not of_right.is_same_otherwise or not (of_right.flags or of_wrong.is_same_otherwise):
         return
-    extra = [forms for forms in _forms_of(mine, head) if not _is_there(forms, other)]
-    added = [forms for forms in _forms_of(theirs, head) if not _is_there(forms, one)]
-    has = _telling(extra)
-    lacks = tuple(chain.from_iterable(_telling(added)))
+    only_wrong = [forms for forms in _forms_of(of_wrong, head) if not _is_there(forms, right)]
+    only_right = [forms for forms in _forms_of(of_right, head) if not _is_there(forms, wrong)]
+    has = _telling(only_wrong)
+    lacks = tuple(chain.from_iterable(_telling(only_right)))
     if not has and not lacks:
-        has = extra  # only flags such as --verbose differ
+        has = only_wrong  # only flags such as --verbose differ
     if not has and not lacks:
-        has, lacks = _starters(one, other)
+        has, lacks = _starters(wrong, right)
     if has or lacks:
         yield Guard(tool, (forms_of_head(head), *has), lacks)
 
@@ -232,13 +260,16 @@ def _telling(flags: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [forms for forms in flags if forms[0] not in words_about("noise")]
 
 
-def _starters(one: _Work, other: _Work) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    """Return what starts only the wrong command, else what starts only the right one, which the wrong one lacks."""
-    own = [name for name in one.wrappers if name not in other.wrappers]
-    if own:
-        return [(f"{own[0]} ...",)], ()
-    missing = (name for name in other.wrappers if name not in one.wrappers)
-    return [], tuple(f"{name} ..." for name in missing)
+def _starters(wrong: _Work, right: _Work) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    """Return `has` and `lacks` of the guard of what starts a command, such as sudo.
+
+    That is what starts only the wrong command, else what starts only the right one, which the wrong one lacks.
+    """
+    only_wrong = [name for name in wrong.wrappers if name not in right.wrappers]
+    if only_wrong:
+        return [(f"{only_wrong[0]} ...",)], ()
+    only_right = [name for name in right.wrappers if name not in wrong.wrappers]
+    return [], tuple(f"{name} ..." for name in only_right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +280,7 @@ class _OwnFlags:
     is_same_otherwise: bool
 
 
-def _flags_of(one: _Work, other: _Work) -> _OwnFlags:
+def _flags_of(work: _Work, other: _Work) -> _OwnFlags:
     """Return the flags without a value that one command has and the other lacks.
 
     Of `rm -r -f x` against `rm -r x` that is `-f`, and they are the same otherwise. They are not where one has a word or
@@ -257,25 +288,27 @@ def _flags_of(one: _Work, other: _Work) -> _OwnFlags:
     """
     words_of_other = {flag for flag, _ in other.program.flags} | {*other.program.found.arguments}
     flags: dict[str, None] = {}
-    is_same = True
-    for word, next_word in pairwise((*one.program.found.arguments, "")):
+    is_same_otherwise = True
+    for word, next_word in pairwise((*work.program.found.arguments, "")):
         if word in words_of_other:
             continue
         if not _is_flag(word):
-            is_same = is_same and word.startswith("-")  # "-" and "--" say nothing by themselves
+            if word not in ("-", "--"):  # these say nothing by themselves
+                is_same_otherwise = False
             continue
-        letters = [flag for flag, _ in one.program.flags_of_word(word, next_word)]
-        new = [flag for flag in letters if flag not in words_of_other]
-        if not new:
+        letters = [flag for flag, _ in work.program.flags_of_word(word, next_word)]
+        new_letters = [flag for flag in letters if flag not in words_of_other]
+        if not new_letters:
             continue
         if _has_value(word, next_word, letters, other):
-            is_same = False
+            is_same_otherwise = False
         else:
-            flags |= dict.fromkeys(new)
-    return _OwnFlags(tuple(flags), is_same)
+            flags |= dict.fromkeys(new_letters)
+    return _OwnFlags(tuple(flags), is_same_otherwise)
 
 
 def _is_flag(word: str) -> bool:
+    """True for a flag; `-` and `--` alone are none."""
     return word.startswith("-") and word not in ("-", "--")
 
 
@@ -293,34 +326,38 @@ def _has_value(word: str, next_word: str, letters: Sequence[str], other: _Work) 
 
 
 def _forms_of(own: _OwnFlags, head: list[str]) -> list[tuple[str, ...]]:
+    """Return each flag with the other ways to write it behind this head: `-f` and `--force`."""
     return [forms_of_flag(flag, head) for flag in own.flags]
 
 
 def _is_there(forms: tuple[str, ...], work: _Work) -> bool:
+    """Return whether a command has a flag in any of its forms."""
     return work.program.has_one_of(forms, work.program.found.arguments)
 
 
-def _of_heads(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
+def _of_heads(tool: str, wrong: _Work, right: _Work) -> Iterator[Guard]:
     """Yield the guard of a program or subcommand that another takes the place of.
 
     The two have to be the same but for that: a call that only came first is no replacement. Of a program that nobody
     knows, the first word is its subcommand if more words follow: `deploy production` may name a value.
     """
-    mine, theirs = _own_head(one), _own_head(other)
-    if one.name == other.name and len(mine) == 1:
-        mine, theirs = [one.name, *one.plain_words[:1]], [other.name, *other.plain_words[:1]]
-        if len(one.operands) < 2:
+    wrong_head = _own_head(wrong)
+    right_head = _own_head(right)
+    if wrong.name == right.name and len(wrong_head) == 1:
+        wrong_head = [wrong.name, *wrong.plain_words[:1]]
+        right_head = [right.name, *right.plain_words[:1]]
+        if len(wrong.operands) < 2:
             return
-    rest = _behind(mine, one)
-    if rest != _behind(theirs, other) or mine == theirs:
+    words_behind = _behind(wrong_head, wrong)
+    if words_behind != _behind(right_head, right) or wrong_head == right_head:
         return
-    is_ordinary = one.name in words_about("ordinary")
-    has_same_end = mine[-1] == theirs[-1]
-    if is_ordinary and not rest and not has_same_end:
+    is_ordinary = wrong.name in words_about("ordinary")
+    has_same_end = wrong_head[-1] == right_head[-1]
+    if is_ordinary and not words_behind and not has_same_end:
         return  # `git push` and `git status` have nothing in common
-    if one.name != other.name and has_same_end and not is_ordinary:
-        mine = mine[:1]  # no more than the program is another
-    yield Guard(tool, (forms_of_head(mine),))
+    if wrong.name != right.name and has_same_end and not is_ordinary:
+        wrong_head = wrong_head[:1]  # no more than the program is another
+    yield Guard(tool, (forms_of_head(wrong_head),))
 
 
 def _behind(head: list[str], work: _Work) -> list[str]:
@@ -329,6 +366,7 @@ def _behind(head: list[str], work: _Work) -> list[str]:
 
 
 def _own_head(work: _Work) -> list[str]:
+    """Return a program with its subcommands; of a program that nobody knows, its name alone."""
     return [work.name, *(subcommands_of(work.name, work.plain_words) or ())]
 
 
@@ -338,25 +376,29 @@ def _own_head(work: _Work) -> list[str]:
 def _of_arguments(wrong: Call, right: Call) -> Iterator[Guard]:
     """Yield the guard of a tool that another takes the place of, or of arguments that are true, false or absent."""
     if wrong.tool != right.tool:
-        same_server = wrong.tool.rpartition("__")[0] == right.tool.rpartition("__")[0] != ""
-        mine, theirs = {name for name, _ in wrong.values}, {name for name, _ in right.values}
-        if same_server and mine & theirs:
+        if _is_replacement(wrong, right):
             yield Guard(wrong.tool, ())
         return
-    mine, theirs = dict(wrong.values), dict(right.values)
-    has = tuple(
-        (f"{key}: {value}",) for key, value in mine.items() if _is_turned(key, value, theirs)
-    )
-    lacks = tuple(
-        f"{key}: {value}" for key, value in theirs.items() if _is_turned(key, value, mine)
-    )
-    turned = {item.partition(":")[0] for item in (*chain.from_iterable(has), *lacks)}
-    if mine.keys() - turned != theirs.keys() - turned:
-        return
-    if has:
-        yield Guard(wrong.tool, has)
-    elif lacks:
-        yield Guard(wrong.tool, (), lacks)
+    wrong_values = dict(wrong.values)
+    right_values = dict(right.values)
+    only_wrong = _turned_items(wrong_values, right_values)
+    only_right = _turned_items(right_values, wrong_values)
+    turned_names = {item.partition(":")[0] for item in (*only_wrong, *only_right)}
+    if wrong_values.keys() - turned_names != right_values.keys() - turned_names:
+        return  # another argument is missing as well, and may be the cause
+    if only_wrong:
+        yield Guard(wrong.tool, tuple((item,) for item in only_wrong))
+    elif only_right:
+        yield Guard(wrong.tool, (), only_right)
+
+
+def _is_replacement(wrong: Call, right: Call) -> bool:
+    """Return whether a tool takes the place of another: they are of one server and share the name of an argument."""
+    server = wrong.tool.rpartition("__")[0]
+    if not server or right.tool.rpartition("__")[0] != server:
+        return False
+    names = {name for name, _ in wrong.values}
+    return any(name in names for name, _ in right.values)
 
 
 def _of_missing_argument(wrong: Call, right: Call) -> Iterator[Guard]:
@@ -366,13 +408,19 @@ def _of_missing_argument(wrong: Call, right: Call) -> Iterator[Guard]:
     """
     if wrong.tool != right.tool or "__" not in wrong.tool:
         return
-    mine, theirs = set(wrong.values), set(right.values)
-    missing = {name for name, _ in theirs - mine}
-    is_same_otherwise = bool(mine) and mine <= theirs
-    if is_same_otherwise and len(missing) == 1 and missing.isdisjoint(name for name, _ in mine):
+    wrong_values = set(wrong.values)
+    right_values = set(right.values)
+    is_same_otherwise = bool(wrong_values) and wrong_values <= right_values
+    missing = {name for name, _ in right_values - wrong_values}
+    is_only_added = missing.isdisjoint(name for name, _ in wrong_values)
+    if is_same_otherwise and len(missing) == 1 and is_only_added:
         yield Guard(wrong.tool, (), tuple(missing))
 
 
-def _is_turned(key: str, value: str, others: dict[str, str]) -> bool:
-    """True for an argument that is true or false where the other call has another or none."""
-    return value in _TRUTH and others.get(key) != value
+def _turned_items(values: dict[str, str], values_of_other: dict[str, str]) -> tuple[str, ...]:
+    """Return the arguments that are true or false where the other call has the opposite or none, as `key: value`."""
+    return tuple(
+        f"{name}: {value}"
+        for name, value in values.items()
+        if value in _TRUTH and values_of_other.get(name) != value
+    )

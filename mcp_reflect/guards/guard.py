@@ -1,11 +1,12 @@
-"""Guards: the calls that go against a lesson, in a form that a person reads and edits.
+"""Guards: each says which calls go against a lesson, in a form that a person reads and edits.
 
     Bash: `git push` with `--force` or `-f` without `--force-with-lease`
     Edit or a shell redirect: dist/bundle.js
     mcp__jira__search: with `limit: > 100`
 
-`has` holds groups, one item of each group has to be there; nothing of `lacks` may be there. The first group of a
-shell's guard names programs with their subcommands, that of an edit's guard files. Items of a shell's guard:
+`has` holds groups of *items*: one item of each group has to be there, and nothing of `lacks` may be there. The first
+group of a shell's guard holds its *heads*, which are programs with their subcommands (`git push`), that of an edit's
+guard files. Items of a shell's guard:
 
     --force  -f  --context=prod   a flag, in any cluster, with its value after = or as the next word
     main  dist/  *.pb.go          an argument: whole, or the end of a path; a folder; a pattern
@@ -51,16 +52,19 @@ _ITEM: Final = lazy_compile(r"`([^`]*)`|(without|with|and|or)\b|an argument|([^\
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What a call has, and what it lacks, to go against a lesson."""
+    """What a call has, and what it lacks, to go against a lesson: see above."""
 
     tool: str
     has: tuple[tuple[str, ...], ...]
     lacks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        text, groups = f"{self.tool}:", self.has
+        """Return the guard as a person writes it; `parse_guard` reads it back."""
+        text = f"{self.tool}:"
+        groups = self.has
         if self.tool == EDIT:
-            text = f"{_EDIT_HEAD}: {' or '.join(map(_path_shown, self.has[0]))}"
+            paths = " or ".join(map(_path_shown, self.has[0]))
+            text = f"{_EDIT_HEAD}: {paths}"
             groups = self.has[1:]
         elif self.tool in (SHELL, POWERSHELL):
             text += f" {_alternatives(self.has[0])}"
@@ -87,16 +91,19 @@ class Guard:
 
 
 def _alternatives(items: Sequence[str]) -> str:
+    """Return the items of a group, of which one has to be there, as a person writes them."""
     return " or ".join(map(_item_shown, items))
 
 
 def _item_shown(item: str) -> str:
+    """Return an item in backticks; "an argument" is no word of a command and stands without them."""
     if item == ANY_ARGUMENT:
         return item
     return f"`{item}`"
 
 
 def _path_shown(path: str) -> str:
+    """Return a path, in backticks if blanks would cut it."""
     if " " in path:
         return f"`{path}`"
     return path
@@ -116,14 +123,14 @@ def parse_guard(text: str) -> Guard:
     """Return the guard of its readable form; InputError says what is wrong with it, and gives an example."""
     if not text.strip() or len(text) > MOST_CHARS:
         raise InputError("guard", f"it is empty or longer than {MOST_CHARS} characters", FORMS)
-    tool, rest = _tool_and_rest(text.strip())
-    has, lacks = _read_items(rest, joined=tool in (SHELL, POWERSHELL))
-    groups = tuple(tuple(filter(None, group)) for group in has)
-    groups = tuple(group for group in groups if group)
-    known = tool in (SHELL, POWERSHELL, EDIT)
-    if not tool or " " in tool or (known and not has[0]):
-        about = _NAMED.get(tool, "the tool's name")
-        raise InputError("guard", f"it does not name {about}", FORMS)
+    tool, items_text = _tool_and_items(text.strip())
+    has, lacks = _read_items(items_text, joined=tool in (SHELL, POWERSHELL))
+    groups_without_empty_items = [tuple(filter(None, group)) for group in has]
+    groups = tuple(group for group in groups_without_empty_items if group)
+    needs_first_group = tool in (SHELL, POWERSHELL, EDIT)
+    if not tool or " " in tool or (needs_first_group and not has[0]):
+        missing = _NAMED.get(tool, "the tool's name")
+        raise InputError("guard", f"it does not name {missing}", FORMS)
     if sum(map(len, groups)) + len(lacks) > _MOST_ITEMS:
         raise InputError("guard", f"it has more than {_MOST_ITEMS} parts", FORMS)
     guard = Guard(tool, groups, tuple(filter(None, lacks)))
@@ -134,43 +141,51 @@ def parse_guard(text: str) -> Guard:
     return guard
 
 
-def _tool_and_rest(text: str) -> tuple[str, str]:
+def _tool_and_items(text: str) -> tuple[str, str]:
     """Return the tool of a guard and what stands behind its colon; a guard of a command may leave the tool out."""
-    tool, colon, rest = text.partition(":")
+    tool, colon, items_text = text.partition(":")
     tool = tool.strip()
     if "`" in tool or ("`" in text and not colon):
         return SHELL, text
     if not colon:
         return text, ""
-    names_files = tool.lower() == "edit" and not rest.lstrip().startswith("with")
+    names_files = tool.lower() == "edit" and not items_text.lstrip().startswith("with")
     if names_files or tool.lower().startswith("edit or"):
-        return EDIT, rest
-    return tool, rest
+        return EDIT, items_text
+    return tool, items_text
 
 
 def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]:
-    """Return the groups of what a call has, and what it lacks; `joined` words without backticks are one item."""
+    """Return the groups of what a call has, and the items that it lacks.
+
+    "with" and "and" begin a group, "or" adds to it, and behind "without" all items are lacked. With `joined`, words
+    one after the other that stand without backticks are one item: git push.
+    """
     has: list[list[str]] = [[]]
     lacks: list[str] = []
-    into, bare = has[0], False
+    group = has[0]
+    follows_bare_word = False
     for match in _ITEM.finditer(text):
-        if (word := match[2]) is None:
-            if match[3] and bare and joined:
-                into[-1] += f" {match[3]}"
-            else:
-                quoted = match[1]
-                into.append(match[0] if quoted is None else quoted.strip())
-        elif word == "without":
-            into = lacks
-        elif word == "with" or (word == "and" and into is not lacks):
+        quoted, keyword, bare_word = match.groups()
+        if keyword == "without":
+            group = lacks
+        elif keyword == "with" or (keyword == "and" and group is not lacks):
             has.append([])
-            into = has[-1]
-        bare = bool(match[3])
+            group = has[-1]
+        elif keyword is None and bare_word and follows_bare_word and joined:
+            group[-1] += f" {bare_word}"
+        elif keyword is None:
+            group.append(match[0] if quoted is None else quoted.strip())
+        follows_bare_word = bool(bare_word)
     return has, lacks
 
 
 def is_too_wide(guard: Guard) -> bool:
-    """Return whether a guard names no more than a program that every session uses, or a flag that most calls lack."""
+    """Return whether a derived guard would meet too many calls to be trusted.
+
+    Such a one names no more than a program that every session uses (`git`), or only a flag or argument that most
+    calls lack.
+    """
     if meets_everything(guard):
         return True
     if guard.tool in (SHELL, POWERSHELL):

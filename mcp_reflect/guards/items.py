@@ -11,19 +11,21 @@ MOST_VALUE_CHARS: Final = 20_000
 """Characters of a value that are looked at."""
 
 NUMBER: Final = lazy_compile(r"-?\d+(?:\.\d+)?")
+_WILDCARDS: Final = frozenset("*?[")
+_MOST_PATTERN_CHARS: Final = 1_000  # of a path that is compared with a pattern, which takes time
 
 
 def tool_key(tool: str) -> str:
-    """Return the key under which guards of a tool are looked up."""
+    """Return the key under which guards of a tool are looked up: its name without the server before it."""
     return f"tool {tool.rsplit('__', 1)[-1].lower()}"
 
 
 def path_key(path: str) -> str:
-    """Return the key under which guards of a file are looked up."""
+    """Return the key under which a guard of a file or a pattern is looked up: its name, its ending, or its folder."""
     last = base_name(path)
-    if any(sign in last for sign in "*?["):
+    if not _WILDCARDS.isdisjoint(last):
         extension = last.rsplit(".", 1)[-1]
-        has_plain_ending = last != extension and set("*?[").isdisjoint(extension)
+        has_plain_ending = last != extension and _WILDCARDS.isdisjoint(extension)
         return f"*.{extension}" if has_plain_ending else "*"
     if path.endswith("/"):
         return f"{last}/"
@@ -41,7 +43,11 @@ def is_operand(word: str) -> bool:
 
 
 def is_argument(word: str, item: str) -> bool:
-    """Return whether an argument, or the value in a flag, is what an item names."""
+    """Return whether a word of a command is the argument that an item names.
+
+    That is the word itself, the value in a flag (`--out=dist/`), or what stands behind its last colon
+    (`HEAD:main`).
+    """
     if word[:1] == "-":
         word = word.partition("=")[2] or word[2:]
     return is_path(word, item) or word.rsplit(":", 1)[-1] == item
@@ -49,10 +55,8 @@ def is_argument(word: str, item: str) -> bool:
 
 def is_path(path: str, item: str) -> bool:
     """True if a path is `item` or ends with it, lies in the folder `item/`, or matches the pattern `item`."""
-    path, item = (
-        path.replace("\\", "/").removeprefix("./"),
-        item.replace("\\", "/").removeprefix("./"),
-    )
+    path = path.replace("\\", "/").removeprefix("./")
+    item = item.replace("\\", "/").removeprefix("./")
     if not path or not item:
         return False
     if item == "/":
@@ -61,17 +65,17 @@ def is_path(path: str, item: str) -> bool:
         return True
     if item[-1] == "/":
         return f"/{item}" in f"/{path}/"
-    if any(sign in item for sign in "*?[") and item != "*" and len(path) < 1_000:
-        return fnmatchcase(path if "/" in item else base_name(path), item) or fnmatchcase(
-            path, f"*/{item}"
-        )
-    return False
+    is_pattern = item != "*" and not _WILDCARDS.isdisjoint(item)
+    if not is_pattern or len(path) >= _MOST_PATTERN_CHARS:
+        return False
+    compared = path if "/" in item else base_name(path)
+    return fnmatchcase(compared, item) or fnmatchcase(path, f"*/{item}")
 
 
 def has_words(text: str, phrase: str) -> bool:
     """True if words stand in a text one after the other, in any case."""
     pattern = r"\s+".join(re.escape(word) for word in phrase.split())
-    return (
-        bool(pattern)
-        and re.search(rf"(?i)(?<!\w){pattern}(?!\w)", text[:MOST_VALUE_CHARS]) is not None
-    )
+    if not pattern:
+        return False
+    whole_words = rf"(?i)(?<!\w){pattern}(?!\w)"
+    return re.search(whole_words, text[:MOST_VALUE_CHARS]) is not None

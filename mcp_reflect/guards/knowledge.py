@@ -6,6 +6,7 @@ from pathlib import Path
 
 @lru_cache(maxsize=1)
 def _tables() -> dict[str, list[str]]:
+    """Return the words of each section of the file by the section's name."""
     tables: dict[str, list[str]] = {}
     words: list[str] = []
     text = Path(__file__).with_name("programs.txt").read_text(encoding="utf-8")
@@ -19,12 +20,13 @@ def _tables() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=16)
 def words_about(name: str) -> frozenset[str]:
-    """Return the words of a table."""
+    """Return the words of a section of the file."""
     return frozenset(_tables()[name])
 
 
 @lru_cache(maxsize=1)
 def _depths() -> dict[str, int]:
+    """Return, by the name of a known program, how many words behind it say what it does."""
     names = ("without subcommands", "with one subcommand", "with two subcommands")
     depths: dict[str, int] = {}
     for depth, name in enumerate(names):
@@ -47,12 +49,13 @@ def subcommands_of(program: str, words: list[str]) -> list[str] | None:
 
 
 def is_open_group(head: list[str]) -> bool:
-    """Return whether another word would say what is done: `git stash`, `kubectl rollout`."""
+    """Return whether a program and subcommand only name a group of things to do: `git stash`, `kubectl rollout`."""
     return len(head) == 2 and ":".join(head) in words_about("groups with one more")
 
 
 @lru_cache(maxsize=1)
 def _forms_of_flags() -> dict[str, list[tuple[str, ...]]]:
+    """Return, by a program or by it and its subcommand, the groups of flags that mean the same: `-f`, `--force`."""
     forms: dict[str, list[tuple[str, ...]]] = {}
     for entry in _tables()["same flags"]:
         head, _, flags = entry.partition(":")
@@ -72,14 +75,15 @@ def forms_of_flag(flag: str, head: list[str]) -> tuple[str, ...]:
 def forms_of_head(head: list[str]) -> tuple[str, ...]:
     """Return a program with its subcommands, and the other ways to write it."""
     name = "-".join(head)
-    pairs = (entry.split("=") for entry in _tables()["same heads"])
-    other = next((second for first, second in pairs if first == name), None)
     plain = " ".join(head)
-    if other is None:
-        return (plain,)
-    return (plain, _spaced(other))
+    for entry in _tables()["same heads"]:
+        known_name, other_name = entry.split("=")
+        if known_name == name:
+            return (plain, _spaced(other_name))
+    return (plain,)
 
 
 def _spaced(name: str) -> str:
+    """Return a head of the file, which joins its words with hyphens, as words: `apt-get-install` as `apt-get install`."""
     program = "apt-get" if name.startswith("apt-get-") else name.partition("-")[0]
     return f"{program} {name.removeprefix(f'{program}-')}"

@@ -6,8 +6,9 @@ from typing import Final
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
 from mcp_reflect.guards.items import NUMBER, has_words, is_path, name_of
-from mcp_reflect.guards.program import HeadUses, Program, after_head
+from mcp_reflect.guards.program import HeadUse, HeadUses, after_head
 
+# First arguments with which a program only tells something or undoes a step, so that its call goes against nothing.
 _ASKING: Final = frozenset(
     "--help -help --version -version help version list ls --list show status info --abort --continue --quit".split()
 )
@@ -16,13 +17,10 @@ _ASKING: Final = frozenset(
 def matches(guard: Guard, call: Call) -> bool:
     """True for a call that goes against the guard."""
     if guard.tool == EDIT and guard.has:
-        in_folders = [path for path in guard.has[0] if "/" in path]
-        return _changes(call.written, guard.has[0], guard.lacks) or _changes(
-            call.written_in_folders, in_folders, guard.lacks
-        )
+        return _is_met_by_files(guard, call)
     if guard.tool in (SHELL, POWERSHELL):
-        here = guard.tool == SHELL or call.powershell
-        return here and any(_is_met(guard, call.uses_of(head)) for head in guard.has[0])
+        is_its_shell = guard.tool == SHELL or call.powershell
+        return is_its_shell and any(_is_met(guard, call.uses_of(head)) for head in guard.has[0])
     return (
         _is_same_tool(guard.tool, call.tool)
         and all(_has_one_of(call, group) for group in guard.has)
@@ -30,61 +28,76 @@ def matches(guard: Guard, call: Call) -> bool:
     )
 
 
-def _changes(files: Sequence[str], paths: Sequence[str], others: Sequence[str]) -> bool:
-    return any(_is_one_of(file, paths) and not _is_one_of(file, others) for file in files)
+def _is_met_by_files(guard: Guard, call: Call) -> bool:
+    """Return whether a call changes a file that a guard names.
+
+    Files that may be copied into a folder count only for paths with a folder: `cp a.js dist` may change `dist/a.js`.
+    """
+    paths = guard.has[0]
+    if _changes(call.written, paths, guard.lacks):
+        return True
+    paths_with_folder = [path for path in paths if "/" in path]
+    return _changes(call.written_in_folders, paths_with_folder, guard.lacks)
+
+
+def _changes(files: Sequence[str], paths: Sequence[str], excepted: Sequence[str]) -> bool:
+    """Return whether one of the files is at one of the paths, and at none of the excepted ones."""
+    return any(_is_one_of(file, paths) and not _is_one_of(file, excepted) for file in files)
 
 
 def _is_one_of(file: str, paths: Sequence[str]) -> bool:
+    """Return whether a file is at one of some paths, folders or patterns."""
     return any(is_path(file, path) for path in paths)
 
 
 def _has_one_of(call: Call, items: Sequence[str]) -> bool:
+    """Return whether the arguments of a tool that is no shell have one of some items of a guard."""
     return any(_has_value(call, item) for item in items)
 
 
 def may_be_met(guard: Guard, call: Call) -> bool:
     """True for a call of which nobody can say that it does not go against a guard.
 
-    It was not read to its end, and has the program of the guard as a word; or it goes against the guard where a variable
-    that nobody here knows is empty: `terraform $X destroy`. Nothing is concluded from it but that an enforced guard
-    cannot let the call pass.
+    The command could not be parsed, and has the program of the guard as a word; or it goes against the guard where
+    a variable without a known value is empty: `terraform $X destroy`. Such a call is only refused by an enforced
+    guard; nothing else is concluded from it.
     """
     if guard.tool not in (SHELL, POWERSHELL):
         return False
     if call.script.is_partial:
         return any(call.script.may_start(name_of(head)) for head in guard.has[0])
-    return bool(call.without_unknown) and any(
-        _is_met(guard, _uses_if_empty(head, call)) for head in guard.has[0]
-    )
+    if not call.without_unknown:
+        return False
+    return any(_is_met(guard, _uses_if_empty(head, call)) for head in guard.has[0])
 
 
 def _uses_if_empty(head: str, call: Call) -> HeadUses:
-    """Return the programs of a guard's head where unknown variables are empty.
+    """Return the programs that are a guard's head only if variables without a known value are empty.
 
-    Of a head without a subcommand those count alone whose program was unknown: the others name it as it is.
+    For a head without a subcommand (`rm`), that is so where the program itself was such a variable: `$X rm -rf a`.
     """
     words = head.split()
-    uses: list[tuple[Program, tuple[str, ...]]] = []
+    uses: list[HeadUse] = []
     for program in call.without_unknown:
-        rest = after_head(words, program)
-        is_new = len(words) > 1 or program.command.words[0] != program.found.program
-        if rest is not None and is_new:
-            uses.append((program, rest))
+        arguments = after_head(words, program)
+        is_only_then = len(words) > 1 or program.command.words[0] != program.found.program
+        if arguments is not None and is_only_then:
+            uses.append(HeadUse(program, arguments))
     return HeadUses(tuple(uses))
 
 
 def key_may_be_met(key: str, call: Call) -> bool:
-    """Return whether a key may be of a guard that `may_be_met` says yes to."""
+    """Return whether the key of stored guards may belong to one that `may_be_met` holds for; most are sorted out so."""
     return key.startswith("$ ") and call.script.may_start(key[2:])
 
 
 def _is_same_tool(one: str, other: str) -> bool:
-    """True for one name; hosts write the server before it in their own way, or leave it out."""
-    (servers, _, name), (others, _, same) = (
-        one.lower().rpartition("__"),
-        other.lower().rpartition("__"),
-    )
-    return name == same and (servers.endswith(others) or others.endswith(servers))
+    """True for tools of the same name and server; hosts write the server before it in their own way, or leave it out."""
+    server, _, name = one.lower().rpartition("__")
+    other_server, _, other_name = other.lower().rpartition("__")
+    if name != other_name:
+        return False
+    return server.endswith(other_server) or other_server.endswith(server)
 
 
 def _is_met(guard: Guard, uses: HeadUses) -> bool:
@@ -92,16 +105,20 @@ def _is_met(guard: Guard, uses: HeadUses) -> bool:
     groups = guard.has[1:]
     if not all(uses.may_have(group) for group in groups):
         return False
-    for program, rest in uses.programs:
-        if rest and rest[0] in _ASKING:
+    for program, arguments in uses.programs:
+        if arguments and arguments[0] in _ASKING:
             continue
-        has_all = all(program.has_one_of(group, rest) for group in groups)
-        if has_all and not program.has_one_of(guard.lacks, rest):
+        has_all = all(program.has_one_of(group, arguments) for group in groups)
+        if has_all and not program.has_one_of(guard.lacks, arguments):
             return True
     return False
 
 
 def _has_value(call: Call, item: str) -> bool:
+    """Return whether an argument of a call is what an item asks for.
+
+    An item is `"words"` in any argument, `key`, or `key: value`.
+    """
     if item[:1] == '"':
         return any(has_words(value, item.strip('"')) for _, value in call.values)
     name, colon, wanted = item.partition(": ")

@@ -14,7 +14,10 @@ _NONE: Final = frozenset[str]()
 
 @dataclass(frozen=True, slots=True)
 class OptionWord:
-    """A word with an option, the word behind it, and the option in it that takes a value, if one does."""
+    """A word with an option, the word behind it ("" for none), and the option in it that takes a value.
+
+    `valued` has no name if the option takes no value.
+    """
 
     word: str
     behind: str
@@ -23,6 +26,7 @@ class OptionWord:
 
 @lru_cache(maxsize=1)
 def _tables() -> dict[str, dict[str, frozenset[str]]]:
+    """Return the sections of the file: of each, the options by program, or by it and its subcommands."""
     tables: dict[str, dict[str, frozenset[str]]] = {}
     entries: dict[str, frozenset[str]] = {}
     text = Path(__file__).with_name("options.txt").read_text(encoding="utf-8")
@@ -48,16 +52,16 @@ def valued_options(head: Sequence[str]) -> frozenset[str]:
 
 
 def only_tells(program: str, word: str) -> bool:
-    """Return whether a program with this option before its subcommand only tells about itself."""
+    """Return whether a program with this option before its subcommand only tells about itself: `git --version`."""
     return word in _tables()["only tells"].get(program, _NONE)
 
 
-def _only_one(beginning: str, names: frozenset[str]) -> str:
-    """Return the name that a text begins, if it is one alone and none itself; else the text."""
+def _completed(beginning: str, names: frozenset[str]) -> str:
+    """Return the only one of some names that begins so; the text itself if it is a name, or not just one begins so."""
     if beginning in names:
         return beginning
-    found = [name for name in names if name.startswith(beginning)]
-    return found[0] if len(found) == 1 else beginning
+    completions = [name for name in names if name.startswith(beginning)]
+    return completions[0] if len(completions) == 1 else beginning
 
 
 def whole_option(name: str, head: Sequence[str]) -> str:
@@ -65,22 +69,22 @@ def whole_option(name: str, head: Sequence[str]) -> str:
     if name[:2] != "--" or len(name) == 2:
         return name
     known = _tables()["long options"]
-    return _only_one(name, known.get(" ".join(head[:2]), known.get(head[0], _NONE)))
+    return _completed(name, known.get(" ".join(head[:2]), known.get(head[0], _NONE)))
 
 
 def whole_subcommand(word: str, program: str) -> str:
     """Return a subcommand of which the beginning is written: `npm publi` is `npm publish`."""
-    return _only_one(word, _tables()["npm shortens"].get(program, _NONE))
+    return _completed(word, _tables()["npm shortens"].get(program, _NONE))
 
 
 def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
     """Yield the words that are options: no value of one before it, and nothing behind `--`."""
     head = [program]
     valued = valued_options(head)
-    at = 0
-    while at < len(words):
-        word = words[at]
-        at += 1
+    place = 0
+    while place < len(words):
+        word = words[place]
+        place += 1
         if word == "--" and program not in _tables()["hands on"]:
             return
         if word[:1] != "-" and len(head) < _LONGEST_HEAD:
@@ -89,6 +93,6 @@ def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
         if word[:1] != "-" or word in ("-", "--"):
             continue
         option = read_option(word, valued)
-        yield OptionWord(word, "".join(words[at : at + 1]), option)
+        yield OptionWord(word, "".join(words[place : place + 1]), option)
         if option.takes_next:
-            at += 1
+            place += 1

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_reflect.guards.items import has_words, is_argument, is_operand, is_path
 from mcp_reflect.guards.knowledge import forms_of_flag, words_about
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcp_reflect.guards.call import Call
 
 ANY_ARGUMENT: Final = "an argument"
+"""The item of a guard that any argument meets which is not a flag."""
 
 _FEEDERS: Final = frozenset("echo printf cat".split())
 _CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
@@ -31,26 +32,33 @@ _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def letters_of_cluster(item: str) -> list[str]:
-    """Return the flags that `-rf` stands for. Of one that has a letter twice (`-all`, `-vv`) there are none."""
+    """Return the flags that `-rf` stands for; none for one that has a letter twice, which is a long flag: `-all`, `-vv`."""
     letters = item[1:]
     if len(letters) < 2 or not _CLUSTER.fullmatch(item) or len(set(letters)) < len(letters):
         return []
     return [f"-{letter}" for letter in letters]
 
 
-def _flags_up_to_value(one: OptionWord) -> list[tuple[str, str]]:
-    """Return the flags of a cluster up to the one that takes a value, which is the rest of the word or the next one."""
-    option = one.valued
-    value = one.behind if option.takes_next else option.value
-    if one.word.startswith(option.name):
+def _flags_up_to_value(option_word: OptionWord) -> list[tuple[str, str]]:
+    """Return the flags of a cluster such as `-rfo FILE`, up to the one that takes a value, each with its value.
+
+    The value of the last one is the rest of its word, or the next word.
+    """
+    option = option_word.valued
+    value = option_word.behind if option.takes_next else option.value
+    if option_word.word.startswith(option.name):
         return [(option.name, value)]
-    before = one.word[1:].partition(option.name[1:])[0]
-    return [*((f"-{letter}", "") for letter in before), (option.name, value)]
+    letters_before = option_word.word[1:].partition(option.name[1:])[0]
+    return [*((f"-{letter}", "") for letter in letters_before), (option.name, value)]
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program that a command of a call starts."""
+    """A program that a command of a call starts.
+
+    `found` is the program itself with its arguments, `command` the whole command, which may start it by way of others:
+    `sudo git push`.
+    """
 
     call: "Call"
     command: Command
@@ -70,7 +78,7 @@ class Program:
         names: list[str] = []
         for other in later:
             if self.command.feeds(other):
-                names += (found.name for found in other.invocations)
+                names += (invocation.name for invocation in other.invocations)
         return names
 
     @property
@@ -98,21 +106,26 @@ class Program:
     def flags(self) -> list[tuple[str, str]]:
         """Its flags, those of a cluster one by one, each with its value or the next word."""
         flags: list[tuple[str, str]] = []
-        for one in self._options:
-            if one.valued.name and one.word[:2] != "--":
-                flags += _flags_up_to_value(one)
+        for option_word in self._options:
+            if option_word.valued.name and option_word.word[:2] != "--":
+                flags += _flags_up_to_value(option_word)
             else:
-                flags += self.flags_of_word(one.word, one.behind)
+                flags += self.flags_of_word(option_word.word, option_word.behind)
         if self.found.name == "git" and any(word[:1] == "+" for word in self.found.arguments):
             flags.append(("--force", ""))  # `git push origin +main`
         return flags
 
     @cached_property
     def _options(self) -> list[OptionWord]:
+        """Its options, read once."""
         return list(option_words(self.found.name, self.found.arguments))
 
     def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
-        """Return the flags of one word, each with its value, which may be the word behind it."""
+        """Return the flags of one word, each with its value; `behind` is the word behind it, which may be the value.
+
+        Whether a flag of an unknown program takes a value cannot be seen: both readings have to be compared with
+        guards.
+        """
         if word[:1] != "-" or word in ("-", "--"):
             return []
         name, equal, value = word.partition("=")
@@ -132,7 +145,10 @@ class Program:
         return any(self.has(item, arguments) for item in items)
 
     def has(self, item: str, words: Sequence[str]) -> bool:
-        """Return whether the call has an item of a guard; `words` are the arguments after the subcommands."""
+        """Return whether the call has an item of a guard; `words` are the arguments after the subcommands.
+
+        The forms of items are those of guard.py: `an argument`, `&`, `| tail`, `cd web &&`, `sudo ...`, `"words"`, `-f`.
+        """
         if item == ANY_ARGUMENT:
             return any(is_operand(word) for word in words)
         if item == "&":
@@ -142,16 +158,16 @@ class Program:
         if item.endswith(" &&"):
             return any(_starts_with(other, item.split()[:-1]) for other in self.earlier)
         if item.endswith(" ..."):
-            return item[:-4] in self.found.wrappers
+            return item.removesuffix(" ...") in self.found.wrappers
         if item[:1] == '"':
             return has_words(self.text, item.strip('"'))
         if item[:1] == "-":
             return self._has_flag(item)
-        if variable := _VARIABLE.fullmatch(item):
+        variable = _VARIABLE.fullmatch(item)
+        if variable is not None:
             return self._sets(variable[1], variable[2])
-        return any(is_argument(word, item) for word in words) or (
-            "/" in item and is_path(self.found.program, item)
-        )
+        is_its_path = "/" in item and is_path(self.found.program, item)
+        return is_its_path or any(is_argument(word, item) for word in words)
 
     @cached_property
     def _values(self) -> dict[str, set[str]]:
@@ -168,6 +184,7 @@ class Program:
         return flag
 
     def _has_flag(self, item: str) -> bool:
+        """Return whether it has a flag, or all flags of a cluster; `--depth=5` asks for the value as well."""
         name, equal, value = item.partition("=")
         values = self._values.get(self._flag_name(name))
         if item in self._values or (values is not None and (not equal or value in values)):
@@ -182,66 +199,86 @@ class Program:
         )
 
     def _sets(self, name: str, value: str) -> bool:
+        """Return whether a variable of the environment is set for it, to `value` if that is not empty."""
         set_here = [*self.command.assignments, *self.command.words]
         for other in self.earlier:
             if other.words[0] in ("", "export", "set", "declare"):
                 set_here += [*other.assignments, *other.words]
-        pairs = (word.partition("=") for word in set_here)
-        return any(
-            found == name and equal and value in ("", given) for found, equal, given in pairs
-        )
+        for word in set_here:
+            set_name, equal, set_value = word.partition("=")
+            if set_name == name and equal and value in ("", set_value):
+                return True
+        return False
+
+
+class HeadUse(NamedTuple):
+    """A program of a call that is a guard's head, such as `git push`, and its arguments behind the subcommands."""
+
+    program: Program
+    arguments: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class HeadUses:
-    """The programs of a call that a guard's head names, each with its arguments behind the subcommands."""
+    """All programs of a call that are one head of a guard."""
 
-    programs: tuple[tuple[Program, tuple[str, ...]], ...]
+    programs: tuple[HeadUse, ...]
 
     @cached_property
     def _flags(self) -> frozenset[str]:
+        """The flags of any of them, as they are written and one by one."""
         flags: set[str] = set()
-        for program, rest in self.programs:
-            flags.update(word for word in rest if word[:1] == "-")
+        for program, arguments in self.programs:
+            flags.update(word for word in arguments if word[:1] == "-")
             flags.update(flag for flag, _ in program.flags)
         return frozenset(flags)
 
     def may_have(self, group: Sequence[str]) -> bool:
-        """Return whether any of them may have an item of a group: of plain flags, whether one of them is there at all."""
+        """Return whether any of them may have an item of a group; a quick test that most calls fail.
+
+        Only a group of plain flags is tested: one of them has to be there at all.
+        """
         if any(item[:1] != "-" or "=" in item or letters_of_cluster(item) for item in group):
             return True
         return self._is_powershell or not self._flags.isdisjoint(group)
 
     @cached_property
     def _is_powershell(self) -> bool:
-        return any(one.call.powershell for one, _ in self.programs)
+        """Whether the call is one of PowerShell, where a flag may be written in any case."""
+        return any(use.call.powershell for use, _ in self.programs)
 
 
 def _starts_with(command: Command, words: Sequence[str]) -> bool:
-    for found in command.invocations:
-        is_same = found.name == program_name(words[0]) or is_path(found.program, words[0])
-        if is_same and _come_in_order(words[1:], found.arguments):
+    """Return whether a command starts the program that is the first of some words, with the others in their order."""
+    for invocation in command.invocations:
+        is_same = invocation.name == program_name(words[0]) or is_path(invocation.program, words[0])
+        if is_same and _come_in_order(words[1:], invocation.arguments):
             return True
     return False
 
 
 def _come_in_order(words: Sequence[str], arguments: Sequence[str]) -> bool:
     """Return whether words are among the arguments, one after the other."""
-    left = list(words)
+    words_left = list(words)
     for argument in arguments:
-        if left and is_argument(argument, left[0]):
-            del left[0]
-    return not left
+        if words_left and is_argument(argument, words_left[0]):
+            del words_left[0]
+    return not words_left
 
 
 def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
-    """Return the arguments without the subcommands of `head`, None if the program or a subcommand is another."""
+    """Return the arguments of a program without the subcommands of `head`.
+
+    None if the program is another than the first word of `head`, or one of its subcommands is.
+    """
     name, *subcommands = head
     found = program.found
-    same = found.name == program_name(name)
+    is_same = found.name == program_name(name)
     if "/" in name:
-        same = is_path(found.program, name)
-    if not same and not (program.call.powershell and found.name.lower() == name.lower()):
+        is_same = is_path(found.program, name)
+    if program.call.powershell and found.name.lower() == name.lower():
+        is_same = True
+    if not is_same:
         return None
     words = list(found.arguments)
     at = 0
@@ -257,9 +294,10 @@ def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
 def _place_of_subcommand(
     words: Sequence[str], at: int, subcommand: str, head: Sequence[str]
 ) -> int | None:
-    """Return the place of a subcommand behind the options of what stands before it, None if another one stands there.
+    """Return the place of a subcommand, from `at` on, None if another subcommand stands there.
 
-    A word behind an option that nobody knows may be its value, and may be the subcommand: `relctl -x web push`.
+    `head` is the program with the subcommands before it, whose options may come first. A word behind an option that
+    nobody knows may be its value, and may be the subcommand: `relctl -x web push`.
     """
     valued = valued_options(head)
     may_be_value = False

@@ -53,21 +53,25 @@ def command_text(arguments: Json) -> str:
 
 
 def with_arguments(command: str, values: Mapping[str, Json]) -> str:
-    """Return a command with the words that stand under a name of their own beside it: `args`, as processes are started."""
-    found = next((value for name in _ARGUMENTS if (value := values.get(name))), None)
-    if isinstance(found, str):
-        return f"{command} {found}"
-    if not command or not isinstance(found, list):
+    """Return a command with the words that stand in an argument of their own beside it (`args`), as processes are started."""
+    arguments: Json = None
+    for name in _ARGUMENTS:
+        arguments = arguments or values.get(name)
+    if isinstance(arguments, str) and arguments:
+        return f"{command} {arguments}"
+    if not command or not isinstance(arguments, list) or not arguments:
         return command
-    words = [str(word) for word in found]
-    return f"{command} {shlex.join(words)}" if " " in command else joined([command, *words])
+    words = [str(word) for word in arguments]
+    if " " in command:
+        return f"{command} {shlex.join(words)}"
+    return joined([command, *words])
 
 
 def joined(words: Sequence[str]) -> str:
-    """Return a command given as a list: what `bash -lc` is to run, else the words as a line."""
-    by_shell = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell")
-    script = by_shell and len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-ic", "-command")
-    if script:
+    """Return a command given as a list of words as one line; of `bash -lc SCRIPT` the script."""
+    is_shell_started = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell")
+    has_script = len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-ic", "-command")
+    if is_shell_started and has_script:
         return words[-1]
     return shlex.join(words)
 

@@ -103,14 +103,8 @@ def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:
 
     A run of a program that is not known, or the work of another agent, may have shown that all is well since.
     """
-    latest = {
-        last_failure.kind: last_failure
-        for last_failure in ledger.proofs
-        if last_failure.kind in _FINAL_RUNS
-    }
-    failed = [
-        last_failure for last_failure in latest.values() if last_failure.outcome.passed is False
-    ]
+    last_of_each_kind = {run.kind: run for run in ledger.proofs if run.kind in _FINAL_RUNS}
+    failed = [run for run in last_of_each_kind.values() if run.outcome.passed is False]
     if not failed:
         return None
     last_failure = max(failed, key=lambda run: run.step)
