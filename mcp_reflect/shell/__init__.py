@@ -125,4 +125,5 @@ def read_script(text: str, *, is_powershell: bool = False) -> Script:
 
 @lru_cache(maxsize=256)
 def _read_short(text: str) -> Script:
+    """Return the reading of a short text, kept for the next time: hooks ask for the same command several times."""
     return read_bash(text)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mcp_reflect.shell.commands import Command, Script
@@ -13,9 +14,12 @@ from mcp_reflect.shell.tables import words_of_table
 MOST_WORDS: Final = 60
 """Words of a command that are compared."""
 
+_MOST_SUBCOMMAND_WORDS: Final = (
+    5  # with the program: a subcommand stands among the first four words behind it
+)
 _SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9_:-]{1,30}$")
 _NUMBER: Final = re.compile(r"-\d{0,12}")
-_SILENT: Final = words_of_table("preparing")
+_PREPARING: Final = words_of_table("preparing")
 _VIEWERS: Final = words_of_table("viewers")
 _GROUPS: Final = words_of_table("groups of subcommands")
 INTERPRETERS: Final = words_of_table("interpreters of scripts")
@@ -24,6 +28,7 @@ TELLING_FLAGS: Final = words_of_table("flags that only tell")
 """Flags with which a program only tells about itself."""
 
 _IDLE: Final = TELLING_FLAGS | words_of_table("flags that do no work")
+# Where `-n` means that nothing is done; of other programs it is a number or something else.
 _IDLE_WITH_N: Final = frozenset(
     ("make", "rsync", "git add", "git clean", "git fetch", "git mv", "git push", "git rm")
 )
@@ -37,11 +42,12 @@ class Act:
     subcommand: str = ""
 
     def __str__(self) -> str:
+        """Return it as words: `npm run build`."""
         return f"{self.program} {self.subcommand}".strip()
 
 
 class Part(NamedTuple):
-    """One command of a line: the words before its program, what it is a call of (`git push`), and all its words."""
+    """One command of a line: all its `words`, of which those before the program are the `runner` (`sudo`, `X=1`)."""
 
     runner: tuple[str, ...]
     program: str
@@ -76,11 +82,12 @@ class Part(NamedTuple):
     @property
     def form(self) -> str:
         """The command in one form for all ways to write it, its flags in alphabetical order."""
-        rest = list(self.own_words[1:])
+        arguments = list(self.own_words[1:])
         for word in self.subcommand.split():
-            rest.remove(word)
-        flags = sorted(word for word in rest if word[:1] == "-" and not _NUMBER.fullmatch(word))
-        others = (word for word in rest if word not in flags)
+            arguments.remove(word)
+        flags = [word for word in arguments if word[:1] == "-" and not _NUMBER.fullmatch(word)]
+        flags.sort()
+        others = [word for word in arguments if word not in flags]
         return line_of((*self.runner, *self.head.split(), *flags, *others))
 
 
@@ -95,7 +102,7 @@ def act_of(command: Command) -> Act | None:
 def acts_in(script: Script) -> list[Act]:
     """Return what a script calls, in its order, without viewers at the end of a pipe and `cd`."""
     acts = (act_of(command) for command in own_commands(script) if not is_viewed(command))
-    return [act for act in acts if act is not None and act.program not in _SILENT]
+    return [act for act in acts if act is not None and act.program not in _PREPARING]
 
 
 def own_commands(script: Script) -> list[Command]:
@@ -111,31 +118,34 @@ def is_viewed(command: Command) -> bool:
 def part_of(words: Sequence[str]) -> Part:
     """Return the words of a command with the place of its program and its subcommand."""
     words = list(words)[:MOST_WORDS]
-    start = min(len(words) - max(len(unwrapped(words)), 1), len(words) - 1)
+    words_from_program_on = max(len(unwrapped(words)), 1)
+    start = len(words) - words_from_program_on
     words = [*map(_bare, words[: start + 1]), *words[start + 1 :]]
     subcommand = _subcommand(words[start:])
     return Part(tuple(words[:start]), words[start], subcommand, tuple(words))
 
 
 def _subcommand(words: Sequence[str]) -> str:
-    """Return the words behind a program that say what it is to do."""
-    name, rest = words[0], words[1:]
-    if name.rsplit("/", 1)[-1] in READING_PROGRAMS | INTERPRETERS:
+    """Return the word behind a program that says what it is to do, or two of a group (`docker compose up`); else "".
+
+    `words` begin with the program. Of one that reads files or runs a script, the first word is a file.
+    """
+    if words[0].rsplit("/", 1)[-1] in READING_PROGRAMS | INTERPRETERS:
         return ""
-    named = [
-        word
-        for before, word in zip((name, *rest), rest[:4], strict=False)
-        if word[:1] != "-" and before not in VALUED
-    ]
-    if not named or not _SUBCOMMAND.match(named[0]):
+    operands: list[str] = []
+    for word_before, word in pairwise(words[:_MOST_SUBCOMMAND_WORDS]):
+        if word[:1] != "-" and word_before not in VALUED:
+            operands.append(word)
+    if not operands or not _SUBCOMMAND.match(operands[0]):
         return ""
-    is_group = named[0] in _GROUPS and len(named) > 1 and _SUBCOMMAND.match(named[1])
-    if is_group:
-        return f"{named[0]} {named[1]}"
-    return named[0]
+    first = operands[0]
+    if first in _GROUPS and len(operands) > 1 and _SUBCOMMAND.match(operands[1]):
+        return f"{first} {operands[1]}"
+    return first
 
 
 def _bare(program: str) -> str:
+    """Return a program of the system by its name alone; the path of one of the project says which it is."""
     is_of_system = program.startswith(("/usr/", "/bin/", "/opt/"))
     if is_of_system:
         return program.rsplit("/", 1)[-1]
@@ -143,11 +153,12 @@ def _bare(program: str) -> str:
 
 
 def line_of(words: Sequence[str]) -> str:
-    """Words as a line; a word with spaces is quoted."""
+    """Return words as a line; a word with blanks is quoted."""
     return " ".join(map(_quoted, words))
 
 
 def _quoted(word: str) -> str:
+    """Return a word in quotes if blanks would cut it, or if it is empty."""
     if word and " " not in word and "\n" not in word:
         return word
     return f"'{word}'"
@@ -174,10 +185,18 @@ def parts_in(text: str) -> tuple[Part, ...]:
     from mcp_reflect.shell import read_script  # noqa: PLC0415 - it stands above
 
     commands = own_commands(read_script(text))
-    return tuple(part_of(one.line) for one in commands if one.line and not is_viewed(one))
+    return tuple(
+        part_of(command.line) for command in commands if command.line and not is_viewed(command)
+    )
 
 
 def doing_in(text: str) -> Part | None:
-    """Return the first command of a line that does more than prepare the others."""
+    """Return the first command of a line that does more than prepare the others (`cd`, `export`).
+
+    If all only prepare, that is the first of them; None for a line without commands.
+    """
     parts = parts_in(text)
-    return next((part for part in parts if part.program not in _SILENT), next(iter(parts), None))
+    for part in parts:
+        if part.program not in _PREPARING:
+            return part
+    return parts[0] if parts else None

@@ -62,6 +62,8 @@ _GLOBS: Final = frozenset("*?[")
 
 @dataclass(slots=True)
 class _Walk:
+    """One walk over a script. Each node is a task; what has to happen behind its parts is a task behind theirs."""
+
     reading: ScriptReading = field(default_factory=ScriptReading)
 
     def read(self, text: str) -> None:
@@ -85,6 +87,7 @@ class _Walk:
                 reading.return_from_call()
 
     def _read_node(self, task: Visit, runner: Runner) -> None:
+        """Read a node: a plain command runs at once, another node gives its parts as tasks first."""
         self.reading.budget.take_step()
         plain = plain_command(task.node, task.place.source)
         if plain is not None and not task.place.extra_parts:
@@ -111,26 +114,28 @@ class _Walk:
 
     def _visit(self, node: Node, place: ScriptPlace) -> bool:
         """Put the parts of a node among the tasks; return True for a command that can run at once."""
-        kind = node.type
-        if kind in _BLOCKS:
+        node_type = node.type
+        if node_type in _BLOCKS:
             self._block(node, place)
-        elif kind == "list":
+        elif node_type == "list":
             self._list(node, place)
-        elif kind == "pipeline":
+        elif node_type == "pipeline":
             self._pipeline(node, place)
-        elif kind == "redirected_statement":
+        elif node_type == "redirected_statement":
             self._redirected(node, place)
-        elif kind == "negated_command":
+        elif node_type == "negated_command":
             self.reading.later([Visit(node.named_children[-1], place._replace(is_negated=True))])
-        elif kind == "function_definition":
+        elif node_type == "function_definition":
             self._define(node, place)
-        elif inner := list(self._substitutions(node, place)):
-            self.reading.later([*inner, Emit(node, place)])
         else:
-            return True
+            substitutions = list(self._substitutions(node, place))
+            if not substitutions:
+                return True
+            self.reading.later([*substitutions, Emit(node, place)])
         return False
 
     def _define(self, node: Node, place: ScriptPlace) -> None:
+        """Note a function, which is read where it is called."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             self.reading.define(text_of(name, place.source), Function(body, place.source))
@@ -152,19 +157,19 @@ class _Walk:
 
     def _block(self, node: Node, place: ScriptPlace) -> None:
         """Read the statements of a block one after the other."""
-        kind = node.type
-        if kind in _INSIDE:
-            place = place.within(_INSIDE[kind])
-        if kind == "for_statement":
+        node_type = node.type
+        if node_type in _INSIDE:
+            place = place.within(_INSIDE[node_type])
+        if node_type == "for_statement":
             self.reading.later(self._loop_over(node, place))
             return
-        if kind in _LOOPS:
+        if node_type in _LOOPS:
             self._note_loop(node, place)
-        if kind == "compound_statement":
+        if node_type == "compound_statement":
             self._note_arithmetic(node, place)
         tasks = self._statements(node, place)
-        if kind in _SCOPES:
-            tasks = _in_scope(_SCOPES[kind], tasks)
+        if node_type in _SCOPES:
+            tasks = _in_scope(_SCOPES[node_type], tasks)
         self.reading.later(tasks)
 
     def _statements(self, node: Node, place: ScriptPlace) -> list[Task]:
@@ -187,14 +192,14 @@ class _Walk:
                 tasks += self._substitutions(child, place)
                 continue
             is_background = at + 1 < len(children) and children[at + 1].type == "&"
-            own = place._replace(before=before)
+            place_of_child = place._replace(before=before)
             before = ";"
             if is_background:
-                visit = Visit(child, own._replace(is_background=True))
+                visit = Visit(child, place_of_child._replace(is_background=True))
                 tasks += _in_scope(VariableScope.SUBSHELL, [visit])
                 before = "&"
             else:
-                tasks.append(Visit(child, own))
+                tasks.append(Visit(child, place_of_child))
         if in_branch:
             tasks.append(Leave())
         return tasks
@@ -205,6 +210,7 @@ class _Walk:
             note_arithmetic(text_of(node, place.source), self.reading.variables)
 
     def _note_loop(self, node: Node, place: ScriptPlace) -> None:
+        """Note what a loop changes, before its body is read once."""
         reading = self.reading
         reading.budget.take_loop(node.end_byte - node.start_byte)
         note_loop(node, place.source, reading.variables, [*reading.functions])
@@ -245,24 +251,26 @@ class _Walk:
         first, *others = _chained(node)
         tasks: list[Task] = [Visit(first.node, place.alone()), Enter(VariableScope.BRANCH)]
         for at, part in enumerate(others, start=1):
-            own = place if at == len(others) else place.alone()
-            tasks.append(Visit(part.node, own._replace(before=part.operator)))
+            place_of_part = place if at == len(others) else place.alone()
+            tasks.append(Visit(part.node, place_of_part._replace(before=part.operator)))
         self.reading.later([*tasks, Leave()])
 
     def _pipeline(self, node: Node, place: ScriptPlace) -> None:
         """Read `a | b`: redirections behind it belong to its last command. Each part is a shell of its own."""
         children = node.children
-        parts = [one for one in children if one.is_named]
-        operators = [one.type for one in children if not one.is_named] or ["|"]
+        parts = [child for child in children if child.is_named]
+        operators = [child.type for child in children if not child.is_named] or ["|"]
         self.reading.pipelines += 1
         tasks: list[Task] = []
         for at, part in enumerate(parts):
-            own = place if at == len(parts) - 1 else place.alone()
+            place_of_part = place if at == len(parts) - 1 else place.alone()
             pipe = PipePlace(self.reading.pipelines, at)
-            own = own._replace(pipes=(*place.pipes, pipe))
+            place_of_part = place_of_part._replace(pipes=(*place.pipes, pipe))
             if at:
-                own = own._replace(before=operators[min(at - 1, len(operators) - 1)])
-            tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, own)])
+                place_of_part = place_of_part._replace(
+                    before=operators[min(at - 1, len(operators) - 1)]
+                )
+            tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, place_of_part)])
         self.reading.later(tasks)
 
     # Redirections
@@ -271,19 +279,23 @@ class _Walk:
         """Read a statement with its redirections, and what stands behind `<<` on the same line."""
         body = node.child_by_field_name("body")
         tasks: list[Task] = []
-        rest: list[Node] = []
+        behind_document: list[Node] = []
         for redirect in node.children_by_field_name("redirect"):
             before = place
-            place = with_redirect(place, redirect, rest, self.reading.variables)
-            tasks += self._substitutions_of_redirect(redirect, rest, before)
+            place = with_redirect(place, redirect, behind_document, self.reading.variables)
+            tasks += self._substitutions_of_redirect(redirect, behind_document, before)
         if body is None:
             self.reading.later([*tasks, Emit(node, place)])
             return
-        self.reading.later([*tasks, *self._with_rest(body, rest, place)])
+        self.reading.later([*tasks, *self._with_rest(body, behind_document, place)])
 
     def _substitutions_of_redirect(
         self, redirect: Node, rest: Sequence[Node], place: ScriptPlace
     ) -> Iterator[Visit]:
+        """Yield what stands in substitutions of a redirection; of a here-document, those in its text.
+
+        `rest` are the nodes that stand behind `<<EOF` on its line, which are read later.
+        """
         if redirect.type != "heredoc_redirect":
             yield from self._substitutions(redirect, place)
             return
@@ -294,25 +306,25 @@ class _Walk:
             if child not in rest and child.type != "heredoc_start":
                 yield from self._substitutions(child, place)
 
-    def _with_rest(self, body: Node, rest: list[Node], place: ScriptPlace) -> list[Task]:
-        """Return the tasks of `body <<EOF | rest` and `body <<EOF && rest`."""
+    def _with_rest(self, body: Node, behind_document: list[Node], place: ScriptPlace) -> list[Task]:
+        """Return the tasks of `body <<EOF | x` and `body <<EOF && x`; `behind_document` are the nodes behind `<<EOF`."""
         tasks: list[Task] = []
-        if rest and rest[0].type == "pipeline":
+        if behind_document and behind_document[0].type == "pipeline":
             self.reading.pipelines += 1
             number = self.reading.pipelines
             first = place._replace(pipes=(*place.pipes, PipePlace(number, 0)))
             tasks += _in_scope(VariableScope.SUBSHELL, [Visit(body, first)])
-            parts = [one for one in rest[0].children if one.is_named]
+            parts = [child for child in behind_document[0].children if child.is_named]
             for at, part in enumerate(parts, start=1):
                 pipes = (*place.pipes, PipePlace(number, at))
-                own = place.alone()._replace(before="|", pipes=pipes)
-                tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, own)])
-            rest = rest[1:]
+                place_of_part = place.alone()._replace(before="|", pipes=pipes)
+                tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, place_of_part)])
+            behind_document = behind_document[1:]
         else:
             tasks.append(Visit(body, place))
-        if len(rest) > 1:
-            own = place.alone()._replace(before=rest[0].type)
-            tasks += _in_scope(VariableScope.BRANCH, [Visit(rest[1], own)])
+        if len(behind_document) > 1:
+            place_of_part = place.alone()._replace(before=behind_document[0].type)
+            tasks += _in_scope(VariableScope.BRANCH, [Visit(behind_document[1], place_of_part)])
         return tasks
 
 
@@ -323,6 +335,7 @@ def _in_substitution(place: ScriptPlace) -> ScriptPlace:
 
 
 def _in_scope(scope: VariableScope, tasks: Sequence[Task]) -> list[Task]:
+    """Return the tasks within a scope: behind them variables are what they were before, or not known."""
     return [Enter(scope), *tasks, Leave()]
 
 
@@ -338,17 +351,21 @@ def _chained(node: Node) -> list[_Chained]:
     """Return the parts of `a && b && c`; of a list with `||` the two sides."""
     parts: list[_Chained] = []
     while True:
-        sides = [one for one in node.named_children if one.type != "comment"]
-        operator = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
+        sides = [child for child in node.named_children if child.type != "comment"]
+        operator = _operator_of(node) or "&&"
         parts += (_Chained(side, operator) for side in reversed(sides[1:]))
-        first = sides[0]
-        if operator != "&&" or first.type != "list" or _operator_of(first) != "&&":
-            return [_Chained(first, ""), *reversed(parts)]
-        node = first
+        left_side = sides[0]
+        if operator != "&&" or left_side.type != "list" or _operator_of(left_side) != "&&":
+            return [_Chained(left_side, ""), *reversed(parts)]
+        node = left_side
 
 
 def _operator_of(node: Node) -> str:
-    return next((one.type for one in node.children if one.type in ("&&", "||")), "")
+    """Return the operator of a list of two commands: `&&`, `||`, or ""."""
+    for child in node.children:
+        if child.type in ("&&", "||"):
+            return child.type
+    return ""
 
 
 def read_bash(text: str) -> Script:

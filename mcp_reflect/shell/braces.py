@@ -2,12 +2,12 @@
 
 import re
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 MOST_WORDS: Final = 64
 """Words that one word may become; one that would become more stays as it is."""
 
-_MOST_CHARS: Final = 1_000
+_MOST_CHARS: Final = 1_000  # of a word whose braces are expanded
 _NUMBERS: Final = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})(?:\.\.-?(\d{1,6}))?")
 _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.-?(\d{1,6}))?")
 _PADDED: Final = re.compile(r"-?0\d+")
@@ -20,26 +20,34 @@ def expand_braces(word: str) -> list[str] | None:
     if len(word) > _MOST_CHARS:
         return None
     done: list[str] = []
-    waiting = [("", word)]  # what has been read, and the rest
+    waiting = [("", word)]  # what has been expanded of a word, and what is left of it
     while waiting:
-        head, rest = waiting.pop()
-        found = _first_braces(rest)
-        if found is None:
-            done.append(head + rest)
-        else:
-            start, end, choices = found
-            if len(done) + len(waiting) + len(choices) > MOST_WORDS:
-                return None
-            head += rest[:start]
-            waiting += [(head, choice + rest[end:]) for choice in reversed(choices)]
+        head, left = waiting.pop()
+        braces = _first_braces(left)
+        if braces is None:
+            done.append(head + left)
+            continue
+        if len(done) + len(waiting) + len(braces.choices) > MOST_WORDS:
+            return None
+        head += left[: braces.start]
+        tail = left[braces.end :]
+        waiting += [(head, choice + tail) for choice in reversed(braces.choices)]
     return done
 
 
-def _first_braces(text: str) -> tuple[int, int, list[str]] | None:
-    """Return where the first braces that expand begin and end, and what stands between them."""
-    commas: list[list[int]] = []
+class _Braces(NamedTuple):
+    """Braces that expand: where they begin and end in a text, and the texts that may stand in their place."""
+
+    start: int
+    end: int
+    choices: list[str]
+
+
+def _first_braces(text: str) -> _Braces | None:
+    """Return the first braces that expand, of braces within each other the outer ones; None if there are none."""
+    commas: list[list[int]] = []  # of each pair of braces that is open
     starts: list[int] = []
-    found: tuple[int, int, list[str]] | None = None
+    found: _Braces | None = None
     for at, sign in enumerate(text):
         if sign == "{":
             starts.append(at)
@@ -50,21 +58,26 @@ def _first_braces(text: str) -> tuple[int, int, list[str]] | None:
             start, between = starts.pop(), commas.pop()
             choices = _choices(text[start + 1 : at], [comma - start - 1 for comma in between])
             if choices is not None:
-                found = (start, at + 1, choices)  # an outer one comes later
-        if found is not None and not any(start < found[0] for start in starts):
+                found = _Braces(start, at + 1, choices)  # outer ones come later
+        if found is not None and not any(start < found.start for start in starts):
             return found
     return found
 
 
 def _choices(inner: str, commas: list[int]) -> list[str] | None:
-    """Return what stands between commas or in a range; None for braces that are plain text."""
+    """Return what stands between commas or in a range (`1..3`); None for braces that are plain text.
+
+    `commas` are the places of the commas of these braces in `inner`, which is the text between them.
+    """
     if commas:
         edges = [-1, *commas, len(inner)]
         return [inner[start + 1 : end] for start, end in pairwise(edges)]
-    if (letters := _LETTERS.fullmatch(inner)) is not None:
+    letters = _LETTERS.fullmatch(inner)
+    if letters is not None:
         first, last, step = letters.groups("1")
         return [chr(code) for code in _range(ord(first), ord(last), int(step))]
-    if (numbers := _NUMBERS.fullmatch(inner)) is not None:
+    numbers = _NUMBERS.fullmatch(inner)
+    if numbers is not None:
         first, last, step = numbers.groups("1")
         width = _width(first, last)
         return [f"{number:0{width}d}" for number in _range(int(first), int(last), int(step))]

@@ -26,15 +26,20 @@ _MOST_ASSIGNMENTS: Final = 200  # of a loop whose values are candidates
 _UNKNOWN_KINDS: Final = frozenset("inulA")  # letters of `declare`: the value is not what is written
 
 
+# Each of the functions below gets the arguments as texts, the same as words, and the variables that it changes.
+
+
 def note_command(command: Command, words: Sequence[Word], variables: Variables) -> None:
     """Note what a command of the shell's own changes."""
-    for found in command.invocations[:3]:  # `command export x`, `builtin read y`
-        change = _CHANGES.get(found.name)
-        if change is not None:
-            change(found.arguments, words[len(words) - len(found.arguments) :], variables)
+    for invocation in command.invocations[:3]:  # `command export x`, `builtin read y`
+        note_change = _CHANGES.get(invocation.name)
+        if note_change is not None:
+            argument_words = words[len(words) - len(invocation.arguments) :]
+            note_change(invocation.arguments, argument_words, variables)
 
 
 def _set(arguments: Sequence[str], words: Sequence[Word], variables: Variables) -> None:
+    """Note `set -a`, which exports all that is assigned, and `set -- a b`, which gives new arguments."""
     if "-a" in arguments or "allexport" in arguments:
         variables.exports_all = True
     if "--" in arguments:
@@ -46,6 +51,7 @@ def _set(arguments: Sequence[str], words: Sequence[Word], variables: Variables) 
 
 
 def _shift(arguments: Sequence[str], words: Sequence[Word], variables: Variables) -> None:
+    """Note `shift` and `shift 2`."""
     count = next(iter(arguments), "1")
     if count.isdecimal() and all(word.is_known for word in words):
         variables.shift(int(count))
@@ -54,6 +60,7 @@ def _shift(arguments: Sequence[str], words: Sequence[Word], variables: Variables
 
 
 def _read(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> None:
+    """Note that each name among the arguments is set to something that the text does not say: `read x`, `mapfile x`."""
     for word in arguments:
         if _NAME.fullmatch(word):
             variables.forget(word)
@@ -69,11 +76,13 @@ def _printf(arguments: Sequence[str], words: Sequence[Word], variables: Variable
 
 
 def _let(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> None:
+    """Note what `let 'i = 2'` sets."""
     for word in arguments:
         note_arithmetic(word, variables)
 
 
 def _unset(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> None:
+    """Note `unset x`; of `unset 'a[1]'` the whole list is not known any more, and `-f` is about functions."""
     if "-f" in arguments:
         return
     for word in arguments:
@@ -84,6 +93,7 @@ def _unset(arguments: Sequence[str], _: Sequence[Word], variables: Variables) ->
 
 
 def _export(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> None:
+    """Note `export x` and `export -n x`, as behind `command`, where the parser does not see a declaration."""
     for word in arguments:
         name, equal, value = word.partition("=")
         if "-n" in arguments:
@@ -95,6 +105,7 @@ def _export(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -
 
 
 def _source(_: Sequence[str], __: Sequence[Word], variables: Variables) -> None:
+    """Note that a file that is run here may set any variable."""
     variables.doubt_all()
 
 
@@ -161,9 +172,11 @@ def note_loop(
 
 def _note_assignment(node: Node, source: bytes, variables: Variables) -> None:
     """Note that a variable may become the value of an assignment, if that is known."""
-    name, value = _name_of(node, source), node.child_by_field_name("value")
+    name = _name_of(node, source)
+    value = node.child_by_field_name("value")
     variables.doubt(name)
-    if value is None or value.type == "array" or any(one.type == "+=" for one in node.children):
+    is_appended = any(child.type == "+=" for child in node.children)
+    if value is None or value.type == "array" or is_appended:
         return
     word = text_value(value, source, variables)
     if word.is_known:
@@ -171,6 +184,7 @@ def _note_assignment(node: Node, source: bytes, variables: Variables) -> None:
 
 
 def _name_of(node: Node, source: bytes) -> str:
+    """Return the variable that an assignment sets, of `a[1]=x` the list."""
     return name_of(node, "name", source).partition("[")[0]
 
 

@@ -1,4 +1,7 @@
-"""What a script is read as: commands, with where each stands and what goes into and out of it."""
+"""What a script is read as: commands, with where each stands and what goes into and out of it.
+
+A text that a command gives to a shell (`bash -c '…'`) is *fed* to it, and is a script of its own.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -36,7 +39,7 @@ class Redirection:
 
     @property
     def is_written(self) -> bool:
-        """Whether its file is changed; `2>&1` names no file."""
+        """Whether its file is changed. `2>&1` names no file, and `/dev/null` keeps nothing."""
         copies = self.operator == ">&" and (self.target.isdigit() or self.target == "-")
         return ">" in self.operator and not copies and self.target not in DEVICES
 
@@ -97,23 +100,25 @@ class Command:
     @property
     def writes(self) -> tuple[str, ...]:
         """The files that it redirects to. `written_files` has those that its program changes as well."""
-        return tuple(one.target for one in self.redirections if one.is_written)
+        return tuple(
+            redirection.target for redirection in self.redirections if redirection.is_written
+        )
 
     @property
     def line(self) -> tuple[str, ...]:
         """Its assignments and words, and its redirections to and from files."""
         shown = [*self.assignments, *self.words] if self.program else [*self.assignments]
-        for one in self.redirections:
-            if one.is_written or one.is_read:
-                shown += [one.operator, one.target]
-            elif one.operator in ("<<", "<<-"):
-                shown.append(one.operator)
+        for redirection in self.redirections:
+            if redirection.is_written or redirection.is_read:
+                shown += [redirection.operator, redirection.target]
+            elif redirection.operator in ("<<", "<<-"):
+                shown.append(redirection.operator)
         return tuple(shown)
 
     def feeds(self, other: "Command") -> bool:
         """Return whether its output goes into another command through a pipe."""
-        later = {one.pipeline: one.place for one in other.pipes}
-        return any(later.get(mine.pipeline, -1) > mine.place for mine in self.pipes)
+        places_of_other = {place.pipeline: place.place for place in other.pipes}
+        return any(places_of_other.get(place.pipeline, -1) > place.place for place in self.pipes)
 
 
 @dataclass(frozen=True, slots=True)

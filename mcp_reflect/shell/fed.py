@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
@@ -18,12 +19,18 @@ _JOINING: Final = words_of_table("programs that join their words to a script")
 _ONE_WORD: Final = words_of_table("programs whose only word is a script")
 _READING: Final = words_of_table("programs that read a script where they start nothing")
 _IN_OWN_SHELL: Final = frozenset(("eval", "trap", "source", "."))
-_OTHERS: Final = _IN_OWN_SHELL | frozenset(("xargs", "sudo"))
-_LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # of sudo
+_LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # options of sudo that start a shell
 _SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")
 # What may give a script to a shell. A program that another starts may do so by any name: `docker exec web 'a b'`.
 _FEEDING: Final = (
-    _SHELLS | _POWERSHELLS | _JOINING | _ONE_WORD | _READING | _SCRIPTS_AS_WORDS | _OTHERS
+    _SHELLS
+    | _POWERSHELLS
+    | _JOINING
+    | _ONE_WORD
+    | _READING
+    | _SCRIPTS_AS_WORDS
+    | _IN_OWN_SHELL
+    | frozenset(("xargs", "sudo"))
 )
 _OPTIONS_OF_SHELLS: Final = frozenset(("-o", "-O", "+o", "+O", "--rcfile", "--init-file"))
 _INPUTS: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -38,17 +45,18 @@ _SIGNS_OF_SCRIPTS: Final = frozenset(" \t\n;&|<>()$`")
 
 @dataclass(frozen=True, slots=True)
 class PipedOutput:
-    """What a pipeline carries so far: the text, if it is known."""
+    """What a pipeline carries so far: the text, empty if it is not known."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class FedScript:
-    """The text that a shell runs, and the programs that start that shell, with it and from the outside to the inside.
+    """The text that a shell runs, and the programs that start that shell.
 
-    `arguments` are what `$0`, `$1` … are in it. `is_own_shell`: it runs in the shell that reads the command (`eval`),
-    so that variables are the same before, in and after it.
+    `by` names them from the outside to the inside, the shell last: `("sudo", "bash")`. `arguments` are what `$0`, `$1` …
+    are in it. `is_own_shell`: it runs in the shell that reads the command (`eval`), so that variables are the same
+    before, in and after it.
     """
 
     text: str
@@ -78,70 +86,81 @@ def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
 
 
 def printed(form: str, words: Sequence[str]) -> str:
-    """Return what printf prints: its form is used again until no word is left. What formats a number prints the word."""
+    """Return what printf prints of its format `form` and of words: the format is used again until no word is left.
+
+    Each conversion, such as `%s` or `%03d`, is taken to print its word as it is written.
+    """
     pieces = _CONVERSION.split(form.replace("\\n", "\n"))
     places = len(pieces) - 1
     if not places:
         return pieces[0]
     parts: list[str] = []
     for start in range(0, max(len(words), 1), places):
-        given = [*words[start : start + places], *[""] * places]
+        words_of_this_turn = words[start : start + places]
         parts.append(pieces[0])
-        for word, piece in zip(given, pieces[1:], strict=False):
+        for word, piece in zip_longest(words_of_this_turn, pieces[1:], fillvalue=""):
             parts += (word, piece)
     return "".join(parts)
 
 
 def fed_scripts(command: Command, piped: Sequence[PipedOutput | None]) -> Iterator[FedScript]:
     """Yield the scripts that a command gives to shells; `piped` is what its pipelines carry to it."""
-    carried = next((one.text for one in reversed(piped) if one is not None and one.text), "")
-    for found in command.invocations:
-        if found.wrappers or found.name in _FEEDING:
-            script = _fed_by(found, command.document or carried)
+    carried = ""
+    for output in piped:  # of pipelines within each other the innermost decides
+        if output is not None and output.text:
+            carried = output.text
+    for invocation in command.invocations:
+        if invocation.wrappers or invocation.name in _FEEDING:
+            script = _fed_by(invocation, command.document or carried)
             if script is not None:
                 yield script
                 return  # what stands behind it is in the script
-        if found.name in _programs_with_options():
-            yield from _of_option(found)
+        if invocation.name in _programs_with_options():
+            yield from _of_option(invocation)
 
 
 @lru_cache(maxsize=1)
 def _programs_with_options() -> frozenset[str]:
+    """Return the programs that have an option whose value is a script."""
     return frozenset(name.partition(" ")[0] for name in options_with_scripts())
 
 
-def _fed_by(found: Invocation, given: str) -> FedScript | None:
-    """Return the script of one program. `given` is what it reads as its input."""
-    name, by = found.name, (*found.wrappers, found.name)
+def _fed_by(invocation: Invocation, input_text: str) -> FedScript | None:
+    """Return the script that one program gives to a shell, None if it gives none.
+
+    `given` is the text that it reads as its input, empty if there is none or it is not known.
+    """
+    name = invocation.name
+    by = (*invocation.wrappers, name)
     if name in _POWERSHELLS:
-        text = _behind_command(found.arguments)
+        text = _behind_command(invocation.arguments)
         if not text:
             return None
         return FedScript(text, by, is_powershell=True)
     if name in _SHELLS:
-        return _of_shell(read_shell_call(found.arguments), given, by)
-    if name == "xargs" and given and found.inner:
-        return FedScript(_with_input(found.inner, _words_of_input(given)), by)
+        return _of_shell(read_shell_call(invocation.arguments), input_text, by)
+    if name == "xargs" and input_text and invocation.inner:
+        return FedScript(_with_input(invocation.inner, _words_of_input(input_text)), by)
     if name in _IN_OWN_SHELL:
-        return _of_own_shell(found, given, by)
-    text = _of_words(found)
-    if not text and not found.inner and _starts_shell(found):
-        text = given
+        return _of_own_shell(invocation, input_text, by)
+    text = _of_words(invocation)
+    if not text and not invocation.inner and _starts_shell(invocation):
+        text = input_text
     if not text:
         return None
     return FedScript(text, by)
 
 
-def _of_own_shell(found: Invocation, given: str, by: tuple[str, ...]) -> FedScript | None:
+def _of_own_shell(invocation: Invocation, input_text: str, by: tuple[str, ...]) -> FedScript | None:
     """Return what `eval`, `trap` and `source /dev/stdin` run in the shell that reads them."""
-    name, words = found.name, found.arguments
+    name, words = invocation.name, invocation.arguments
     text = ""
     if name == "eval":
         text = " ".join(words)
     elif name == "trap":
         text = next(iter(words[:-1]), "")  # the last word is a signal
     elif words and words[0] in _INPUTS:
-        text = given
+        text = input_text
     elif words:
         text = _of_substitution(words[0])
     if not text or (name == "trap" and text.startswith("-")):
@@ -149,17 +168,21 @@ def _of_own_shell(found: Invocation, given: str, by: tuple[str, ...]) -> FedScri
     return FedScript(text, by, is_own_shell=True)
 
 
-def _starts_shell(found: Invocation) -> bool:
+def _starts_shell(invocation: Invocation) -> bool:
     """Return whether a program that starts no other starts a shell, which reads its input: `ssh host`, `sudo -i`."""
-    if found.name == "sudo":
-        return any(read_option(word, _LOGIN).name for word in found.arguments)
-    has_script = any(_of_option(found))
-    return found.name in _READING and not has_script
+    if invocation.name == "sudo":
+        return any(read_option(word, _LOGIN).name for word in invocation.arguments)
+    has_script = any(_of_option(invocation))
+    return invocation.name in _READING and not has_script
 
 
 @dataclass(frozen=True, slots=True)
 class ShellCall:
-    """The words of a call of a shell: the script of `-c`, or the operands, of which the first is a file or the input."""
+    """The words of a call of a shell.
+
+    `has_script`: the first operand is the script of `-c`. `reads_input`: the shell reads its script from its input. Else
+    the first operand is a file.
+    """
 
     has_script: bool
     reads_input: bool
@@ -168,31 +191,32 @@ class ShellCall:
 
 def read_shell_call(words: tuple[str, ...]) -> ShellCall:
     """Read the words of a call of a shell. What stands behind its first operand is none of its options."""
-    at, letters = 0, ""
+    at = 0
+    short_options = ""
     while at < len(words) and words[at][:1] in ("-", "+") and words[at] not in ("-", "--"):
         word = words[at]
         if word[1:2] != "-" and word[:1] == "-":
-            letters += word
+            short_options += word
         elif word == "--command":
-            letters += "c"
+            short_options += "c"
         at += 2 if read_option(word.replace("+", "-", 1), _OPTIONS_OF_SHELLS).takes_next else 1
     if words[at : at + 1] == ("--",):
         at += 1
     operands = words[at:]
-    if "n" in letters or "noexec" in words[:at]:
-        return ShellCall(
-            has_script=False, reads_input=False, operands=()
-        )  # it checks, and runs nothing
-    has_script = "c" in letters and bool(operands)
-    reads_input = not operands or "s" in letters or operands[0] in _INPUTS
+    if "n" in short_options or "noexec" in words[:at]:
+        # It checks the syntax, and runs nothing.
+        return ShellCall(has_script=False, reads_input=False, operands=())
+    has_script = "c" in short_options and bool(operands)
+    reads_input = not operands or "s" in short_options or operands[0] in _INPUTS
     return ShellCall(has_script, reads_input and not has_script, operands)
 
 
-def _of_shell(call: ShellCall, given: str, by: tuple[str, ...]) -> FedScript | None:
+def _of_shell(call: ShellCall, input_text: str, by: tuple[str, ...]) -> FedScript | None:
+    """Return what a shell runs: the script of `-c`, else its input, else what `<(…)` prints; None for a file with a script."""
     if call.has_script:
         return FedScript(call.operands[0], by, call.operands[1:])
-    if call.reads_input and given:
-        return FedScript(given, by, (by[-1], *call.operands))
+    if call.reads_input and input_text:
+        return FedScript(input_text, by, (by[-1], *call.operands))
     text = _of_substitution(next(iter(call.operands), ""))
     if text:
         return FedScript(text, by, call.operands)
@@ -206,9 +230,9 @@ def _of_substitution(word: str) -> str:
     return f"{word[2:-1]} | sh"
 
 
-def _of_option(found: Invocation) -> Iterator[FedScript]:
+def _of_option(invocation: Invocation) -> Iterator[FedScript]:
     """Yield the scripts behind options: `su -c '…'`, `git rebase --exec '…'`, `npx --call='…'`."""
-    name, words = found.name, found.arguments
+    name, words = invocation.name, invocation.arguments
     options = options_with_scripts()
     known = options.get(name) or options.get(" ".join((name, *words[:1])))
     if known is None:
@@ -218,12 +242,12 @@ def _of_option(found: Invocation) -> Iterator[FedScript]:
             continue
         option = read_option(word, known)
         if name == "env" and option.name:
-            yield FedScript(_of_split_string(option, words[at + 1 :]), (*found.wrappers, name))
+            yield FedScript(_of_split_string(option, words[at + 1 :]), (*invocation.wrappers, name))
             return
         if option.takes_next and at + 1 < len(words):
-            yield FedScript(words[at + 1], (*found.wrappers, name))
+            yield FedScript(words[at + 1], (*invocation.wrappers, name))
         elif option.value:
-            yield FedScript(option.value, (*found.wrappers, name))
+            yield FedScript(option.value, (*invocation.wrappers, name))
 
 
 def _of_split_string(option: Option, behind: Sequence[str]) -> str:
@@ -233,9 +257,9 @@ def _of_split_string(option: Option, behind: Sequence[str]) -> str:
     return f"{''.join(behind[:1])} {shlex.join(behind[1:])}"
 
 
-def _of_words(found: Invocation) -> str:
+def _of_words(invocation: Invocation) -> str:
     """Return the script that the words of a program are, empty if they are none."""
-    name, inner = found.name, found.inner
+    name, inner = invocation.name, invocation.inner
     if name == "parallel":
         return _of_parallel(inner)
     if name in _JOINING and _has_scripts(inner):
@@ -247,45 +271,46 @@ def _of_words(found: Invocation) -> str:
     if name in _JOINING | _ONE_WORD | _SCRIPTS_AS_WORDS:
         return ""
     # `docker exec web 'the script'`: a program with blanks is none.
-    if found.wrappers and " " in found.program.strip():
-        return " ".join((found.program, *found.arguments))
+    if invocation.wrappers and " " in invocation.program.strip():
+        return " ".join((invocation.program, *invocation.arguments))
     return ""
 
 
 def _of_parallel(words: tuple[str, ...]) -> str:
-    """Return the script of `parallel`: without a program its inputs are scripts."""
-    at = next((place for place, word in enumerate(words) if word in _ARGUMENTS), None)
-    if at is None and _has_scripts(words):
-        return " ".join(words)
-    if at is None:
-        return ""
+    """Return the script of `parallel`: a command with inputs behind `:::`, or inputs alone, which are scripts then."""
+    at = 0
+    while at < len(words) and words[at] not in _ARGUMENTS:
+        at += 1
+    if at == len(words):
+        return " ".join(words) if _has_scripts(words) else ""
     if at == 0:
         return "\n".join(words[1:])
     return _with_input(words[:at], words[at + 1 :])
 
 
 def _has_scripts(words: Sequence[str]) -> bool:
+    """Return whether one of some words has signs of a script, such as a blank or `;`, rather than being a plain word."""
     return any(not _SIGNS_OF_SCRIPTS.isdisjoint(word) for word in words)
 
 
-def _words_of_input(given: str) -> list[str]:
+def _words_of_input(input_text: str) -> list[str]:
     """Return the words that `xargs` makes of its input: between blanks, or between the ends that printf was given."""
-    if _END_OF_WORD in given:
-        return [word for word in given.split(_END_OF_WORD) if word]
-    return given.split()
+    if _END_OF_WORD in input_text:
+        return [word for word in input_text.split(_END_OF_WORD) if word]
+    return input_text.split()
 
 
-def _with_input(words: Sequence[str], given: Sequence[str]) -> str:
+def _with_input(words: Sequence[str], input_words: Sequence[str]) -> str:
     """Return the command that `xargs` or `parallel` makes of its words and of what it is given."""
     if any("{}" in word for word in words):
-        return " ".join(shlex.quote(word.replace("{}", " ".join(given))) for word in words)
+        return " ".join(shlex.quote(word.replace("{}", " ".join(input_words))) for word in words)
     command = words[0] if len(words) == 1 else shlex.join(words)  # `parallel 'gzip -9' ::: a b`
-    return f"{command} {shlex.join(given)}"
+    return f"{command} {shlex.join(input_words)}"
 
 
 def _behind_command(words: Sequence[str]) -> str:
     """Return the words behind `-Command`, `-c` or `/c` of PowerShell and cmd."""
-    place = next(
-        (at for at, word in enumerate(words) if word.lower() in _COMMAND_FLAGS), len(words)
-    )
-    return " ".join(words[place + 1 :])
+    for place, word in enumerate(words):
+        if word.lower() in _COMMAND_FLAGS:
+            return " ".join(words[place + 1 :])
+    return ""

@@ -8,7 +8,7 @@ from mcp_reflect.shell.commands import Command
 from mcp_reflect.shell.programs import Invocation, Option, base_name, read_option
 from mcp_reflect.shell.tables import words_of_table
 
-_MOST_PATCH_CHARS: Final = 60_000
+_MOST_PATCH_CHARS: Final = 60_000  # of a patch that is looked through
 _IN_PLACE: Final = re.compile(r"--in-place|-[^-]?[^-]?i")
 _OUTPUT_OPTIONS: Final = {
     "curl": frozenset(("-o", "--output")),
@@ -28,13 +28,14 @@ def patched_files(text: str) -> list[str]:
 def written_files(command: Command) -> list[str]:
     """Return the files that a command changes: by a redirect, `sed -i`, `tee`, `cp`, `mv` and similar."""
     files = list(command.writes)
-    for found in command.invocations:
-        files += _written_by(found, command)
+    for invocation in command.invocations:
+        files += _written_by(invocation, command)
     return files
 
 
-def _written_by(found: Invocation, command: Command) -> list[str]:
-    name, words = found.name.lower(), found.arguments
+def _written_by(invocation: Invocation, command: Command) -> list[str]:
+    """Return the files that one program of a command changes, by its name and its operands."""
+    name, words = invocation.name.lower(), invocation.arguments
     operands = [word for word in words if word[:1] != "-"]
     if name in words_of_table("programs that write their operands"):
         return operands
@@ -70,26 +71,30 @@ def _values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
 def copied_into(command: Command) -> list[str]:
     """Return the files that `cp`, `mv` or `ln` change if their last operand is a folder, which the words do not say."""
     files: list[str] = []
-    for found in command.invocations:
-        if found.name not in _COPYING:
+    for invocation in command.invocations:
+        if invocation.name not in _COPYING:
             continue
-        *sources, folder = [word for word in found.arguments if word[:1] != "-"] or [""]
-        named = _values_of(found.arguments, _TARGET_OPTIONS)
-        if named:
-            sources, folder = [*sources, folder], named[-1]
-        files += (f"{folder}/{base_name(source)}" for source in sources if folder and source)
+        operands = [word for word in invocation.arguments if word[:1] != "-"]
+        sources = operands[:-1]
+        folder = "".join(operands[-1:])
+        named_folders = _values_of(invocation.arguments, _TARGET_OPTIONS)
+        if named_folders:  # `cp -t folder a b`
+            sources = operands
+            folder = named_folders[-1]
+        if folder:
+            files += (f"{folder}/{base_name(source)}" for source in sources if source)
     return files
 
 
 def read_files(command: Command) -> list[str]:
     """Return the files that a command reads: by `<`, or as operands of a program that prints or searches files."""
-    files = [one.target for one in command.redirections if one.is_read]
-    for found in command.invocations:
-        operands = [word for word in found.arguments if word[:1] != "-"]
-        if found.name in words_of_table("programs that read files"):
+    files = [redirection.target for redirection in command.redirections if redirection.is_read]
+    for invocation in command.invocations:
+        operands = [word for word in invocation.arguments if word[:1] != "-"]
+        if invocation.name in words_of_table("programs that read files"):
             files += operands
-        elif found.name in words_of_table("programs with a pattern first"):
+        elif invocation.name in words_of_table("programs with a pattern first"):
             files += operands[1:]
-        elif found.name in words_of_table("programs that copy"):
+        elif invocation.name in words_of_table("programs that copy"):
             files += operands[:-1]
     return files

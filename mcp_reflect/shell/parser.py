@@ -15,15 +15,16 @@ else:
 MOST_BYTES: Final = 2_000_000
 """Bytes of a text that are given to the parser at all, here-documents included."""
 
-_CHUNK: Final = 65_536
-_MOST_PIPED: Final = (
-    1_000  # commands of one pipeline, which take the parser quadratic time, deaf to its limit
-)
+_CHUNK: Final = 65_536  # bytes that the parser takes at a time; it asks whether to go on in between
+_MOST_PIPED: Final = 1_000
+"""Commands of one pipeline. The parser takes quadratic time for them, and does not heed its limit meanwhile."""
+
 _PIPE_OR_END: Final = re.compile(rb"\|\n\||\|[&|]?\s*|[;\n]")
 
 
 @lru_cache(maxsize=1)
 def _parser() -> "Parser":
+    """Return the parser, made once: the import takes milliseconds."""
     import tree_sitter  # noqa: PLC0415 - a process that reads no command does not pay for it
 
     language: object = _grammar().language()
@@ -48,7 +49,7 @@ def _grammar() -> Any:
 
 
 def parse(source: bytes, seconds: float) -> "Tree | None":
-    """Return the tree of a script; None where that takes more than some seconds of the processor."""
+    """Return the tree of a script; None where it is too large, or takes more than so many seconds of the processor."""
     if len(source) > MOST_BYTES:
         return None
     if _longest_pipeline(source) > _MOST_PIPED:
@@ -70,7 +71,10 @@ def parse(source: bytes, seconds: float) -> "Tree | None":
 
 
 def _longest_pipeline(source: bytes) -> int:
-    """Return at most how many commands stand in one pipeline: signs of pipes with no end of a statement between them."""
+    """Return at most how many commands stand in one pipeline, from signs of pipes with no end of a statement between.
+
+    It may count too many, as in quotes, and is 0 where the text has too few signs to matter.
+    """
     if source.count(b"|") <= _MOST_PIPED:
         return 0
     longest = length = 0
@@ -97,14 +101,17 @@ def text_of(node: Node, source: bytes) -> str:
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def descendants(node: Node, wanted: frozenset[str], closed: frozenset[str]) -> list[Node]:
-    """Return the nodes of the wanted types below a node, in order; what is below them or `closed` ones is left out."""
-    found: list[Node] = []
+def descendants(node: Node, wanted: frozenset[str], not_entered: frozenset[str]) -> list[Node]:
+    """Return the nodes of the wanted types below a node, in order.
+
+    The search goes on neither below one that was found nor below a node of a type that is `not_entered`.
+    """
+    nodes: list[Node] = []
     waiting = [node]
     while waiting:
         current = waiting.pop()
         if current.type in wanted and current.id != node.id:
-            found.append(current)
-        elif current.type not in closed or current.id == node.id:
+            nodes.append(current)
+        elif current.type not in not_entered or current.id == node.id:
             waiting.extend(reversed(current.children))
-    return found
+    return nodes

@@ -27,6 +27,8 @@ _OPERATORS: Final = {"\n": ";", "{": ";", "}": ";"}
 
 @dataclass(slots=True)
 class _Draft:
+    """A command that is being read. `operator` is a redirection whose file comes next, empty for none."""
+
     before: str
     script: int
     pipes: tuple[PipePlace, ...]
@@ -49,11 +51,14 @@ class _Draft:
 
 @dataclass(slots=True)
 class _LineReader:
+    """Reads tokens into commands; what stands in parentheses is a command of its own, and those around it wait."""
+
     commands: list[Command] = field(default_factory=list[Command])
     waiting: list[_Draft] = field(default_factory=list[_Draft])  # around the one that is read
     pipelines: int = 0
 
     def read(self, text: str) -> None:
+        """Read a line to its end, or until it has too many commands or levels."""
         draft = _Draft("", 0, ())
         for match in _TOKEN.finditer(text):
             draft = self._take(match.lastgroup or "", match[0], draft)
@@ -63,29 +68,31 @@ class _LineReader:
         while self.waiting:
             self._end(self.waiting.pop())
 
-    def _take(self, kind: str, text: str, draft: _Draft) -> _Draft:
-        if kind == "operator":
+    def _take(self, group: str, text: str, draft: _Draft) -> _Draft:
+        """Take in a token, by its group in `_TOKEN`, and return the command that goes on behind it."""
+        if group == "operator":
             return self._operate(text, draft)
-        if kind == "open":
+        if group == "open":
             if text == "$(":
                 draft.add("$(…)")
             self.waiting.append(draft)
             return _Draft("(", SUBSTITUTED, ())
-        if kind == "close":
+        if group == "close":
             self._end(draft)
             return self.waiting.pop() if self.waiting else _Draft(";", draft.script, ())
-        if kind == "redirect":
+        if group == "redirect":
             draft.is_open = False
             draft.operator = "" if "&" in text else text.lstrip("0123456789*")
-        elif kind == "blank":
+        elif group == "blank":
             draft.is_open = False
-        elif kind == "comment" and draft.is_open:
+        elif group == "comment" and draft.is_open:
             draft.add(text)
-        elif kind in ("single", "double", "escape", "plain"):
-            draft.add(_unquoted(kind, text))
+        elif group in ("single", "double", "escape", "plain"):
+            draft.add(_unquoted(group, text))
         return draft
 
     def _operate(self, operator: str, draft: _Draft) -> _Draft:
+        """End a command at an operator such as `;`, and return the one that begins behind it."""
         if operator == "&" and not draft.words:  # the call operator
             return draft
         pipes: tuple[PipePlace, ...] = ()
@@ -98,6 +105,7 @@ class _LineReader:
         return _Draft(_OPERATORS.get(operator, operator), draft.script, pipes)
 
     def _end(self, draft: _Draft, *, is_background: bool = False) -> None:
+        """Keep a command that has been read, unless it is empty."""
         if not draft.words and not draft.redirections:
             return
         words = tuple(draft.words) or ("",)
@@ -115,12 +123,13 @@ class _LineReader:
         )
 
 
-def _unquoted(kind: str, text: str) -> str:
-    if kind == "single":
+def _unquoted(group: str, text: str) -> str:
+    """Return what a token stands for: without its quotes, and with escaped signs as they are."""
+    if group == "single":
         return text.strip("'")
-    if kind == "double":
+    if group == "double":
         return _BACKQUOTED.sub(r"\1", text.strip('"'))
-    if kind == "escape":
+    if group == "escape":
         return text[1:]
     return text
 
@@ -139,4 +148,5 @@ def read_powershell(text: str) -> Script:
 
 
 def _words_that_may_run(text: str) -> frozenset[str]:
+    """Return the words of a line that could not be read, with and without the escapes in them."""
     return words_in(text.replace("`", "")) | words_in(text)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import dropwhile
 from typing import Final
 
 from mcp_reflect.shell.bounds import TooMuchError
@@ -19,9 +20,10 @@ from mcp_reflect.shell.tables import (
 
 _MOST_WRAPPERS: Final = 12  # that are taken off the words of one command
 _MOST_PROGRAMS: Final = 40  # that one command starts
-_LONGEST_NAME: Final = 300
-_LONGEST_CLUSTER: Final = 12
+_LONGEST_NAME: Final = 300  # characters; a longer one is no name of a program
+_LONGEST_CLUSTER: Final = 12  # characters of a word such as `-iu` that is taken for several flags
 _MOST_LOOKED_AT: Final = 12  # words in which the subcommands of a wrapper are looked for
+_MOST_SUBCOMMANDS: Final = 2  # in the name of a wrapper: `docker compose run`
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _VERSION: Final = re.compile(r"([A-Za-z+]+?(?:-config)?)-?\d[\d.]*$")
 _VERSION_ALONE: Final = re.compile(r"v?\d+(?:\.\d+){0,3}|lts/[\w*]+")
@@ -80,49 +82,51 @@ def program_name(program: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def _program_name(program: str) -> str:
-    bare = base_name(program)
-    bare = bare.partition("@")[0] or bare
+    """Return the bare name of a program; kept for the next time, since few programs are asked for often."""
+    name = base_name(program)
+    name = name.partition("@")[0] or name
     for ending in (".exe", ".cmd", ".bat"):
-        bare = bare.removesuffix(ending)
-    if bare in other_names():
-        return other_names()[bare]
-    match = _VERSION.fullmatch(bare)
+        name = name.removesuffix(ending)
+    if name in other_names():
+        return other_names()[name]
+    match = _VERSION.fullmatch(name)
     if match and match[1] in words_of_table("programs with a version in their name"):
         return match[1]
-    return bare or program
+    return name or program
 
 
 def invocations_of(
     words: tuple[str, ...], started_by: tuple[str, ...] = ()
 ) -> tuple[Invocation, ...]:
     """Return the programs that words start, from the outside to the inside: `sudo`, `npx`, `tsc`."""
-    found: list[Invocation] = []
+    invocations: list[Invocation] = []
     waiting = [Invocation(words[0], words[1:], started_by)] if words else []
     while waiting:
-        if len(found) >= _MOST_PROGRAMS:
+        if len(invocations) >= _MOST_PROGRAMS:
             raise TooMuchError(f"one of its commands starts more than {_MOST_PROGRAMS} programs")
         outer = waiting.pop()
         if not outer.program:
             continue
-        found.append(outer)
+        invocations.append(outer)
         inner = [
-            Invocation(one.words[0], one.words[1:], (*outer.wrappers, one.wrapper))
-            for one in _started_by(outer)
-            if one.words
+            Invocation(started.words[0], started.words[1:], (*outer.wrappers, started.wrapper))
+            for started in _started_by(outer)
+            if started.words
         ]
         waiting += reversed(inner)
-    return tuple(found)
+    return tuple(invocations)
 
 
 def _started_by(outer: Invocation) -> list[_Started]:
-    """Return what a program starts: of `find` one for each `-exec`."""
+    """Return what a program starts: of `find` one entry for each `-exec`; none for a program that starts no other."""
     name, words = outer.name, outer.arguments
     if name not in _starting_programs():
         return []
     if name in _WITH_EXEC:
         return [_Started(f"{name} -exec", inner) for inner in _behind_exec(words)]
-    if (wrapper := _wrapper_of(name, words)) is not None:
-        return [wrapper]
+    started = _wrapper_of(name, words)
+    if started is not None:
+        return [started]
     if name in _MANAGERS:
         is_program = bool(words) and words[0][:1] != "-" and words[0] not in _OF_MANAGERS
         if is_program:
@@ -134,16 +138,18 @@ def _started_by(outer: Invocation) -> list[_Started]:
 
 
 def _first_started(outer: Invocation) -> _Started:
+    """Return the first program that one starts, with no words if it starts none."""
     return next(iter(_started_by(outer)), _Started("", ()))
 
 
 @lru_cache(maxsize=1)
 def _starting_programs() -> frozenset[str]:
+    """Return the names of all programs that may start another: most programs are sorted out so."""
     return wrapping_programs() | _MANAGERS | interpreters().keys() | _WITH_EXEC
 
 
 def _behind_exec(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the words between each `-exec` and its `;`, or its `+` behind `{}`."""
+    """Yield the words between each `-exec` of `find` and its end, which is `;`, or `+` behind `{}`."""
     start: int | None = None
     before = ""
     for at, word in enumerate(words):
@@ -158,7 +164,10 @@ def _behind_exec(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _interpreted(name: str, words: tuple[str, ...]) -> _Started:
-    """Return the module or the script that an interpreter runs: `python -W ignore -m pytest`, `node build.js`."""
+    """Return the module or the script that an interpreter runs: `python -W ignore -m pytest`, `node build.js`.
+
+    Code in an argument (`python -c '…'`) starts nothing that is known.
+    """
     known = interpreters()[name]
     at = 0
     while at < len(words) and words[at][:1] == "-":
@@ -177,7 +186,10 @@ def _interpreted(name: str, words: tuple[str, ...]) -> _Started:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option that takes a value: the value that stands in its word, or the next word is it. No name: one without."""
+    """An option that takes a value: `value` if that stands in its word, else the next word is it (`takes_next`).
+
+    The name is empty for an option that takes no value.
+    """
 
     name: str = ""
     value: str = ""
@@ -185,7 +197,10 @@ class Option:
 
 
 def read_option(word: str, valued: frozenset[str]) -> Option:
-    """Return the option of a word that takes a value, also behind others in a cluster: `-iu` has `-u`."""
+    """Return the option of a word that takes a value, also behind others in a cluster: `-iu` has `-u`.
+
+    `valued` are the options of the program that take one.
+    """
     if word in valued:
         return Option(word, takes_next=True)
     name, equal, value = word.partition("=")
@@ -198,7 +213,10 @@ def read_option(word: str, valued: frozenset[str]) -> Option:
 
 
 def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
-    """Return the wrapper that begins here, and the words that it starts; None if there is none."""
+    """Return what a program starts if it is a wrapper; None if it is none, with these subcommands.
+
+    Of several wrappers the one with the longest name counts: `docker compose run` before `docker`.
+    """
     if name not in wrapping_programs():
         return None
     if name == "command" and words[:1] and words[0] in _LOOKING_UP:
@@ -213,15 +231,17 @@ def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
             return None
         return _Started(name, _after_options(words, wrapper))
     places = _operand_places(words[:_MOST_LOOKED_AT])
-    for taken in range(min(len(places), 2), -1, -1):
-        wrapper = wrappers().get(" ".join((name, *(words[at] for at in places[:taken]))))
+    for count in range(min(len(places), _MOST_SUBCOMMANDS), -1, -1):
+        subcommands = [words[place] for place in places[:count]]
+        wrapper = wrappers().get(" ".join((name, *subcommands)))
         if wrapper is not None:
-            left = words[places[taken - 1] + 1 :] if taken else words
-            return _Started(wrapper.name, _after_options(left, wrapper))
+            start = places[count - 1] + 1 if count else 0
+            return _Started(wrapper.name, _after_options(words[start:], wrapper))
     return None
 
 
 def _operand_places(words: Sequence[str]) -> list[int]:
+    """Return the places of the words that are neither an option nor the value of one."""
     return [
         at
         for at, word in enumerate(words)
@@ -230,9 +250,14 @@ def _operand_places(words: Sequence[str]) -> list[int]:
 
 
 def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
-    """Return the words behind a wrapper's options, settings and operands."""
-    at, operands = 0, wrapper.operands
-    first: tuple[str, ...] = ()
+    """Return the words of the program that a wrapper starts, none if an option keeps it from starting one.
+
+    Left out are the wrapper's options, assignments of variables and its operands. The program that is named by
+    `--entrypoint` comes before the words that are left.
+    """
+    at = 0
+    operands_left = wrapper.operands
+    entrypoint: tuple[str, ...] = ()
     while at < len(words):
         word = words[at]
         if word == "--":
@@ -243,21 +268,19 @@ def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
             if option.name in wrapper.telling:
                 return ()
             if option.name == "--entrypoint":
-                first = (
-                    (option.value, *words[at + 1 : at + 2])[-1:]
-                    if option.takes_next
-                    else (option.value,)
-                )
+                value_behind = words[at + 1 : at + 2] if option.takes_next else ()
+                entrypoint = value_behind or (option.value,)
             at += 1 + option.takes_next + (option.name in wrapper.with_two_values)
         elif _ASSIGNMENT.match(word):
             at += 1
-        elif operands:
-            operands, at = operands - 1, at + 1
+        elif operands_left:
+            operands_left -= 1
+            at += 1
         elif _VERSION_ALONE.fullmatch(word):  # no program is called so: `nvm exec 18 npm`
             at += 1
         else:
             break
-    return (*filter(None, first), *words[at:])
+    return (*filter(None, entrypoint), *words[at:])
 
 
 def unwrapped(words: Sequence[str]) -> list[str]:
@@ -265,20 +288,24 @@ def unwrapped(words: Sequence[str]) -> list[str]:
 
     A script that an interpreter runs stays with it: `node build.js`; `python -m pytest` is `pytest`.
     """
-    rest = tuple(words)
+    left = tuple(words)
     for _ in range(_MOST_WRAPPERS):
-        start = next((at for at, word in enumerate(rest) if not _ASSIGNMENT.match(word)), len(rest))
-        rest = rest[start:]
-        if not rest:
+        left = tuple(dropwhile(_ASSIGNMENT.match, left))
+        if not left:
             return []
-        started = _first_started(Invocation(rest[0], rest[1:]))
+        started = _first_started(Invocation(left[0], left[1:]))
         if not started.words or not _disappears(started.wrapper, started.words):
             break
-        rest = started.words
-    return [program_name(rest[0]), *rest[1:]]
+        left = started.words
+    return [program_name(left[0]), *left[1:]]
 
 
 def _disappears(wrapper: str, inner: Sequence[str]) -> bool:
+    """Return whether a command is named after the program that it starts rather than after the wrapper.
+
+    `sudo make` is make, and `python -m pytest` pytest; `python build.py` stays a call of python, and so does a package
+    manager that runs a program by its name.
+    """
     if inner[0] == "build":  # `docker compose run build` names a service
         return False
     if wrapper.startswith("python"):

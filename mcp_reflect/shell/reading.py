@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mcp_reflect.shell.bounds import MOST_COMMANDS, MOST_DEPTH, Budget, TooMuchError
 from mcp_reflect.shell.commands import Command, Inside, PipePlace, Redirection
@@ -13,10 +13,15 @@ from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.variables import Value, Variables, Word
 
 
-class ScriptPlace(NamedTuple):
-    """Where the walk is: what every command that is read here has in common.
+_MOST_EARLIER_FUNCTIONS: Final = 3
+"""Functions of one name that may be called where branches define it several times, besides the latest."""
 
-    `is_possible`: it is read with one of several values that a variable may have.
+
+class ScriptPlace(NamedTuple):
+    """Where the walk is: what every command that is read here has in common; the fields are those of `Command`.
+
+    `source` is the text that the parser was given. `is_possible`: a command is read with one of several values that a
+    variable may have. `called` are the aliases that are being read, so that none is read within itself.
     """
 
     source: bytes
@@ -158,10 +163,11 @@ class ScriptReading:
 
     def define(self, name: str, function: Function) -> None:
         """Note a function; in a branch the one before it may be the one that is called."""
-        former: tuple[Function, ...] = ()
-        if any(one.scope is VariableScope.BRANCH for one in self.saved):
-            former = self.functions.get(name, ())
-        self.functions = {**self.functions, name: (function, *former[:3])}
+        earlier_functions: tuple[Function, ...] = ()
+        if any(scope_entered.scope is VariableScope.BRANCH for scope_entered in self.saved):
+            earlier_functions = self.functions.get(name, ())
+        kept = earlier_functions[:_MOST_EARLIER_FUNCTIONS]
+        self.functions = {**self.functions, name: (function, *kept)}
 
     def define_alias(self, name: str, text: str) -> None:
         """Note an alias."""
@@ -196,7 +202,7 @@ class ScriptReading:
     def add(
         self, words: Sequence[Word], place: ScriptPlace, assignments: Sequence[str] = ()
     ) -> Command:
-        """Add a command of a place."""
+        """Add the command of these words, with all that its place says of it; its number is its place among the commands."""
         texts = tuple(word.text for word in words) or ("",)
         self.budget.take_words((*texts, *assignments, place.document))
         command = Command(

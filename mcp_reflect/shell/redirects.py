@@ -12,6 +12,7 @@ from mcp_reflect.shell.variables import Variables
 from mcp_reflect.shell.words import raw_value, text_value
 
 _PLAIN: Final = re.compile(rb"(\d*)(>>|>&|>|<)[ ]*([\w./-]+)")
+_QUOTES: Final = frozenset("'\"\\")
 _CLOSING: Final = ("<&-", ">&-")
 _BACKTICKS: Final = re.compile(r"\\.|`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ESCAPED_IN_BACKTICKS: Final = re.compile(r"\\([$`\\])")
@@ -20,9 +21,9 @@ CONTINUING: Final = ("pipeline", "&&", "||")
 
 
 def with_redirect(
-    place: ScriptPlace, redirect: Node, rest: list[Node], variables: Variables
+    place: ScriptPlace, redirect: Node, behind_document: list[Node], variables: Variables
 ) -> ScriptPlace:
-    """Return the place with a redirection; what runs behind `<<EOF` on its line is added to `rest`.
+    """Return the place with a redirection; the nodes that stand behind `<<EOF` on its line are added to `behind_document`.
 
     The parser puts words behind a redirection below it: in `git >log push` the first is the file, the others are words
     of the command.
@@ -32,9 +33,9 @@ def with_redirect(
     if redirect.type == "file_redirect":
         targets = redirect.children_by_field_name("destination")
         taken = 0 if _closes(redirect) else 1
-        found = _file_of(redirect, targets[:taken], place.source, variables)
+        redirection = _file_of(redirect, targets[:taken], place.source, variables)
         return place._replace(
-            redirections=(*place.redirections, found),
+            redirections=(*place.redirections, redirection),
             extra_parts=(*place.extra_parts, *targets[taken:]),
         )
     if redirect.type == "herestring_redirect":
@@ -42,18 +43,21 @@ def with_redirect(
         return _with_text(place, Redirection("<<<", value.text), value.text)
     for child in redirect.children:
         if child.type == "file_redirect":
-            place = with_redirect(place, child, rest, variables)
+            place = with_redirect(place, child, behind_document, variables)
         elif child.type == "heredoc_body":
             text = _document(redirect, child, place.source, variables)
             place = _with_text(place, Redirection("<<", ""), text)
-        elif child.type in CONTINUING or (rest and rest[-1].type in CONTINUING[1:]):
-            rest.append(child)
+        elif child.type in CONTINUING or (
+            behind_document and behind_document[-1].type in CONTINUING[1:]
+        ):
+            behind_document.append(child)
         elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
             place = place._replace(extra_parts=(*place.extra_parts, child))
     return place
 
 
 def _with_text(place: ScriptPlace, redirection: Redirection, text: str) -> ScriptPlace:
+    """Return the place with a redirection from a text, which its command reads behind those before it."""
     document = text
     if place.document:
         document = f"{place.document}\n{text}"
@@ -62,20 +66,22 @@ def _with_text(place: ScriptPlace, redirection: Redirection, text: str) -> Scrip
 
 def _closes(redirect: Node) -> bool:
     """Return whether a redirection closes a descriptor, and so has no file: `2>&-`."""
-    return any(one.type in _CLOSING for one in redirect.children)
+    return any(child.type in _CLOSING for child in redirect.children)
 
 
 def _file_of(
     redirect: Node, targets: Sequence[Node], source: bytes, variables: Variables
 ) -> Redirection:
+    """Return a redirection to or from a file, with the target `-` where it closes a descriptor."""
     plain = _PLAIN.fullmatch(source[redirect.start_byte : redirect.end_byte])
     if plain is not None:
         return Redirection(plain[2].decode(), plain[3].decode(), plain[1].decode())
     descriptor = name_of(redirect, "descriptor", source)
-    operator = next((one.type for one in redirect.children if not one.is_named), ">")
+    operators = [child.type for child in redirect.children if not child.is_named]
+    operator = operators[0] if operators else ">"
     target = "-"
-    for one in targets:
-        target = text_value(one, source, variables).text
+    for target_node in targets:
+        target = text_value(target_node, source, variables).text
     return Redirection(operator.removesuffix("-"), target, descriptor)
 
 
@@ -87,8 +93,11 @@ def _document(redirect: Node, body: Node, source: bytes, variables: Variables) -
 
 
 def _is_expanded(redirect: Node, source: bytes) -> bool:
-    start = next((one for one in redirect.children if one.type == "heredoc_start"), None)
-    return start is None or set("'\"\\").isdisjoint(text_of(start, source))
+    """Return whether variables in a here-document are expanded: not where its name is quoted, `<<'EOF'`."""
+    for child in redirect.children:
+        if child.type == "heredoc_start":
+            return _QUOTES.isdisjoint(text_of(child, source))
+    return True
 
 
 def scripts_in_backticks(redirect: Node, source: bytes) -> Iterator[str]:

@@ -52,9 +52,9 @@ class Runner:
     def run(self, node: Node, place: ScriptPlace) -> None:
         """Add the command of a node; what it sets is noted, and what it calls or feeds comes next."""
         self.reading.budget.take_step()
-        run = _KINDS.get(node.type)
-        if run is not None:
-            run(self, node, place)
+        run_node = _RUN_BY_TYPE.get(node.type)
+        if run_node is not None:
+            run_node(self, node, place)
             note_expansions(place.source[node.start_byte : node.end_byte], self.reading.variables)
 
     def run_assignments(self, node: Node, place: ScriptPlace) -> None:
@@ -62,7 +62,7 @@ class Runner:
         nodes = node.named_children
         if node.type == "variable_assignment":
             nodes = [node]
-        written = [self._assign(one, place) for one in nodes]
+        written = [self._assign(assignment, place) for assignment in nodes]
         self.reading.add([], place, written)
 
     def run_unset(self, node: Node, place: ScriptPlace) -> None:
@@ -84,8 +84,11 @@ class Runner:
         """Run `> file`, or a command that begins behind two redirections: `< in > out sort`."""
         assignments: list[str] = []
         parts = [*place.extra_parts]
-        while parts and _ASSIGNMENT.match(written := text_of(parts[0], place.source)):
-            assignments.append(written)
+        while parts:
+            text = text_of(parts[0], place.source)
+            if not _ASSIGNMENT.match(text):
+                break
+            assignments.append(text)
             del parts[0]
         if parts:
             self._run_parts(parts, assignments, place._replace(extra_parts=()))
@@ -93,27 +96,28 @@ class Runner:
             self.reading.add([], place, assignments)
 
     def run_declaration(self, node: Node, place: ScriptPlace) -> None:
-        """Run `export x=1`, `local y`, `declare -i z=2`."""
+        """Run `export x=1`, `local y`, `declare -i z=2`: note the values, and what is exported or converted."""
         variables = self.reading.variables
-        kind = node.children[0].type
-        words = [Word(kind)]
+        keyword = node.children[0].type
+        words = [Word(keyword)]
         names: list[str] = []
-        for one in node.named_children:
-            if one.type == "variable_assignment":
-                name = _name_of(one, place.source)
-                if kind in _LOCAL:
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                name = _name_of(child, place.source)
+                if keyword in _LOCAL:
                     self.reading.make_local(name)
-                words.append(Word(self._declared(kind, one, place)))
+                words.append(Word(self._declared(keyword, child, place)))
                 names.append(name)
             else:
-                words += words_of(one, place.source, variables)
-                if one.type == "variable_name":
-                    names.append(text_of(one, place.source))
-                    self._declare(kind, names[-1])
+                words += words_of(child, place.source, variables)
+                if child.type == "variable_name":
+                    name = text_of(child, place.source)
+                    names.append(name)
+                    self._declare(keyword, name)
         texts = [word.text for word in words]
         if not set(_EXPORTING).isdisjoint(texts) and "-n" not in texts:
             variables.exported.update(names)
-        if "-n" in texts and kind == "export":
+        if "-n" in texts and keyword == "export":
             variables.exported.difference_update(names)
         elif not is_value_as_written(texts[1:]):
             for name in names:
@@ -121,49 +125,53 @@ class Runner:
         words += words_of_all(place.extra_parts, place.source, variables)
         self.reading.add(words, place)
 
-    def _declared(self, kind: str, node: Node, place: ScriptPlace) -> str:
+    def _declared(self, keyword: str, node: Node, place: ScriptPlace) -> str:
         """Note an assignment behind `local` or `export`, and return it; outside of a function `local` does nothing."""
-        if kind == "local" and not self.reading.frames:
+        if keyword == "local" and not self.reading.frames:
             return written_assignment(node, place.source, self.reading.variables)
         return self._assign(node, place)
 
-    def _declare(self, kind: str, name: str) -> None:
+    def _declare(self, keyword: str, name: str) -> None:
         """Note `local x` without a value: in a function it is a new variable."""
-        if kind in _LOCAL and self.reading.frames:
+        if keyword in _LOCAL and self.reading.frames:
             self.reading.make_local(name)
             self.reading.variables.unset(name)
 
     def _assign(self, node: Node, place: ScriptPlace) -> str:
         """Note an assignment, and return it as it is written."""
         variables = self.reading.variables
-        name, value = _name_of(node, place.source), node.child_by_field_name("value")
-        words, is_list = [Word("")], value is not None and value.type == "array"
+        name = _name_of(node, place.source)
+        value = node.child_by_field_name("value")
+        is_list = value is not None and value.type == "array"
+        words = [Word("")]
         variables.asked.clear()
         if value is not None and is_list:
             words = words_of_all(value.named_children, place.source, variables)
         elif value is not None:
             words = [text_value(value, place.source, variables)]
-        possible = self._possible_values(value, place) if not is_list else []
+        possible_values: list[str] = []
+        if not is_list:
+            possible_values = self._possible_values(value, place)
         if "[" in name:
             variables.assign_element(name, words[0])
-        elif any(one.type == "+=" for one in node.children):
+        elif any(child.type == "+=" for child in node.children):
             variables.append(name, words, is_list=is_list)
         else:
             variables.assign(name, words, is_list=is_list)
-            if possible:
-                variables.may_be(name, possible)
+            if possible_values:
+                variables.may_be(name, possible_values)
         return written_assignment(node, place.source, variables)
 
     def _possible_values(self, value: Node | None, place: ScriptPlace) -> list[str]:
         """Return the values that an assignment may give, where one of its variables may have several: `x=${x:--f}`."""
         variables = self.reading.variables
-        asked = tuple(variables.asked)
-        if value is None or not asked:
+        names_with_candidates = tuple(variables.asked)
+        if value is None or not names_with_candidates:
             return []
         texts: list[str] = []
-        for chosen in list(variables.possible(asked)):
+        for possible_variables in list(variables.possible(names_with_candidates)):
             self.reading.budget.take_step()
-            word = text_value(value, place.source, chosen)
+            word = text_value(value, place.source, possible_variables)
             if word.is_known:
                 texts.append(word.text)
         return texts
@@ -196,12 +204,12 @@ class Runner:
         variables = self.reading.variables
         variables.asked.clear()
         words = words_of_all(parts, place.source, variables)
-        asked = tuple(variables.asked)
+        names_with_candidates = tuple(variables.asked)
         command = self.reading.add(words, place, assignments)
         note_command(command, words, variables)
         self._follow(command, place)
-        if asked and not place.is_possible:
-            self._run_possible(parts, place, [*variables.possible(asked)], command)
+        if names_with_candidates and not place.is_possible:
+            self._run_possible(parts, place, [*variables.possible(names_with_candidates)], command)
 
     def _run_possible(
         self,
@@ -212,14 +220,14 @@ class Runner:
     ) -> None:
         """Add the command with each of the values that its variables may have, for who asks what may run."""
         place = place._replace(is_possible=True)
-        known = {command.words}
+        words_seen = {command.words}
         for variables in possible:
             self.reading.budget.take_step()
             words = words_of_all(parts, place.source, variables)
             texts = tuple(word.text for word in words)
-            if texts in known:
+            if texts in words_seen:
                 continue
-            known.add(texts)
+            words_seen.add(texts)
             self._follow(self.reading.add(words, place, command.assignments), place)
 
     def _follow(self, command: Command, place: ScriptPlace) -> None:
@@ -232,8 +240,8 @@ class Runner:
                     reading.define_alias(alias, value)
         elif name in reading.aliases and name not in place.called:
             text = f"{reading.aliases[name]} {shlex.join(command.arguments)}"
-            own = place._replace(called=place.called | {name})
-            reading.later([self._script_task(text, own, command)])
+            place_of_alias = place._replace(called=place.called | {name})
+            reading.later([self._script_task(text, place_of_alias, command)])
         elif name in reading.functions:
             self._call_all(reading.functions[name], command, place)
         else:
@@ -308,8 +316,8 @@ class Runner:
         reading = self.reading
         reading.scripts += 1
         number = SUBSTITUTED if place.script == SUBSTITUTED else reading.scripts
-        own = place.alone()._replace(assignments=command.assignments)
-        return self.begin(text, own.within(Inside.FED)._replace(script=number))
+        place_of_script = place.alone()._replace(assignments=command.assignments)
+        return self.begin(text, place_of_script.within(Inside.FED)._replace(script=number))
 
     def _feed_powershell(self, text: str, place: ScriptPlace) -> None:
         """Add the commands of a text that PowerShell or cmd runs."""
@@ -320,7 +328,7 @@ class Runner:
             raise TooMuchError(inner.why_partial)
         for command in inner.commands:
             self.reading.budget.take_words(command.words)
-            own = replace(
+            renumbered = replace(
                 command,
                 number=len(self.reading.commands),
                 script=self.reading.scripts,
@@ -329,7 +337,7 @@ class Runner:
                 fed_by=place.fed_by,
                 invocations=invocations_of(command.words, place.fed_by),
             )
-            self.reading.keep(own, is_possible=place.is_possible)
+            self.reading.keep(renumbered, is_possible=place.is_possible)
 
     def _piped_into(self, command: Command) -> list[PipedOutput | None]:
         """Return what the pipelines of a command carry to it, and note what it hands on."""
@@ -341,7 +349,7 @@ class Runner:
         return carried
 
 
-_KINDS: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
+_RUN_BY_TYPE: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
     "command": Runner.run_command,
     "variable_assignment": Runner.run_assignments,
     "variable_assignments": Runner.run_assignments,
@@ -353,10 +361,12 @@ _KINDS: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
 
 
 def _name_of(node: Node, source: bytes) -> str:
+    """Return the name that an assignment or a declaration sets."""
     return name_of(node, "name", source)
 
 
 def _name_and_value(assignment: str) -> tuple[str, str]:
+    """Return the two sides of `NAME=value`."""
     name, _, value = assignment.partition("=")
     return name, value
 

@@ -10,7 +10,11 @@ _TELLING: Final = ("--help", "--version")
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A program that starts another: the operands before that one, its options with a value, those that start nothing."""
+    """A program that starts another, such as `sudo` or `docker exec`.
+
+    `operands` counts its own words before the other program (the container of `docker exec`), `valued` are its options
+    with a value, `with_two_values` those with two, and with one of `telling` it only tells something and starts nothing.
+    """
 
     name: str
     operands: int
@@ -20,6 +24,7 @@ class Wrapper:
 
 
 def _lines(name: str) -> list[str]:
+    """Return the lines of a file of this folder, without comments and empty ones."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
@@ -27,6 +32,7 @@ def _lines(name: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _tables() -> dict[str, list[str]]:
+    """Return the words of each section of tables.txt by the section's name."""
     tables: dict[str, list[str]] = {}
     words: list[str] = []
     for line in _lines("tables.txt"):
@@ -39,7 +45,7 @@ def _tables() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=64)
 def words_of_table(name: str) -> frozenset[str]:
-    """Return the words of a table."""
+    """Return the words of a section of tables.txt."""
     return frozenset(_tables()[name])
 
 
@@ -52,16 +58,18 @@ def other_names() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def wrappers() -> dict[str, Wrapper]:
-    """Return what starts other programs, by its words."""
-    found: dict[str, Wrapper] = {}
+    """Return the programs that start others, by their name with subcommands: `sudo`, `docker exec`."""
+    by_name: dict[str, Wrapper] = {}
     for line in _lines("wrappers.txt"):
-        name, operands, valued, *others = (part.strip() for part in line.split("|"))
-        telling = frozenset((*_TELLING, *" ".join(others).split()))
+        name, operands, valued, *telling_fields = (part.strip() for part in line.split("|"))
+        telling = frozenset((*_TELLING, *" ".join(telling_fields).split()))
         options = valued.split()
-        pairs = frozenset(one.removesuffix(":2") for one in options if one.endswith(":2"))
-        plain = frozenset(one.removesuffix(":2") for one in options)
-        found[name] = Wrapper(name, int(operands), plain, telling, pairs)
-    return found
+        with_two_values = frozenset(
+            option.removesuffix(":2") for option in options if option.endswith(":2")
+        )
+        with_a_value = frozenset(option.removesuffix(":2") for option in options)
+        by_name[name] = Wrapper(name, int(operands), with_a_value, telling, with_two_values)
+    return by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +84,12 @@ class Interpreter:
 @lru_cache(maxsize=1)
 def interpreters() -> dict[str, Interpreter]:
     """Return the interpreters by their names."""
-    found: dict[str, Interpreter] = {}
+    by_name: dict[str, Interpreter] = {}
     for line in _lines("interpreters.txt"):
         name, *options = (part.strip() for part in line.split("|"))
         module, code, valued = (frozenset(part.split()) for part in options)
-        found[name] = Interpreter(module, code, valued)
-    return found
+        by_name[name] = Interpreter(module, code, valued)
+    return by_name
 
 
 @lru_cache(maxsize=1)
@@ -100,8 +108,8 @@ def wrapping_programs() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def wrapper_subcommands() -> dict[str, frozenset[str]]:
     """Return, by the first word of wrappers, the words that may come next in their names: `git` has bisect, submodule."""
-    found: dict[str, set[str]] = {name: set() for name in wrapping_programs()}
+    subcommands: dict[str, set[str]] = {name: set() for name in wrapping_programs()}
     for name in wrappers():
         first, *others = name.split()
-        found[first].update(others[:1])
-    return {name: frozenset(words) for name, words in found.items()}
+        subcommands[first].update(others[:1])
+    return {name: frozenset(words) for name, words in subcommands.items()}

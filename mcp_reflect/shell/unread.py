@@ -43,7 +43,7 @@ def words_that_may_run(text: str) -> frozenset[str]:
     outside = "\n".join(_lines_outside(lines, documents))
     if _SHELL_BEHIND_PIPE.search(outside):
         return words_in(text)
-    inside = (_run_by_document(lines, one) for one in documents if not one.is_quoted)
+    inside = (_run_by_document(lines, document) for document in documents if not document.is_quoted)
     return words_in("\n".join((outside, *inside)))
 
 
@@ -52,11 +52,11 @@ def words_in(text: str) -> frozenset[str]:
 
     Blanks divide it first: a pattern that goes through megabytes at once lets no other thread run meanwhile.
     """
-    found: set[str] = set()
+    words: set[str] = set()
     for piece in set(text.replace(_CONTINUED, "").lower().split()):
-        found.update(_WORD.findall(piece))
-        found.update(_WORD.findall(piece.translate(_JOINING)))
-    return frozenset(found)
+        words.update(_WORD.findall(piece))
+        words.update(_WORD.findall(piece.translate(_JOINING)))
+    return frozenset(words)
 
 
 def _documents(lines: list[str]) -> Iterator[_Document]:
@@ -66,12 +66,12 @@ def _documents(lines: list[str]) -> Iterator[_Document]:
         places.setdefault(line.strip(), []).append(at)
     at = 0
     while at < len(lines):
-        found = _document_of_line(lines[at])
+        opening = _document_of_line(lines[at])
         end = None
-        if found is not None:
-            end = _next_after(places.get(found["name"], []), at)
-        if found is not None and end is not None:
-            yield _Document(at, end, bool(found["quote"]))
+        if opening is not None:
+            end = _next_after(places.get(opening["name"], []), at)
+        if opening is not None and end is not None:
+            yield _Document(at, end, bool(opening["quote"]))
             at = end
         at += 1
 
@@ -81,15 +81,15 @@ def _document_of_line(line: str) -> re.Match[str] | None:
 
     Behind a quote, a comment or in arithmetic `<<` may begin none, and a pipe at the end may lead to a shell.
     """
-    found = _DOCUMENT.search(line)
-    if found is None or _RUNS_SCRIPTS.search(line) or line.rstrip().endswith("|"):
+    opening = _DOCUMENT.search(line)
+    if opening is None or _RUNS_SCRIPTS.search(line) or line.rstrip().endswith("|"):
         return None
-    before = line[: found.start()]
+    before = line[: opening.start()]
     is_plain = "((" not in before and "#" not in before
     is_closed = before.count("'") % 2 == 0 and before.count('"') % 2 == 0
     if not (is_plain and is_closed):
         return None
-    return found
+    return opening
 
 
 def _next_after(places: list[int], at: int) -> int | None:
@@ -99,6 +99,7 @@ def _next_after(places: list[int], at: int) -> int | None:
 
 
 def _lines_outside(lines: list[str], documents: list[_Document]) -> Iterator[str]:
+    """Yield the lines that stand in no here-document, with those that begin one."""
     at = 0
     for document in documents:
         yield from lines[at : document.start + 1]
@@ -112,8 +113,8 @@ def _run_by_document(lines: list[str], document: _Document) -> str:
     opening = _SUBSTITUTION.search(body)
     if opening is None:
         return ""
-    rest = body[opening.start(1) :]
-    closing = _CLOSING.match(rest)
+    behind_opening = body[opening.start(1) :]
+    closing = _CLOSING.match(behind_opening)
     if closing is None:
-        return rest
+        return behind_opening
     return closing[0]

@@ -37,7 +37,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a variable is: its text if that is known, else None and the texts that it may have."""
+    """What a variable is: its text if that is known, else None and the texts that it may have, of which none may be right."""
 
     text: str | None
     candidates: tuple[str, ...] = ()
@@ -59,22 +59,28 @@ _UNKNOWN: Final = Value(None)
 
 
 def _texts(value: Value) -> tuple[str, ...]:
+    """Return the texts that a variable may have: its own, or its candidates."""
     return value.candidates if value.text is None else (value.text,)
 
 
 @dataclass(slots=True)
 class Variables:
-    """The variables of a shell at one place of a script. One that is not named here may be set from outside."""
+    """The variables of a shell at one place of a script. One that is not named here may be set from outside.
+
+    A list `a` has its words under the name `a[@]`, divided by SPLIT. To *doubt* a variable is to make its text a mere
+    candidate, to *forget* it is to have no idea of it.
+    """
 
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     exported: set[str] = field(default_factory=set[str])
     exports_all: bool = False
     splits_otherwise: bool = False  # `IFS` was set
-    otherwise: set[str] = field(default_factory=set[str])  # what is assigned is not the value
+    # Names of which the value is not what is assigned, as by `declare -i`: numbers, lower case.
+    otherwise: set[str] = field(default_factory=set[str])
     asked: dict[str, None] = field(default_factory=dict[str, None])  # names with candidates
 
     def known(self, name: str) -> str | None:
-        """Return the text of a variable if it is known; one of several is noted as asked for."""
+        """Return the text of a variable if it is known, else None; one with candidates is noted as asked for."""
         value = self.values.get(name)
         if value is None and "[" in name:
             return self._element(name)
@@ -85,7 +91,7 @@ class Variables:
         return value.text
 
     def _element(self, name: str) -> str | None:
-        """Return a word of a list that is known, by its number: `a[1]`."""
+        """Return a word of a list that is known, by its number: `a[1]`; empty behind its end, None where nobody knows."""
         list_name, _, number = name.rstrip("]").partition("[")
         words = self.values.get(f"{list_name}[@]", _UNKNOWN).text
         if words is None or not number.isdecimal() or len(number) > _MOST_DIGITS:
@@ -172,7 +178,7 @@ class Variables:
         self.values.update(arguments)
 
     def doubt_arguments(self) -> None:
-        """Note that the arguments may be others."""
+        """Note that the arguments may have been changed."""
         for name in [name for name in self.values if _is_argument(name)]:
             self.values[name] = self.values[name].doubted
 
@@ -225,7 +231,7 @@ class Variables:
         )
 
     def inherited(self) -> "Variables":
-        """Return what a shell has that is started here: what is exported, and nothing from outside is hidden by it."""
+        """Return the variables of a shell that is started here: those that are exported."""
         values = {
             name: value
             for name, value in self.values.items()
@@ -252,6 +258,7 @@ class Variables:
 
 
 def _value_of(name: str, words: Sequence[Word]) -> Value:
+    """Return the value of a variable that is assigned some words; unknown where one of them is, or the shell sets it itself."""
     text = SPLIT.join(word.text for word in words)
     if name in _NEVER_KNOWN or len(text) > _MOST_VALUE:
         return _UNKNOWN
@@ -261,4 +268,5 @@ def _value_of(name: str, words: Sequence[Word]) -> Value:
 
 
 def _is_argument(name: str) -> bool:
+    """True for the names of arguments: `@`, `1`, `2` …"""
     return name == ARGUMENTS or name.isdigit()

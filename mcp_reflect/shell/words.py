@@ -10,7 +10,8 @@ from mcp_reflect.shell.braces import expand_braces
 from mcp_reflect.shell.parser import Node, text_of
 from mcp_reflect.shell.variables import ARGUMENTS, SPLIT, Variables, Word
 
-# Signs that stand for others while a word is put together. They are characters of no text, and are taken out of it first.
+# While a word is put together, quoted braces and commas are written as characters that occur in no text, so that brace
+# expansion does not take them for its own signs. `_RESTORED` turns them back.
 _PROTECTED: Final = str.maketrans("{},", "\ufdd1\ufdd2\ufdd3")
 _NOTHING: Final = "\ufdd4"
 _RESTORED: Final = str.maketrans("\ufdd1\ufdd2\ufdd3", "{},", _NOTHING)
@@ -62,6 +63,8 @@ def source_of(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
+    """A part of a word whose text is settled; not known where it is written as it stands, such as `$x` or `$(ls)`."""
+
     text: str
     is_known: bool = True
     is_empty_list: bool = False  # `"${x[@]}"` of a list without words is no word
@@ -72,8 +75,8 @@ _QUOTED: Final = frozenset(("string", "raw_string", "ansi_c_string", "translated
 
 def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
     """Return the words that one argument becomes: none for an empty variable, many for braces."""
-    kind = node.type
-    if kind in ("word", "number", "command_name") and not node.named_children:
+    node_type = node.type
+    if node_type in ("word", "number", "command_name") and not node.named_children:
         text = text_of(node, source)  # most words are plain
         if "\\" not in text and "{" not in text:
             return [Word(text)]
@@ -83,11 +86,11 @@ def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
     expanded = expand_braces(text)
     if expanded is None:
         expanded, known = [text], False
-    has_quotes = kind in _QUOTED or _has_quotes(node)
+    has_quotes = node_type in _QUOTED or _has_quotes(node)
     keeps_empty = has_quotes and not any(piece.is_empty_list for piece in pieces)
     words: list[Word] = []
-    for one in expanded:
-        parts = (part for part in one.split(SPLIT) if part or keeps_empty)
+    for expanded_word in expanded:
+        parts = (part for part in expanded_word.split(SPLIT) if part or keeps_empty)
         words += [Word(part.translate(_RESTORED), known) for part in parts]
     return words
 
@@ -109,11 +112,12 @@ def text_value(node: Node, source: bytes, variables: Variables) -> Word:
 
 
 def raw_value(node: Node, source: bytes) -> str:
-    """Return the text of a node in which nothing is expanded."""
+    """Return the text of a node as it is written, for a here-document in which nothing is expanded."""
     return text_of(node, source).replace(_NOTHING, "")
 
 
 def _has_quotes(node: Node) -> bool:
+    """Return whether a word is put together of several parts, one of them in quotes: `a"b c"`."""
     return node.type == "concatenation" and any("string" in one.type for one in node.children)
 
 
@@ -141,28 +145,31 @@ def _pieces(
 def _parts(
     node: Node, source: bytes, variables: Variables, *, quoted: bool
 ) -> _Piece | list[tuple[Node | _Piece, bool]]:
-    """Return the text of a node, or the nodes and texts that it is made of."""
-    kind = node.type
-    if kind in ("concatenation", "command_name"):
-        return [(one, quoted) for one in node.children if one.type != "$"] or _plain(node, source)
-    if kind in _ESCAPES_IN:
-        return _of_quotes(node, source, _ESCAPES_IN[kind])
-    if kind == "translated_string":
-        return [(one, quoted) for one in node.named_children]
-    if kind == "raw_string":
+    """Return the text of a node (a piece), or else the nodes and pieces that it is made of, each with whether it is quoted."""
+    node_type = node.type
+    if node_type in ("concatenation", "command_name"):
+        return [(child, quoted) for child in node.children if child.type != "$"] or _plain(
+            node, source
+        )
+    if node_type in _ESCAPES_IN:
+        return _of_quotes(node, source, _ESCAPES_IN[node_type])
+    if node_type == "translated_string":
+        return [(child, quoted) for child in node.named_children]
+    if node_type == "raw_string":
         return _Piece(text_of(node, source)[1:-1].translate(_PROTECTED))
-    if kind == "ansi_c_string":
+    if node_type == "ansi_c_string":
         return _Piece(_ANSI.sub(_ansi_sign, text_of(node, source)[2:-1]).translate(_PROTECTED))
-    if kind in _ESCAPES_OF_CONTENT:
-        return _between(source, node.start_byte, node.end_byte, _ESCAPES_OF_CONTENT[kind])
-    if kind in ("simple_expansion", "expansion"):
+    if node_type in _ESCAPES_OF_CONTENT:
+        return _between(source, node.start_byte, node.end_byte, _ESCAPES_OF_CONTENT[node_type])
+    if node_type in ("simple_expansion", "expansion"):
         return _expansion(node, source, variables, quoted=quoted)
-    if kind in ("command_substitution", "process_substitution", "arithmetic_expansion"):
+    if node_type in ("command_substitution", "process_substitution", "arithmetic_expansion"):
         return _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
     return _plain(node, source)
 
 
 def _plain(node: Node, source: bytes) -> _Piece:
+    """Return the text of a node outside of quotes: a backslash is taken off, and the sign behind it protected."""
     text = text_of(node, source).replace(_CONTINUED, "")
     return _Piece(_ESCAPED.sub(lambda match: match[1].translate(_PROTECTED), text))
 
@@ -171,49 +178,55 @@ def _of_quotes(
     node: Node, source: bytes, escaped: re.Pattern[str]
 ) -> list[tuple[Node | _Piece, bool]]:
     """Return the parts of a text in double quotes. The parser leaves out some blanks between them, which count here."""
-    inner = [one for one in node.children if one.type != '"']
-    at = node.start_byte + (node.type == "string")
-    end = node.end_byte - (node.type == "string")
+    inner = [child for child in node.children if child.type != '"']
+    quote_bytes = 1 if node.type == "string" else 0  # a here-document has none around it
+    at = node.start_byte + quote_bytes
+    end = node.end_byte - quote_bytes
     parts: list[tuple[Node | _Piece, bool]] = []
-    for one in inner:
-        if one.start_byte > at:
-            parts.append((_between(source, at, one.start_byte, escaped), True))
-        parts.append((one, True))
-        at = max(at, one.end_byte)
+    for child in inner:
+        if child.start_byte > at:
+            parts.append((_between(source, at, child.start_byte, escaped), True))
+        parts.append((child, True))
+        at = max(at, child.end_byte)
     if end > at:
         parts.append((_between(source, at, end, escaped), True))
     return parts
 
 
 def _between(source: bytes, start: int, end: int, escaped: re.Pattern[str]) -> _Piece:
+    """Return the text of a stretch within quotes; `escaped` finds the backslashes that count there."""
     text = source[start:end].decode("utf-8", "replace").replace(_CONTINUED, "")
     return _Piece(escaped.sub(r"\1", text).translate(_PROTECTED))
 
 
 def _ansi_sign(match: re.Match[str]) -> str:
-    by_hex, by_code, by_octal, sign = match.groups()
-    if by_hex or by_code:
-        return chr(int(by_hex or by_code, 16))
+    """Return the character that an escape within $'…' stands for: by its hexadecimal or octal number, or by a letter."""
+    by_hex, by_code_point, by_octal, letter = match.groups()
+    if by_hex or by_code_point:
+        return chr(int(by_hex or by_code_point, 16))
     if by_octal:
         return chr(int(by_octal, 8) % 256)
-    return _ANSI_SIGNS.get(sign, sign)
+    return _ANSI_SIGNS.get(letter, letter)
 
 
 def _expansion(
     node: Node, source: bytes, variables: Variables, *, quoted: bool
 ) -> _Piece | list[tuple[Node | _Piece, bool]]:
-    """Return the value of `$x`, `${x}`, `${x[@]}`, `$@`; the default of `${x:-y}`, which is no certain value."""
-    names = [one for one in node.named_children if one.type in _NAMES]
-    operators = [one for one in node.children if one.type not in _NAMES | _SIGNS]
+    """Return the value of `$x`, `${x}`, `${x[@]}`, `$@`, or what `${x:-y}` and `${x:+y}` give.
+
+    What is not known, or no such form, stays as it is written, as a piece that is not known.
+    """
+    names = [child for child in node.named_children if child.type in _NAMES]
+    operators = [child for child in node.children if child.type not in _NAMES | _SIGNS]
     if not names or names[0] != node.named_children[0] or len(names) > 1:
         return _written(node, source)
     name = text_of(names[0], source)
     key = ARGUMENTS if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
     value = variables.known(key)
     if operators:
-        other: list[tuple[Node | _Piece, bool]] = [(one, quoted) for one in operators[1:]]
-        chosen = _with_operator(operators[0].type, key, other, variables, quoted=quoted)
-        return _written(node, source) if chosen is None else chosen
+        word_behind: list[tuple[Node | _Piece, bool]] = [(child, quoted) for child in operators[1:]]
+        result = _with_operator(operators[0].type, key, word_behind, variables, quoted=quoted)
+        return _written(node, source) if result is None else result
     if value is None:
         return _written(node, source)
     return _value_piece(value, key, variables, quoted=quoted)
@@ -227,14 +240,17 @@ def _written(node: Node, source: bytes) -> _Piece:
 def _with_operator(
     operator: str,
     key: str,
-    other: list[tuple[Node | _Piece, bool]],
+    word_behind: list[tuple[Node | _Piece, bool]],
     variables: Variables,
     *,
     quoted: bool,
 ) -> _Piece | list[tuple[Node | _Piece, bool]] | None:
-    """Return what `${x:-other}` and `${x:+other}` are, if it is known whether `x` is empty; else note what they may be."""
+    """Return what `${x:-word}` and `${x:+word}` give; None, with a note of what `x` may be, where that is not known.
+
+    `word_behind` are the parts of the word behind the operator, and `key` is the name of the variable.
+    """
     value = variables.known(key)
-    if operator not in _DEFAULTS | _REPLACEMENTS or not other:
+    if operator not in _DEFAULTS | _REPLACEMENTS or not word_behind:
         return None
     if value is None:
         if operator in _REPLACEMENTS:  # it is taken where the variable is set, to anything
@@ -246,7 +262,7 @@ def _with_operator(
         return _value_piece(value, key, variables, quoted=quoted)
     if operator in _REPLACEMENTS and not value:
         return _value_piece("", key, variables, quoted=quoted)
-    return other
+    return word_behind
 
 
 _NAMES: Final = frozenset(("variable_name", "special_variable_name", "subscript"))
@@ -254,7 +270,7 @@ _SIGNS: Final = frozenset(("$", "${", "}"))
 
 
 def _value_piece(value: str, key: str, variables: Variables, *, quoted: bool) -> _Piece:
-    """Return a value; without quotes its blanks cut it into words. A list is cut in any case."""
+    """Return the piece of a known value; without quotes its blanks cut it into words. A list is cut in any case."""
     is_list = key == ARGUMENTS or key.endswith("[@]")
     value = value.translate(_PROTECTED)
     if quoted and is_list:
