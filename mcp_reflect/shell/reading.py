@@ -12,7 +12,6 @@ from mcp_reflect.shell.parser import Node
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.variables import Value, Variables, Word
 
-
 _MOST_EARLIER_FUNCTIONS: Final = 3
 """Functions of one name that may be called where branches define it several times, besides the latest."""
 
