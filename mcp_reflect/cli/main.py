@@ -27,27 +27,78 @@ To serve in this terminal anyway: mcp-reflect serve. Ctrl-C ends it.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
 
-    0: done. 1: it could not be done, or was declined. 2: the arguments are wrong. 130: Ctrl-C.
+    | status | the command                                                        |
+    |--------|--------------------------------------------------------------------|
+    | 0      | is done                                                            |
+    | 1      | could not be done, was declined, or whoever reads its output left  |
+    | 2      | was typed wrong                                                    |
+    | 130    | was ended with Ctrl-C                                              |
+
+    A fault of this package is none of these: it ends in a traceback, which a report of it needs.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     _speak_utf8()
     try:
         status = _run(words)
         sys.stdout.flush()
-    except McpReflectError as error:
-        return _fail(str(error), 2 if isinstance(error, InputError) else 1)
-    except (BrokenPipeError, ExceptionGroup) as error:  # a task group may wrap it
-        if isinstance(error, ExceptionGroup) and error.subgroup(BrokenPipeError) is None:
-            raise
-        # Python flushes stdout once more when it ends, and its reader is gone.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        return _fail(f"{error.filename or 'the system'}: {error.strerror or error}.", 1)
+    except (McpReflectError, OSError, ExceptionGroup) as error:
+        return status_after(error)
     except KeyboardInterrupt:
         return _fail("interrupted.", 130)
     return status
+
+
+def status_after(error: Exception) -> int:
+    """Say what went wrong in one line, and return the exit status; an error that nobody expected is raised again."""
+    expected = _expected_in(error)
+    if isinstance(expected, InputError):
+        return _fail(str(expected), 2)
+    if isinstance(expected, McpReflectError):
+        return _fail(str(expected), 1)
+    if isinstance(expected, BrokenPipeError):
+        _write_to_nowhere()
+        return 1
+    if isinstance(expected, OSError):
+        return _fail(f"{expected.filename or 'the system'}: {expected.strerror or expected}.", 1)
+    raise error
+
+
+def _expected_in(error: Exception) -> Exception | None:
+    """Return the error to tell: the error itself, or of a group, as tasks that run together raise one, its cause.
+
+    A pipe that broke comes first: the tasks beside it fail because of it. Then our own errors, which say what to do. A
+    group that also holds a fault of this package has none: that fault must be seen.
+    """
+    if not isinstance(error, ExceptionGroup):
+        return error
+    for kind in (BrokenPipeError, McpReflectError, OSError):
+        cause = _first_of(kind, error)
+        if cause is not None and (kind is BrokenPipeError or _is_expected(error)):
+            return cause
+    return None
+
+
+def _is_expected(group: ExceptionGroup[Exception]) -> bool:
+    """Return whether a group holds nothing but errors that a command may end in."""
+    _, faults = group.split((McpReflectError, OSError))
+    return faults is None
+
+
+def _first_of(kind: type[Exception], error: Exception) -> Exception | None:
+    """Return the first error of a kind in a group, which may hold groups; None without one."""
+    if not isinstance(error, ExceptionGroup):
+        return error if isinstance(error, kind) else None
+    for inner in error.exceptions:
+        found = _first_of(kind, inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _write_to_nowhere() -> None:
+    """Lead stdout to nowhere: Python flushes it once more when it ends, and its reader is gone."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
 
 
 def _speak_utf8() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of
 from mcp_reflect.evidence.outcomes import Ending, lines_of, read_outcome
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.models.lesson import Evidence, OutcomeDraft
+from mcp_reflect.models.lesson import PARTIAL, Evidence, OutcomeDraft
 from mcp_reflect.shell import own_commands, read_script, unwrapped
 
 MOST_RESULTS: Final = 400
@@ -167,20 +167,52 @@ def _counts(lines: Sequence[str]) -> tuple[dict[str, frozenset[int]], str]:
 _QUOTED: Final = re.compile(r"\"[^\"]{2,500}\"|“[^”]{2,500}”|«[^»]{2,500}»|„[^“]{2,500}“")
 
 
+SHOWS_OPPOSITE: Final = (
+    "tool_results show the opposite of this outcome: send the outcome that they show"
+)
+_SHOWS_NOTHING: Final = (
+    "tool_results do not show it: send the output of the test with its exit_code"
+)
+_SHOWS_NO_PART: Final = (
+    "tool_results show no partial success: send outputs of which some passed and some failed"
+)
+_QUOTES_NOBODY: Final = "note quotes nobody: put the person's own words in quotation marks"
+
+
 def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
-    """Return why the evidence does not support the outcome; None if it does, or is only the agent's word."""
-    match told.evidence:
-        case Evidence.TEST | Evidence.METRIC:
-            # Half a success is more than results can show.
-            agreement = None
-            if told.success != 0.5:
-                agreement = agrees(told.success == 1, results)
-            if agreement is False:
-                return "tool_results show the opposite of this outcome: send the outcome that they show"
-            if agreement is None:
-                return "tool_results do not show it: send the output of the test with its exit_code"
-            return None
-        case Evidence.USER if not _QUOTED.search(told.note or ""):
-            return "note quotes nobody: put the person's own words in quotation marks"
-        case _:
-            return None
+    """Return why the evidence does not support the outcome; None if it does, or is only the agent's word.
+
+    | evidence     | success | supported where                               |
+    |--------------|---------|-----------------------------------------------|
+    | test, metric | 1 or 0  | the last run of each kind ended so (`agrees`) |
+    | test, metric | partial | something passed and something failed         |
+    | user         | any     | the note quotes somebody                      |
+    | self         | any     | always                                        |
+    """
+    if told.evidence is Evidence.SELF:
+        return None
+    if told.evidence is Evidence.USER:
+        return None if _QUOTED.search(told.note or "") else _QUOTES_NOBODY
+    if told.success == PARTIAL:
+        return None if show_partial_success(results) else _SHOWS_NO_PART
+    agreement = agrees(told.success == 1, results)
+    if agreement is None:
+        return _SHOWS_NOTHING
+    return None if agreement else SHOWS_OPPOSITE
+
+
+def show_partial_success(tool_results: Sequence[ToolResult]) -> bool:
+    """Return whether the last run of each kind, taken together, passed in part and failed in part.
+
+    A run that is wholly green or wholly red shows no partial success, nor its opposite.
+    """
+    last_of_kind = {run.kind: run for run in read_runs(tool_results)}
+    if not last_of_kind:
+        endings = {_ended_well(result) for result in tool_results}
+        return {True, False} <= endings
+    runs = last_of_kind.values()
+    has_passed = any(run.passed is True or run.first("passed") for run in runs)
+    has_failed = any(
+        run.passed is False or run.first("failed") or run.first("errors") for run in runs
+    )
+    return bool(has_passed and has_failed)

@@ -342,9 +342,13 @@ class Stored:
     ignored: tuple[str, ...] = ()
 
 
+PARTIAL: Final = 0.5
+"""The success of an outcome that says "partial"."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDraft:
-    """An outcome to be recorded. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named.
+    """An outcome to be recorded. `success` is 1, `PARTIAL` or 0; a recall, lessons, or both are named.
 
     `of_task` credits none of the recall's lessons: it is the task's outcome alone. `backed`: an agent's word, with
     results or a quotation that it typed.

@@ -6,16 +6,17 @@ saw, which does as the lesson says and ended so, is proof.
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.evidence.following import names_calls
-from mcp_reflect.evidence.runs import agrees, doubt_of
+from mcp_reflect.evidence.runs import SHOWS_OPPOSITE, doubt_of
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import (
+    PARTIAL,
     Evidence,
     Lesson,
     OutcomeDraft,
@@ -33,8 +34,7 @@ from mcp_reflect.services.proposals import decide_or_keep
 _SESSION_SECONDS: Final = 6 * 3600.0
 """Hooks and tools know no common session: those of these hours are looked at."""
 
-_PARTIAL: Final = 0.5
-_SUCCESS: Final[Mapping[object, float]] = {"partial": _PARTIAL, "irrelevant": 0.0}
+_SUCCESS: Final[Mapping[object, float]] = {"partial": PARTIAL, "irrelevant": 0.0}
 """The success, 0 to 1, that a word stands for; True and False are 1 and 0."""
 
 _HELD_OUT: Final = "the lessons of that recall were held out: counted for the comparison"
@@ -51,14 +51,22 @@ class _Part:
     outcome: OutcomeDraft
     reason: str | None = None
 
+    @property
+    def evidence(self) -> str:
+        """What stands behind it, as the agent is told."""
+        if self.outcome.backed:
+            return "told"
+        return self.outcome.evidence.value
+
 
 async def record_outcome(
     context: Context, arguments: Mapping[str, Any], *, seen: bool = False
 ) -> OutcomeResult:
-    """Record whether lessons helped; `seen` says that the caller is a program that saw what it reports.
+    """Record whether lessons helped, by what stands behind the word of who says so (`_parts_by_proof`).
 
-    What an agent says is its own word, unless hooks saw a call that follows the lesson and ended so. An irrelevant
-    lesson keeps its worth. That a lesson is wrong which a person keeps becomes a proposal, which waits for the person.
+    `seen` says that the caller is a program that saw what it reports. What an agent says is its own word, unless hooks
+    saw a call that follows the lesson and ended so. An irrelevant lesson keeps its worth. That a lesson is wrong which a
+    person keeps becomes a proposal, which waits for the person.
     """
     # In a thread: long outputs take a while, and other calls go on meanwhile.
     sent = await asyncio.to_thread(read, OutcomeArguments, arguments, context.settings)
@@ -75,23 +83,37 @@ async def record_outcome(
             updated=(), evidence="self", reason=answer_of_person, ignored=sent.ignored
         )
     results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
-    parts = await _by_proof(context, scope, draft, results, seen=seen)
+    parts = await _parts_by_proof(context, scope, draft, results, seen=seen)
     updated: list[Updated] = []
     for part in parts:
         updated += await context.bank.outcomes.record(scope, part.outcome)
     if draft.success == 1:
         await services.roots.confirm_roots(context, scope, [lesson.id for lesson in updated])
-    last = parts[-1]
-    reason = answer_of_person or last.reason
-    if not reason and not updated:
-        reason = _UNUSED if draft.of_task else _HELD_OUT
-    evidence = "told" if last.outcome.backed else last.outcome.evidence.value
+    evidence = parts[-1].evidence
     context.log.info(
         "outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated)
     )
     return OutcomeResult(
-        updated=tuple(updated), evidence=evidence, reason=reason, ignored=sent.ignored
+        updated=tuple(updated),
+        evidence=evidence,
+        reason=_reason_of(parts, answer_of_person, has_counted=bool(updated)),
+        ignored=sent.ignored,
     )
+
+
+def _reason_of(
+    parts: Sequence[_Part], answer_of_person: str | None, *, has_counted: bool
+) -> str | None:
+    """Return all that the agent should know of why its outcome counts for less than it sent, None for nothing.
+
+    Two parts are told both, so that an agent does not take the word of the second for the worth of the first.
+    """
+    reasons = [reason for reason in (answer_of_person, *(part.reason for part in parts)) if reason]
+    if reasons:
+        return "; ".join(reasons)
+    if has_counted:
+        return None
+    return _UNUSED if parts[-1].outcome.of_task else _HELD_OUT
 
 
 async def _outcome_of(context: Context, scope: Scope, sent: OutcomeArguments) -> OutcomeDraft:
@@ -161,7 +183,7 @@ async def _propose_to_retire(
     return answer
 
 
-async def _by_proof(
+async def _parts_by_proof(
     context: Context,
     scope: Scope,
     draft: OutcomeDraft,
@@ -169,38 +191,65 @@ async def _by_proof(
     *,
     seen: bool,
 ) -> list[_Part]:
-    """Return an outcome in parts by what stands behind each: one part, unless hooks proved it of some lessons alone.
+    """Return an outcome in parts, by what stands behind each; the first row that fits decides.
 
-    `results` are outputs that the caller sent as evidence; `seen` is as for `record_outcome`.
+    `results` are outputs that came with the outcome, `seen` is as for `record_outcome`.
+
+    | evidence       | who says so | outputs, or the quotation       | it counts as                               |
+    |----------------|-------------|---------------------------------|--------------------------------------------|
+    | self           | anybody     | any                             | own word                                   |
+    | test, metric   | a program   | show it                         | as sent                                    |
+    | test, metric   | a program   | show nothing, or the opposite   | own word, with the doubt                   |
+    | user           | a program   | quotes somebody                 | as sent                                    |
+    | user           | an agent    | quotes somebody                 | backed word: an agent may invent a person  |
+    | user           | anybody     | quotes nobody                   | own word, with the doubt                   |
+    | test, metric   | an agent    | show the opposite               | own word, with the doubt                   |
+    | test, metric   | an agent    | show it, or nothing             | by the calls that hooks saw: `_by_calls`   |
+
+    What an agent types as an output is no proof, however well it reads: hooks alone saw what happened.
     """
     as_own_word = replace(draft, evidence=Evidence.SELF)
     if draft.evidence is Evidence.SELF:
         return [_Part(draft)]
     doubt = await asyncio.to_thread(doubt_of, draft, results)
-    if doubt and (seen or draft.evidence is Evidence.USER):
+    if doubt and (seen or draft.evidence is Evidence.USER or doubt == SHOWS_OPPOSITE):
         return [_Part(as_own_word, doubt)]
     if seen:
         return [_Part(draft)]
     if draft.evidence is Evidence.USER:
         return [_Part(replace(as_own_word, backed=True), _QUOTED)]
-    if await asyncio.to_thread(agrees, draft.success == 1, results) is False:
-        return [_Part(as_own_word, doubt)]
-    return await _by_calls(context, scope, draft, has_results=bool(results))
+    return await _by_calls(context, scope, draft, doubt)
 
 
 async def _by_calls(
-    context: Context, scope: Scope, draft: OutcomeDraft, *, has_results: bool
+    context: Context, scope: Scope, draft: OutcomeDraft, doubt: str | None
 ) -> list[_Part]:
-    """Return an outcome in two parts: the lessons that hooks saw followed, and the rest, which is the agent's word."""
+    """Return an agent's outcome in one part or two, by the calls that hooks saw.
+
+    `doubt` says why the outputs that the agent sent do not show the outcome, None if they do.
+
+    | lessons                                | doubt | they count as                       |
+    |----------------------------------------|-------|-------------------------------------|
+    | whose advice a call followed           | any   | proven, as sent: the call decides   |
+    | the others, or the task's, without any | none  | backed word, and why it is no proof |
+    | the others, or the task's, without any | some  | own word, with the doubt            |
+    """
     proven = await _proven_by_hooks(context, scope, draft)
+    unproven = tuple(lesson_id for lesson_id in draft.lesson_ids if lesson_id not in proven)
     parts: list[_Part] = []
     if proven:
-        parts.append(_Part(replace(draft, lesson_ids=tuple(sorted(proven)))))
-    unproven = tuple(lesson_id for lesson_id in draft.lesson_ids if lesson_id not in proven)
+        reason = _proven_beside_others(proven) if unproven else None
+        parts.append(_Part(replace(draft, lesson_ids=tuple(sorted(proven))), reason))
     if unproven or not proven:
-        as_word = replace(draft, evidence=Evidence.SELF, lesson_ids=unproven, backed=has_results)
-        parts.append(_Part(as_word, await _why_unproven(context, scope, unproven)))
+        as_word = replace(draft, evidence=Evidence.SELF, lesson_ids=unproven, backed=doubt is None)
+        parts.append(_Part(as_word, doubt or await _why_unproven(context, scope, unproven)))
     return parts
+
+
+def _proven_beside_others(proven: Iterable[str]) -> str:
+    """Return that hooks saw these lessons followed, where an answer speaks of others as well."""
+    names = ", ".join(short_id(lesson_id) for lesson_id in sorted(proven))
+    return f"{names}: proven by a call that hooks saw"
 
 
 async def _proven_by_hooks(context: Context, scope: Scope, draft: OutcomeDraft) -> frozenset[str]:
@@ -208,7 +257,7 @@ async def _proven_by_hooks(context: Context, scope: Scope, draft: OutcomeDraft) 
 
     A partial success shows in no call.
     """
-    if draft.success == _PARTIAL:
+    if draft.success == PARTIAL:
         return frozenset()
     return await context.bank.outcomes.followed_lately(
         scope, draft.lesson_ids, worked=draft.success == 1
@@ -245,11 +294,23 @@ async def _with_followed_lessons(
     if not shown:
         return draft
     used = [lesson.id for lesson in shown if _advises_an_act(lesson, acts)]
-    followed = await context.bank.outcomes.followed_lately(
-        scope, [lesson.id for lesson in shown], worked=draft.success == 1
-    )
+    followed = await _followed_in_session(context, scope, [lesson.id for lesson in shown], draft)
     used += [lesson_id for lesson_id in followed if lesson_id not in used]
     return replace(draft, lesson_ids=tuple(used), of_task=not used)
+
+
+async def _followed_in_session(
+    context: Context, scope: Scope, ids: Sequence[str], draft: OutcomeDraft
+) -> frozenset[str]:
+    """Return the lessons whose advice a call followed and ended as the outcome says.
+
+    A partial success says of no call how it ended, so that either end counts as used.
+    """
+    ends = {1: (True,), PARTIAL: (True, False)}.get(draft.success, (False,))
+    followed: frozenset[str] = frozenset()
+    for worked in ends:
+        followed |= await context.bank.outcomes.followed_lately(scope, ids, worked=worked)
+    return followed
 
 
 async def _acts_of_session(context: Context, scope: Scope) -> list[re.Pattern[str]]:

@@ -13,7 +13,7 @@ from mcp_reflect import services
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.lesson import OutcomeResult
+from mcp_reflect.models.lesson import OutcomeResult, short_id
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.warning_settling import MOST_WRONG
 from mcp_reflect.text.signature import drawn
@@ -285,6 +285,72 @@ async def test_evidence_that_shows_the_opposite_is_named_and_proves_nothing(engi
         result.reason
         == "tool_results show the opposite of this outcome: send the outcome that they show"
     )
+
+
+@pytest.mark.parametrize(
+    ("output", "evidence", "reason"),
+    [
+        ("== 1 failed, 3 passed in 2s ==", "told", "hooks saw no call"),
+        ("== 4 failed in 2s ==", "self", "show no partial success"),
+        (PYTEST, "self", "show no partial success"),
+        ("done", "self", "show no partial success"),
+    ],
+)
+async def test_a_partial_success_is_backed_by_an_output_in_which_some_passed_and_some_failed(
+    engine: Engine, output: str, evidence: str, reason: str
+) -> None:
+    result = await told(engine, output, success="partial")
+    assert (result.evidence, result.updated[0].effectiveness) == (evidence, 0.5)
+    assert reason in str(result.reason)
+
+
+async def test_a_partial_success_is_backed_by_two_outputs_that_ended_differently(
+    engine: Engine,
+) -> None:
+    results = [{"content": "built", "exit_code": 0}, {"content": "not sent", "exit_code": 1}]
+    result = await told(engine, "", success="partial", tool_results=results)
+    assert result.evidence == "told"
+
+
+async def test_a_program_that_saw_a_partial_success_is_believed_where_its_outputs_show_it(
+    engine: Engine,
+) -> None:
+    stored = await engine.store_lesson(mistake="Orders were lost", correction="Count them")
+    results = [{"tool": "pytest", "content": "1 failed, 3 passed in 2s", "exit_code": 1}]
+    result = await engine.record_outcome(
+        success="partial", lesson_ids=[stored.lesson_id], evidence="test", tool_results=results
+    )
+    assert (result.evidence, result.reason) == ("test", None)
+
+
+@pytest.mark.parametrize("results", [[], [{"content": "The sky is blue."}]])
+async def test_outputs_that_show_nothing_are_named_and_back_no_word(
+    engine: Engine, results: list[dict[str, str]]
+) -> None:
+    result = await told(engine, "", tool_results=results)
+    assert result.evidence == "self"
+    assert "tool_results do not show it" in str(result.reason)
+
+
+async def test_a_call_that_hooks_saw_proves_an_outcome_without_any_output(engine: Engine) -> None:
+    await told(engine, "")
+    await follow(engine, "one")
+    result = await told(engine, "", tool_results=[])
+    assert (result.evidence, result.reason) == ("test", None)
+
+
+async def test_an_outcome_of_a_proven_and_another_lesson_says_what_each_counts_as(
+    engine: Engine,
+) -> None:
+    proven = (await told(engine, "")).updated[0].id
+    await follow(engine, "one")
+    other = await engine.store_lesson(mistake="Deployed late", correction="Deploy in the morning")
+    result = await told(engine, PYTEST, lesson_ids=[proven, other.lesson_id])
+    assert result.evidence == "told"
+    assert f"{short_id(proven)}: proven by a call that hooks saw" in str(result.reason)
+    assert f"{short_id(other.lesson_id)} names no right call" in str(result.reason)
+    worth = {lesson.id: lesson.effectiveness or 0.0 for lesson in result.updated}
+    assert worth[proven] > worth[other.lesson_id]
 
 
 async def test_without_hooks_typed_evidence_moves_a_lesson_by_more_than_a_word_and_less_than_proof(
