@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import Final
+from typing import Final, cast
 
 from mcp_reflect import __version__
 from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
@@ -69,30 +69,26 @@ def _expected_in(error: Exception) -> Exception | None:
     A pipe that broke comes first: the tasks beside it fail because of it. Then our own errors, which say what to do. A
     group that also holds a fault of this package has none: that fault must be seen.
     """
-    if not isinstance(error, ExceptionGroup):
-        return error
-    for kind in (BrokenPipeError, McpReflectError, OSError):
-        cause = _first_of(kind, error)
-        if cause is not None and (kind is BrokenPipeError or _is_expected(error)):
+    causes = _causes_of(error)
+    for cause in causes:
+        if isinstance(cause, BrokenPipeError):
             return cause
-    return None
+    if not all(isinstance(cause, (McpReflectError, OSError)) for cause in causes):
+        return None
+    for cause in causes:
+        if isinstance(cause, McpReflectError):
+            return cause
+    return causes[0]
 
 
-def _is_expected(group: ExceptionGroup[Exception]) -> bool:
-    """Return whether a group holds nothing but errors that a command may end in."""
-    _, faults = group.split((McpReflectError, OSError))
-    return faults is None
-
-
-def _first_of(kind: type[Exception], error: Exception) -> Exception | None:
-    """Return the first error of a kind in a group, which may hold groups; None without one."""
+def _causes_of(error: Exception) -> list[Exception]:
+    """Return the errors of a group and of the groups in it, in order; an error that is no group is its own cause."""
     if not isinstance(error, ExceptionGroup):
-        return error if isinstance(error, kind) else None
-    for inner in error.exceptions:
-        found = _first_of(kind, inner)
-        if found is not None:
-            return found
-    return None
+        return [error]
+    causes: list[Exception] = []
+    for inner in cast("ExceptionGroup[Exception]", error).exceptions:
+        causes += _causes_of(inner)
+    return causes
 
 
 def _write_to_nowhere() -> None:
