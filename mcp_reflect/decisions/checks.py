@@ -42,10 +42,12 @@ class _Sent:
 
     @property
     def action(self) -> str:
+        """The action in lower case, empty or "none" if there is none."""
         return one_line(record_of(self.decision).get("action")).lower()
 
     @property
     def component(self) -> str:
+        """The component that the decision is about, in one line."""
         return one_line(record_of(self.decision).get("component"))
 
     @property
@@ -54,7 +56,11 @@ class _Sent:
         return one_line(record_of(self.execution).get("component") or self.component)
 
 
+# Each of the checks returns its fault in words, None where it passes.
+
+
 def _absence(sent: _Sent) -> str | None:
+    """There is no decision."""
     if sent.decision is not None:
         return None
     if sent.execution is None:
@@ -91,18 +97,21 @@ def _wrong_kind(sent: _Sent) -> str | None:
 
 
 def _missing_text(sent: _Sent) -> str | None:
+    """The action or the component is missing, no text, or too long."""
     record = record_of(sent.decision)
     action_fault = _text_fault("decision.action", record.get("action"))
     return action_fault or _text_fault("decision.component", record.get("component"))
 
 
 def _other_action(sent: _Sent) -> str | None:
+    """The action is none of those that the caller allows."""
     if sent.action in [name.strip().lower() for name in sent.allowed]:
         return None
     return f"'{sent.action[:_SHOWN]}' is not allowed; allowed are {', '.join(sent.allowed)}."
 
 
 def _other_component(sent: _Sent) -> str | None:
+    """Another component was executed than was decided about."""
     decided = sent.component
     used = sent.used_component
     if used == decided:
@@ -135,6 +144,7 @@ def record_of(value: Json) -> dict[str, Json]:
 
 
 def _text_fault(field: str, value: Json) -> str | None:
+    """Return what is wrong with a field that has to be a text of at most LONGEST characters; None if nothing is."""
     if value is None or value == "":
         return f"{field} is missing."
     if not isinstance(value, str):
@@ -162,4 +172,7 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
 
 def _kind(value: Json) -> str:
     """What a value is, in words."""
-    return next((words for kind, words in _KINDS if isinstance(value, kind)), "a number")
+    for json_type, words in _KINDS:
+        if isinstance(value, json_type):
+            return words
+    return "a number"

@@ -92,16 +92,18 @@ def metrics_with_marks(
     named = [*_named(metrics), *_named(others)]
     marks = [figure for figure in named if _is_mark(figure.name)]
     figures: list[Metric] = []
-    used: set[str] = set()
+    marks_used: set[str] = set()
     for name, value in metrics.items():
         if _is_mark(name) or value is None:
             continue
-        own = [mark for mark in marks if _subject(mark.name) == _subject(name)]
-        if not own and name in earlier and earlier[name] != value:
-            own = [Figure(name="last time", value=earlier[name])]
-        used.update(mark.name for mark in own)
-        figures.append(Metric(name=_shown(name), value=value, marks=tuple(own[:MOST_MARKS])))
-    figures += _marks_alone(metrics, used)
+        marks_of_metric = [mark for mark in marks if _subject(mark.name) == _subject(name)]
+        if not marks_of_metric and name in earlier and earlier[name] != value:
+            marks_of_metric = [Figure(name="last time", value=earlier[name])]
+        marks_used.update(mark.name for mark in marks_of_metric)
+        figures.append(
+            Metric(name=_shown(name), value=value, marks=tuple(marks_of_metric[:MOST_MARKS]))
+        )
+    figures += _marks_alone(metrics, marks_used)
     return tuple(figures[:MOST_METRICS])
 
 
@@ -134,22 +136,26 @@ def _subject(name: str) -> frozenset[str]:
 
 
 def _words(name: str) -> frozenset[str]:
+    """Return the words of a name in lower case: `latencyBefore` and `latency_before` have latency and before."""
     return frozenset(word.lower() for word in _WORDS.findall(name))
 
 
 def _shown(name: str) -> str:
+    """Return a name or a value in one line of at most MOST_SHOWN characters."""
     return " ".join(name.split())[:MOST_SHOWN]
 
 
 def _relation(value: Json, mark: Json) -> str | None:
     """How a value stands to a mark of the same kind; None where the kinds differ or are not sure."""
-    measured = _measured(value)
-    other = _measured(mark)
-    if measured is None or other is None or measured.kind != other.kind:
+    measure = _measured(value)
+    mark_measure = _measured(mark)
+    if measure is None or mark_measure is None or measure.kind != mark_measure.kind:
         return None
-    if measured.number == other.number:
+    if measure.number == mark_measure.number:
         return "equal to"
-    return "above" if measured.number > other.number else "below"
+    if measure.number > mark_measure.number:
+        return "above"
+    return "below"
 
 
 class _Measure(NamedTuple):

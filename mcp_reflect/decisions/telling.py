@@ -10,7 +10,7 @@ from mcp_reflect.decisions.figures import Metric
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.reflection import Decision, Insights
 
-_TOLD: Final = 300  # characters of a reason or a result
+_MOST_TOLD: Final = 300  # characters of a reason, a result, or a list of metrics
 _ALWAYS_LISTED: Final = ("latency", "accuracy")
 _REASONS: Final = ("reason", "reasoning", "rationale", "why")
 _NOT_JUDGED: Final = "Not judged: no model was asked."
@@ -78,8 +78,10 @@ def _assessment_of(decision: Decision, result: str | None, metrics: Sequence[Met
         returned = f"returned: {result}"
     done = f"The execution using component '{decision.component}' {returned}"
     lines = [metric.line for metric in metrics]
-    given = " ".join(metric.name.lower() for metric in metrics)
-    lines += [f"{name.capitalize()}: not given" for name in _ALWAYS_LISTED if name not in given]
+    names_given = " ".join(metric.name.lower() for metric in metrics)
+    lines += [
+        f"{name.capitalize()}: not given" for name in _ALWAYS_LISTED if name not in names_given
+    ]
     return f"{done} Whether it was effective is not judged.\n{_bullets(lines)}"
 
 
@@ -99,8 +101,10 @@ def _in_short(
 def said_of(decision: Json, execution: Json) -> tuple[str | None, str | None]:
     """The reason of a decision and the result of its execution, as sentences; None where none was sent."""
     decided = record_of(decision)
-    reason = next((decided[name] for name in _REASONS if decided.get(name)), None)
-    return as_sentence(reason), as_sentence(record_of(execution).get("result"))
+    reasons = [decided[name] for name in _REASONS if decided.get(name)]
+    reason = reasons[0] if reasons else None
+    result = record_of(execution).get("result")
+    return as_sentence(reason), as_sentence(result)
 
 
 def metrics_of(execution: Json) -> Mapping[str, Json]:
@@ -125,7 +129,7 @@ def as_sentence(value: Json) -> str | None:
     if value in (None, "", [], {}):
         return None
     written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = one_line(written)[:_TOLD]
+    text = one_line(written)[:_MOST_TOLD]
     if text.endswith((".", "!", "?")):
         return text
     return f"{text}."
@@ -142,7 +146,7 @@ def fallback(decision: Decision, metrics: Mapping[str, object], message: str) ->
     listed = ", ".join(f"{name} {value}" for name, value in metrics.items()) or "none"
     return (
         f"A language model was to reflect on the decision to {decision.action} '{decision.component}' and failed: "
-        f"{as_sentence(message) or ''} Metrics: {listed[:300]}. Where to look: `mcp-reflect doctor`, the setting "
+        f"{as_sentence(message) or ''} Metrics: {listed[:_MOST_TOLD]}. Where to look: `mcp-reflect doctor`, the setting "
         "MCP_REFLECT_LLM, and the server's log."
     )
 

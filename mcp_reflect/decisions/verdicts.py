@@ -63,8 +63,8 @@ def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
         subject = _subject_of_heading(heading)
         for clause in _clauses(_without_labels(body[:MOST_CHARS], verdicts)):
             _judge(clause, subject, verdicts)
-    titled = [f"{heading}: {body}" for heading, body in sections.items()]
-    confidence = _confidence("\n".join([text, *titled])[:MOST_CHARS])
+    sections_with_headings = [f"{heading}: {body}" for heading, body in sections.items()]
+    confidence = _confidence("\n".join([text, *sections_with_headings])[:MOST_CHARS])
     appropriate = _only_one(verdicts[_DECISION])
     effective = _only_one(verdicts[_EXECUTION])
     if appropriate is None and effective is None and confidence is None:
@@ -75,7 +75,7 @@ def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
 
 
 def _judge(clause: str, subject: str | None, verdicts: dict[str, set[bool]]) -> None:
-    """Note what a clause says of each subject that it is about."""
+    """Note in `verdicts` what a clause says of each subject that it is about; `subject` is that of its heading."""
     words = _words()
     named = [name for name in verdicts if words[f"{name} about"].search(clause)]
     if not named and subject:

@@ -55,6 +55,7 @@ def _item_of(line: str) -> str:
 
 
 def _joined(*parts: str) -> str:
+    """Return the parts that say something as one line."""
     return "; ".join(part for part in parts if part) or "nothing"
 
 
@@ -66,6 +67,7 @@ def _counted(count: int, name: str, what: str) -> str:
 
 
 def _times(count: int, name: str) -> str:
+    """Return a count with its noun in the singular or plural."""
     if count == 1:
         return f"1 {name}"
     return f"{count} {name}s"
@@ -83,6 +85,7 @@ def _listed(texts: Sequence[str], what: str = "") -> str:
 
 
 def _cut(text: str) -> str:
+    """Return a text in at most some hundred characters, cut between words."""
     if len(text) <= _MOST_WORDS:
         return text
     start = text[: _MOST_WORDS - 2].rsplit(maxsplit=1)[0]

@@ -35,6 +35,7 @@ class Scope:
     project: str = GLOBAL
 
     def __str__(self) -> str:
+        """Return it in the words of answers: `project web`, or `global`."""
         return f"project {self.project}" if self.project else "global"
 
 
@@ -55,12 +56,12 @@ def plain(model: Any) -> dict[str, Any]:
 def compact(value: Any) -> Any:
     """Return a JSON value without members that are None or empty; zero and False stay."""
     if isinstance(value, dict):
-        items = {name: compact(item) for name, item in cast("dict[str, Any]", value).items()}
-        return {
-            name: item
-            for name, item in items.items()
-            if item is not None and item not in ("", {}, [])
-        }
+        members: dict[str, Any] = {}
+        for name, member in cast("dict[str, Any]", value).items():
+            compacted = compact(member)
+            if compacted is not None and compacted not in ("", {}, []):
+                members[name] = compacted
+        return members
     if isinstance(value, list | tuple):
         return [compact(item) for item in cast("list[Any]", value)]
     return value
@@ -114,23 +115,34 @@ def to_json(value: Any, depth: int = 0) -> Json:
 
 def unpacked(value: Any) -> Any:
     """Return the object or list that a text holds as JSON; anything else as it is."""
-    packed = json_of(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else None
-    return value if packed is None else packed
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    packed = json_of(value)
+    if packed is None:
+        return value
+    return packed
 
 
-def from_json(kind: Any, value: Any) -> Any:
-    """Return a value of the type `kind`, such as a model, from the JSON of `asdict`. Unknown members are ignored."""
-    if is_dataclass(kind):
-        types = _types(kind)
+def from_json(wanted_type: Any, value: Any) -> Any:
+    """Return a value of a type, such as a model, from the JSON of `asdict`.
+
+    Members that the type does not have are ignored: a later release may have stored them. A union of several types
+    besides None takes the value as it is.
+    """
+    if is_dataclass(wanted_type):
+        types = _types(wanted_type)
         members = {
             name: from_json(types[name], item) for name, item in value.items() if name in types
         }
-        return cast("Any", kind)(**members)
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return kind(value)
-    options = [option for option in get_args(kind) if option is not NoneType]
-    if get_origin(kind) is tuple:
-        return tuple(from_json(options[0], item) for item in value)
-    if get_origin(kind) is Mapping:
-        return {name: from_json(options[1], item) for name, item in value.items()}
-    return from_json(options[0], value) if len(options) == 1 and value is not None else value
+        return cast("Any", wanted_type)(**members)
+    if isinstance(wanted_type, type) and issubclass(wanted_type, StrEnum):
+        return wanted_type(value)
+    type_arguments = [part for part in get_args(wanted_type) if part is not NoneType]
+    if get_origin(wanted_type) is tuple:
+        return tuple(from_json(type_arguments[0], item) for item in value)
+    if get_origin(wanted_type) is Mapping:
+        return {name: from_json(type_arguments[1], item) for name, item in value.items()}
+    is_optional = len(type_arguments) == 1
+    if is_optional and value is not None:
+        return from_json(type_arguments[0], value)
+    return value

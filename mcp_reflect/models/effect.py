@@ -1,4 +1,8 @@
-"""Whether a lesson helped or hurt, by sessions whose ending runs prove: with it, and with it held out."""
+"""Whether a lesson helped or hurt, by sessions whose ending runs prove.
+
+Sessions that were shown a lesson are compared with a control group: a part of the sessions, chosen by chance, is *held
+out*, which means that it is shown no lessons.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +13,9 @@ from typing import Final
 LEAST_CASES: Final = 10
 """Sessions on each side, below which nothing is known."""
 
-_Z: Final = 1.96  # of an interval that holds in 95 of 100 cases
+_Z: Final = (
+    1.96  # standard deviations of a normal distribution: an interval that holds in 95 of 100 cases
+)
 
 
 class Effect(StrEnum):
@@ -38,29 +44,38 @@ class Arm:
         return f"{self.good} of {self.sessions}"
 
     def bounds(self) -> tuple[float, float]:
-        """Return between what the rate lies (Wilson's interval)."""
-        count, rate = self.sessions, self.rate
-        middle = (rate + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
-        half = _Z * sqrt(rate * (1 - rate) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
-        return middle - half, middle + half
+        """Return between what the true rate lies in 95 of 100 cases (Wilson's score interval)."""
+        count = self.sessions
+        rate = self.rate
+        shrinkage = 1 + _Z**2 / count
+        center = (rate + _Z**2 / (2 * count)) / shrinkage
+        variance = rate * (1 - rate) / count + _Z**2 / (4 * count**2)
+        half_width = _Z * sqrt(variance) / shrinkage
+        return center - half_width, center + half_width
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Sessions that were shown a lesson and followed it, beside those from which it was held out."""
+    """Sessions that were shown a lesson and followed it, beside those of the control group, which were shown none."""
 
     shown: Arm = Arm()
     held_out: Arm = Arm()
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Between what the difference of the two rates lies (Newcombe's interval); None under ten cases on either side."""
-        if min(self.shown.sessions, self.held_out.sessions) < LEAST_CASES:
+        """Between what the difference of the two rates lies, -1 to 1 (Newcombe's hybrid score interval).
+
+        None under LEAST_CASES sessions on either side.
+        """
+        shown = self.shown
+        control = self.held_out
+        if min(shown.sessions, control.sessions) < LEAST_CASES:
             return None
-        difference = self.shown.rate - self.held_out.rate
-        (low, high), (held_low, held_high) = self.shown.bounds(), self.held_out.bounds()
-        below = sqrt((self.shown.rate - low) ** 2 + (held_high - self.held_out.rate) ** 2)
-        above = sqrt((high - self.shown.rate) ** 2 + (self.held_out.rate - held_low) ** 2)
+        difference = shown.rate - control.rate
+        shown_low, shown_high = shown.bounds()
+        control_low, control_high = control.bounds()
+        below = sqrt((shown.rate - shown_low) ** 2 + (control_high - control.rate) ** 2)
+        above = sqrt((shown_high - shown.rate) ** 2 + (control.rate - control_low) ** 2)
         return round(difference - below, 4), round(difference + above, 4)
 
     @property
@@ -72,7 +87,9 @@ class Comparison:
         low, high = interval
         if low > 0:
             return Effect.HELPED
-        return Effect.HURT if high < 0 else Effect.UNKNOWN
+        if high < 0:
+            return Effect.HURT
+        return Effect.UNKNOWN
 
     @property
     def told(self) -> str:
@@ -80,13 +97,13 @@ class Comparison:
         counts = f"{self.shown.told} sessions ended well with it, {self.held_out.told} without"
         if self.interval is None:
             return f"{self.effect}: {counts}; it takes {LEAST_CASES} on each side"
-        low, high = (round(100 * one) for one in self.interval)
+        low, high = (round(100 * bound) for bound in self.interval)
         return f"{self.effect}: {counts} ({low:+d} to {high:+d} points)"
 
 
 def effects_of(comparisons: Sequence[Comparison]) -> dict[str, int]:
     """Return how many lessons helped, hurt, and of how many it is unknown."""
     counts = dict.fromkeys((effect.value for effect in Effect), 0)
-    for one in comparisons:
-        counts[one.effect.value] += 1
+    for comparison in comparisons:
+        counts[comparison.effect.value] += 1
     return counts

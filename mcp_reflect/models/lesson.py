@@ -75,6 +75,9 @@ class Evidence(StrEnum):
 
 _SHORT_ID_CHARS: Final = 6  # 30 random bits
 _WORD: Final = lazy_compile(r"[^\W\d_]{2,}")
+_PRIOR_OUTCOMES: Final = (
+    4  # outcomes at an even chance that a lesson is taken to have had before its first one
+)
 FEW: Final = 3
 """Lessons that a recall returns where the caller says nothing else."""
 UNKNOWN_SCORE: Final = 0.5
@@ -109,10 +112,12 @@ def with_id(lesson_id: str, text: str) -> str:
 
 
 def told_lesson(mistake: str | None, correction: str | None) -> str | None:
-    """Return the text of a lesson that may lack its mistake or its correction; None if it lacks both."""
+    """Return the text of a lesson that may lack its mistake or its correction (None or empty); None if it lacks both."""
     if mistake and correction:
         return lesson_text(mistake, correction)
-    return f"Tried without success: {mistake}" if mistake else correction
+    if mistake:
+        return f"Tried without success: {mistake}"
+    return correction
 
 
 def has_content(*texts: str | None, letters: int = 3) -> bool:
@@ -140,10 +145,17 @@ _ADVICE: Final = lazy_compile(f"(?i){_INSTRUCTION}")
 
 
 def lesson_parts(text: str) -> tuple[str, str]:
-    """Return the mistake and the correction in a text; an empty one for each that its form does not show."""
-    if parts := _LABELED.match(text) or _TWO_SENTENCES.match(text):
+    """Return the mistake and the correction in a text; an empty one for each that its form does not show.
+
+    The forms are "Mistake: … Fix: …", a sentence with an instruction behind it, and an instruction alone.
+    """
+    parts = _LABELED.match(text) or _TWO_SENTENCES.match(text)
+    if parts is not None:
         return parts["mistake"].strip(), parts["correction"].strip()
-    return "", text.strip() if _ADVICE.match(text.strip()) else ""
+    stripped = text.strip()
+    if _ADVICE.match(stripped):
+        return "", stripped
+    return "", ""
 
 
 TOLD_SO: Final = "told: an agent says that a person said so"
@@ -231,7 +243,8 @@ class Lesson(LessonDraft):
     @property
     def rate(self) -> float:
         """The rate of its good outcomes, 0..1, smoothed by four outcomes at an even chance: lessons rank by it."""
-        return (self.wins + 2) / (self.wins + self.losses + 4)
+        outcomes = self.wins + self.losses
+        return (self.wins + _PRIOR_OUTCOMES / 2) / (outcomes + _PRIOR_OUTCOMES)
 
     @property
     def harmful(self) -> bool:

@@ -1,10 +1,14 @@
-"""Where lessons would have spoken in a past session, and what came next there."""
+"""Where lessons would have spoken in a past session, and what came next there.
+
+To *speak* is to be shown to the agent at a prompt or a call. The *cure* is the call that put a failure right.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-_EXPECTED_FAILURES: Final = 3  # none of so many is chance once in twenty times
+_EXPECTED_FAILURES: Final = 3
+"""If so many failures are expected and none comes, that is chance once in twenty times (Poisson: exp(-3) is .05)."""
 
 
 class Trigger(StrEnum):
@@ -114,13 +118,14 @@ class ReplayedLesson:
 
     @property
     def is_over(self) -> bool:
-        """Whether its failure came no more where, as often as before, three would have come.
+        """Whether its failure has ended: if it came as often as before, three would have come since, and none did.
 
-        A call that fails now and then works for a while, too: its failure is not over. Nor is one that only failed for
-        another reason than the lesson's.
+        A call that fails now and then works for a while, too: its failure is not over. Nor is one that only failed
+        for another reason than the lesson's.
         """
         if not self.worked_since:
             return False
-        until_then = self.against - self.worked_since
+        calls_until_then = self.against - self.worked_since
         failed = min(len(self.failures), self.against_failed)
-        return self.worked_since * failed >= _EXPECTED_FAILURES * until_then
+        # Expected are `worked_since` times the former rate, which is `failed / calls_until_then`.
+        return self.worked_since * failed >= _EXPECTED_FAILURES * calls_until_then

@@ -46,7 +46,8 @@ class LessonWords:
 
 def words_of(lesson: HasWords) -> LessonWords:
     """Return the words of a lesson, each once: what was imported may have one text as mistake and correction."""
-    mistake, correction = lesson.mistake or "", lesson.correction or ""
+    mistake = lesson.mistake or ""
+    correction = lesson.correction or ""
     if not mistake or not correction:
         return LessonWords("", lesson.text)
     if _plain(mistake) in _plain(correction):
@@ -70,12 +71,12 @@ def shown_lesson(lesson: HasWords, most: int = MOST_SHOWN) -> str:
     words = words_of(lesson)
     if len(words.whole) <= most:
         return words.whole
-    rest = f" (shortened; recall_lessons with task {short_id(lesson.id)} has the rest)"
-    room = most - len(rest)
-    if not words.mistake or len(words.correction) > room - _LEAST_MISTAKE:
-        return f"{first_sentences(words.correction, room)}{rest}"
-    mistake = first_sentences(words.mistake, room - len(words.correction) - len(". "))
-    return f"{lesson_text(mistake, words.correction)}{rest}"
+    note = f" (shortened; recall_lessons with task {short_id(lesson.id)} has the rest)"
+    chars_left = most - len(note)
+    if not words.mistake or len(words.correction) > chars_left - _LEAST_MISTAKE:
+        return f"{first_sentences(words.correction, chars_left)}{note}"
+    mistake = first_sentences(words.mistake, chars_left - len(words.correction) - len(". "))
+    return f"{lesson_text(mistake, words.correction)}{note}"
 
 
 def first_sentences(text: str, most: int) -> str:
@@ -85,8 +86,10 @@ def first_sentences(text: str, most: int) -> str:
     ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, most)]
     if ends:
         return text[: ends[-1]].strip()
-    return f"{text[: most - 2].rsplit(maxsplit=1)[0]} …"
+    whole_words = text[: most - len(" …")].rsplit(maxsplit=1)[0]
+    return f"{whole_words} …"
 
 
 def _plain(text: str) -> str:
+    """Return a text as it is compared: in lower case, with single blanks and without a full stop."""
     return _SPACES.sub(" ", text).strip(" .!?。！？").casefold()

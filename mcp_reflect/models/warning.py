@@ -1,4 +1,8 @@
-"""The input of a hook, calls known to fail, warnings before such calls, and the outcomes of warnings."""
+"""The input of a hook, calls known to fail, warnings before such calls, and the outcomes of warnings.
+
+A *moment* is the point of a session at which a host calls a hook. A session is *held out* if it is in the control group,
+which is shown no lessons, so that their effect can be measured.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -158,10 +162,9 @@ class SessionNotes:
     last_word: LastWord = LastWord()
 
     def after_guard(self, watched: str) -> "SessionNotes":
-        """Return the notes with a call against a lesson."""
-        return replace(
-            self, guarded=(*(key for key in self.guarded if key != watched), watched)[-_MOST_HELD:]
-        )
+        """Return the notes with a call against a lesson, by its key `watched`, as the latest."""
+        earlier = [key for key in self.guarded if key != watched]
+        return replace(self, guarded=(*earlier, watched)[-_MOST_HELD:])
 
     def after_hold(self, exact: str) -> "SessionNotes":
         """Return the notes with a call that was refused."""

@@ -13,7 +13,7 @@ _MOST_CONDITIONS = 240  # characters of its conditions
 
 
 class Asked(NamedTuple):
-    """What a query asks of which place, with names and words folded."""
+    """What a query asks of which place; names and words are folded, which is lower case without accents."""
 
     table: str
     mode: str
@@ -26,7 +26,7 @@ def asked_by(query: Query) -> Asked:
 
 
 def key(query: Query) -> tuple[Asked, str]:
-    """Return what near-identical queries with the same filters share."""
+    """Return what near-identical queries with the same filters share: what they ask, and the filters as JSON."""
     filters = ""
     if query.filters:
         filters = json.dumps(dict(query.filters), sort_keys=True, default=str)
@@ -39,11 +39,12 @@ def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -
     With `more_rows`, a higher limit makes a query new unless the earlier one is known to have found nothing.
     """
     asked = asked_by(query)
-    for entry in tried:
-        if asked_by(entry.query) != asked or not _lets_as_much_through(entry.query, query):
+    for earlier in tried:
+        if asked_by(earlier.query) != asked or not _lets_as_much_through(earlier.query, query):
             continue
-        if not (more_rows and _may_give_more_rows(query, entry)):
-            return entry
+        if more_rows and _may_give_more_rows(query, earlier):
+            continue
+        return earlier
     return None
 
 
@@ -59,10 +60,10 @@ def _lets_as_much_through(earlier: Query, query: Query) -> bool:
 
 def _may_give_more_rows(query: Query, earlier: Tried) -> bool:
     """True if the query asks for more rows than the earlier one, which may have had more to give."""
-    before = earlier.query.limit
-    if before is None or earlier.found == 0:
+    earlier_limit = earlier.query.limit
+    if earlier_limit is None or earlier.found == 0:
         return False
-    return query.limit is None or query.limit > before
+    return query.limit is None or query.limit > earlier_limit
 
 
 def describe(queries: Sequence[Query]) -> list[str]:
@@ -71,6 +72,7 @@ def describe(queries: Sequence[Query]) -> list[str]:
 
 
 def _describe(query: Query) -> str:
+    """Return a query in a line: text, place, and its conditions in parentheses."""
     place = query.table
     if query.search_mode:
         place = f"{query.table}/{query.search_mode}"
@@ -86,10 +88,10 @@ def _describe(query: Query) -> str:
 
 
 def is_empty(request: SearchRequest, table: str) -> bool:
-    """Return whether a table needs a new plan.
+    """Return whether a table gave nothing, so that it needs a new plan.
 
-    It does where it is empty, and where the caller names no empty tables and no count for it. If no count has the
-    name of a searched table, the counts are by other names, and all together decide.
+    A table counts as empty, too, where the caller gives neither empty tables nor a count for it. If no count has
+    the name of a searched table, the counts are by other names, and all together decide.
     """
     results = request.results
     if results and not any(query.table in results for query in request.queries):
@@ -108,7 +110,7 @@ def _count_of(request: SearchRequest, table: str) -> int | None:
 
 
 def observe(state: SearchState, request: SearchRequest) -> SearchState:
-    """Take in what the call reports: queries that ran, those of the pending plan too, and what they found.
+    """Return the attempts with what the call reports: queries that ran, those of the pending plan too, and what they found.
 
     Of queries that are the same in all, the newest report counts.
     """

@@ -25,6 +25,7 @@ _ALIKE: Final = 3.0  # weight of the nearness of two meanings
 
 
 def _breadth_by_name() -> dict[str, int]:
+    """Return how much a mode lets through by its usual name."""
     breadth_of: dict[str, int] = {}
     for names, value in _BREADTH_BY_MODES.items():
         breadth_of |= dict.fromkeys(names.split(), value)
@@ -35,9 +36,10 @@ _BREADTH: Final = _breadth_by_name()
 
 
 class Catalog:
-    """The tables that the caller described, and those that it searched, neither described nor a slip of such a name.
+    """The tables of a search: those that the caller described, and others that it searched.
 
-    A searched table has the modes that it was searched in, a table described without modes those of all queries.
+    A searched table whose name is a slip of a described one is none of its own. A searched table has the modes that
+    it was searched in, a table described without modes those of all queries.
     """
 
     def __init__(self, request: SearchRequest) -> None:
@@ -81,6 +83,7 @@ class Catalog:
         return self._words[table]
 
     def _word_list(self, table: str) -> tuple[str, ...]:
+        """Return the words of a described table, else of all tables."""
         if self.is_described(table):
             return self._by_name[table].vocabulary
         if len(self.described) == 1:  # the same tuple: its index may be cached
@@ -93,8 +96,9 @@ class Catalog:
     def fit(self, entry: CatalogEntry, need: str) -> float:
         """Return how well a table's name and description answer a need; 0 is not at all.
 
-        A word shared with the description counts 1, with the name 2, the nearness of the meanings up to 3, a word
-        of the vocabulary 1 and the share of such words up to 1, and people or companies where the need asks who 1.
+        `need` is the person's message with the text of the query. A word shared with the description counts 1, with the
+        name 2, the nearness of the meanings up to 3, a word of the vocabulary 1 and the share of such words up to 1, and
+        people or companies where the need asks who 1. These weights are chosen.
         """
         described = stems(f"{entry.description} {' '.join(entry.fields)}")
         named = stems(entry.table)
@@ -157,6 +161,7 @@ def in_table(query: Query, entry: CatalogEntry | None) -> Query:
     own_breadth = breadth(query.search_mode)
 
     def distance(mode: str) -> tuple[bool, int, int]:
+        """Return how far a mode is from the query's own; of two as far, the wider one is nearer."""
         is_other = mode != query.search_mode
         return is_other, abs(breadth(mode) - own_breadth), -breadth(mode)
 
@@ -165,15 +170,18 @@ def in_table(query: Query, entry: CatalogEntry | None) -> Query:
 
 
 def closing_filters(query: Query, entry: CatalogEntry | None) -> dict[str, str | None]:
-    """Return the filters whose value the catalog does not list for the field, with the listed value that was meant."""
+    """Return the filters that let nothing through: the catalog does not list their value for the field.
+
+    Each has the listed value that was meant, None where no listed one is like it.
+    """
     if entry is None:
         return {}
-    closing: dict[str, str | None] = {}
+    meant_values: dict[str, str | None] = {}
     for name, value in query.filters.items():
         listed = _by_plain_name(entry.fields.get(name, ()))
         if listed and str(value) not in listed.values():
-            closing[name] = _meant_value(value, listed)
-    return closing
+            meant_values[name] = _meant_value(value, listed)
+    return meant_values
 
 
 def _meant_value(value: object, listed: Mapping[str, str]) -> str | None:

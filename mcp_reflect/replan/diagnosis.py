@@ -1,6 +1,7 @@
 """Why a search came back empty, in words for developers.
 
-Weights order the strategies by plausibility; they are not measured rates. What the call itself shows weighs .8 or more.
+The weights of explanations, 0 to 1, order the strategies by plausibility. They are chosen, not measured: what the call
+itself shows weighs .8 or more, what is only likely .6, and what is a mere possibility less.
 """
 
 import re
@@ -66,6 +67,7 @@ def explain(findings: Sequence[Explanation]) -> str:
 
 
 def _about_words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Explanation]:
+    """Yield what the suggestions of the tool, the way it compares, or the vocabulary say of the words."""
     suggestions = ranked_suggestions(request.suggestions, query.query_text, request.user_message)
     if suggestions:
         listed = "; ".join(suggestions[:_SHOWN_SUGGESTIONS])
@@ -95,15 +97,15 @@ def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Explanation]:
         return
     searched = content(without_operators(query.query_text))[:MOST_WORDS]
     matches = known.matches(searched)
-    other: list[str] = []
-    words_of_other: list[str] = []
+    terms_written_otherwise: list[str] = []
+    words_of_the_data: list[str] = []
     for term, words in matches.items():
         if words and words != tokens(term):
-            other.append(term)
-            words_of_other += words
-    if other:
-        written = known.written(words_of_other)
-        detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'
+            terms_written_otherwise.append(term)
+            words_of_the_data += words
+    if terms_written_otherwise:
+        written = known.written(words_of_the_data)
+        detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(terms_written_otherwise)}"'
         yield Explanation(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
     lacking = [f'"{without_quotes(term)}"' for term, words in matches.items() if not words]
     if lacking:
@@ -117,6 +119,7 @@ def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Explanation]:
 
 
 def _about_place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Explanation]:
+    """Yield what is wrong with the table or the mode of a query: it does not exist, or another table fits better."""
     entry = places.entry(query.table)
     if entry is None:
         detail = _no_such_table(query.table)
@@ -140,6 +143,7 @@ def _about_place(query: Query, request: SearchRequest, places: Catalog) -> Itera
 
 
 def _no_such_table(table: str) -> str:
+    """Return the words for a table that the catalog does not have."""
     return f"the catalog has no table {table}"
 
 
@@ -148,21 +152,23 @@ def _about_fit(
 ) -> Iterator[Explanation]:
     """Whether another table fits the question better by its description."""
     need = f"{request.user_message} {query.query_text}"
-    best, other = max((places.fit(other, need), other.table) for other in places.described)
-    better = best - places.fit(entry, need)
-    if better > MARGIN:
-        detail = f"{other} fits the question better by its description than {query.table}"
-        yield Explanation(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better), detail)
+    fits = [(places.fit(described, need), described.table) for described in places.described]
+    best_fit, best_table = max(fits)
+    better_by = best_fit - places.fit(entry, need)
+    if better_by > MARGIN:
+        detail = f"{best_table} fits the question better by its description than {query.table}"
+        yield Explanation(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better_by), detail)
 
 
 # Does it ask for too much at once?
 
 
 def _about_conditions(query: Query, places: Catalog) -> Iterator[Explanation]:
+    """Yield which conditions may shut everything out: filters, the threshold, an exact phrase, too many words."""
     entry = places.entry(query.table)
-    closing = closing_filters(query, entry)
-    if entry and closing:
-        yield from _about_values(query, entry, closing, places)
+    impossible_filters = closing_filters(query, entry)
+    if entry and impossible_filters:
+        yield from _about_values(query, entry, impossible_filters, places)
     elif query.filters:
         detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
         yield Explanation(Strategy.RELAX, min(0.8, 0.45 + 0.15 * len(query.filters)), detail)
@@ -177,16 +183,17 @@ def _about_conditions(query: Query, places: Catalog) -> Iterator[Explanation]:
 
 
 def _about_values(
-    query: Query, entry: CatalogEntry, closing: dict[str, str | None], places: Catalog
+    query: Query, entry: CatalogEntry, impossible_filters: dict[str, str | None], places: Catalog
 ) -> Iterator[Explanation]:
-    """Filters for values that the catalog does not list.
+    """Yield the filters for values that the catalog does not list, each with the value that was meant.
 
-    A value that was meant is written anew; so is a text that the data has in part, since that part may be the cause.
+    A value that was meant is written anew; so is a text that the data has in part, since that part may be the
+    cause.
     """
     searched = content(query.query_text)[:MOST_WORDS]
     matches = places.words_of(query.table).matches(searched).values()
     is_partly_known = any(matches) and not all(matches)
-    for name, meant in closing.items():
+    for name, meant in impossible_filters.items():
         values = ", ".join(map(str, entry.fields[name][:_SHOWN_VALUES]))
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
         if meant or is_partly_known:

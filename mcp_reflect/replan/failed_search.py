@@ -29,7 +29,7 @@ _LISTED_TABLES: Final = 3
 
 
 class FailedSearch:
-    """What a call says of its search; `earlier` is the state before this call was taken in."""
+    """A failed search: what a call says of it, and what that shows. `earlier` is the state before this call."""
 
     def __init__(self, request: SearchRequest, earlier: SearchState) -> None:
         self.request = request
@@ -48,14 +48,17 @@ class FailedSearch:
             return True
         pending = self._earlier.pending
         was_given_up = pending is not None and pending.give_up
-        return was_given_up and any((self.request.results or {}).values())
+        rows_by_table = self.request.results or {}
+        return was_given_up and any(rows_by_table.values())
 
     @cached_property
     def is_over(self) -> bool:
         """True where no retry is left. The first call helps up to the maximum: callers count from 0 or from 1."""
-        is_first = not self._earlier.tried
-        calls = self.state.retry_count if is_first else self.state.retry_count + 1
-        return calls > self.request.max_retries
+        is_first_call = not self._earlier.tried
+        retries = self.state.retry_count
+        if not is_first_call:
+            retries += 1
+        return retries > self.request.max_retries
 
     @property
     def is_open(self) -> bool:
@@ -81,16 +84,19 @@ class FailedSearch:
         return has_mode and bool(query.query_text.strip() or query.filters)
 
     def message_for(self, query: Query) -> str:
-        """Return the message without words that only queries of other tables ask for: a plan divided the question."""
+        """Return the person's message without words that only the queries of other tables ask for.
+
+        A plan that searches several tables divides the question among them.
+        """
         message = self.request.user_message
         words_of_others: set[str] = set()
         for other in self.request.queries:
             if other.table != query.table:
                 words_of_others |= stems(other.query_text)
-        only_others = words_of_others - stems(query.query_text)
-        if not only_others:
+        words_only_of_others = words_of_others - stems(query.query_text)
+        if not words_only_of_others:
             return message
-        kept = [word for word in message.split() if only_others.isdisjoint(stems(word))]
+        kept = [word for word in message.split() if words_only_of_others.isdisjoint(stems(word))]
         return " ".join(kept)
 
     # The answer
@@ -98,9 +104,12 @@ class FailedSearch:
     def plan_of(
         self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = ""
     ) -> SearchPlan:
-        """Return the plan with these queries; without any, the search is given up, or it found something."""
-        causes = (finding.cause for finding in self.findings if finding.cause)
-        cause = next(causes, EmptyCause.UNKNOWN)
+        """Return the plan with these queries; without any, the search is given up, or it found something.
+
+        `reasoning` is that of a proposal; without it the rules explain the plan.
+        """
+        causes = [finding.cause for finding in self.findings if finding.cause]
+        cause = causes[0] if causes else EmptyCause.UNKNOWN
         if self.is_found:
             reasoning = "The search returned something; there is nothing to plan."
             message = messages.FOUND
@@ -126,17 +135,17 @@ class FailedSearch:
 
     def _open_moves(self, new: Sequence[Query]) -> tuple[OpenMove, ...]:
         """What the caller can write itself, beside the new queries; four moves in all are enough."""
-        asks = () if new or self.is_found else (_ASK,)
+        ask_if_stuck = () if new or self.is_found else (_ASK,)
         if not self.is_open or len(new) >= MOST_QUERIES * len(self.failed):
-            return asks
+            return ask_if_stuck
         query = self.failed[0]
         message = self.request.user_message
         write = what_to_write(query, message, self.places.words_of(query.table))
         rewrite = OpenMove(move="rewrite", write=write)
-        listed = words_elsewhere(query, message, self.places)
-        if not listed or len(new) >= MOST_QUERIES - 1:
-            return rewrite, *asks
-        pivot = OpenMove(move="pivot", write=f"the same in another table: {listed}")
+        words_of_other_tables = words_elsewhere(query, message, self.places)
+        if not words_of_other_tables or len(new) >= MOST_QUERIES - 1:
+            return rewrite, *ask_if_stuck
+        pivot = OpenMove(move="pivot", write=f"the same in another table: {words_of_other_tables}")
         return rewrite, pivot, _ASK
 
     def _last_words(self) -> str:
@@ -151,6 +160,7 @@ class FailedSearch:
         )
 
     def _what_settles_it(self) -> str:
+        """What the agent could look at: the list of tables if no catalog has them, the fields and values, some rows."""
         tables = list(dict.fromkeys(query.table for query in self.failed))
         rows = f"a sample of rows of {', '.join(tables[:_LISTED_TABLES])} without any condition"
         settles = f"their fields and values; {rows}"

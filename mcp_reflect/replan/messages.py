@@ -23,10 +23,14 @@ _LONGEST_PLACE: Final = 3  # words of a table's name that still reads as a place
 def message_of(
     strategy: Strategy, new: Collection[Query], empty: Collection[str], cause: EmptyCause
 ) -> str:
-    """Return the sentence for the person who waits while these queries run."""
-    elsewhere = next((query.table for query in new if query.table not in empty), None)
-    if strategy is Strategy.PIVOT and elsewhere is not None:
-        return f"Nothing came up there, so let me look {place_in_words(elsewhere)} instead."
+    """Return the sentence for the person who waits while these queries run.
+
+    `new` are the queries, `empty` the tables that gave nothing, and `cause` why, as far as that is known.
+    """
+    other_tables = [query.table for query in new if query.table not in empty]
+    if strategy is Strategy.PIVOT and other_tables:
+        place = place_in_words(other_tables[0])
+        return f"Nothing came up there, so let me look {place} instead."
     if strategy is not Strategy.REWRITE:
         return "Let me broaden my search a little and look again."
     if cause is EmptyCause.UNKNOWN_WORDS:

@@ -11,7 +11,13 @@ from mcp_reflect.replan.syntax import Tool, tool_of
 from mcp_reflect.replan.wordings import wordings
 
 MARGIN: Final = 0.5  # by which another table has to fit better: a word of its description is 1
-_MOST_ROWS: Final = 1_000_000
+_MOST_ROWS: Final = 1_000_000  # to which a limit is doubled at most
+
+# The fixed ladder, with the numbers of the graphs that it comes from.
+_FIRST_THRESHOLD: Final = 0.15
+_LATER_THRESHOLD: Final = 0.2
+_USUAL_LIMIT: Final = 10
+_LATER_LIMIT: Final = 20
 # More than three other tables is a search of everything, which the person did not ask for.
 _OTHER_TABLES: Final = 3
 
@@ -20,18 +26,25 @@ _OTHER_TABLES: Final = 3
 
 
 def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
-    """Return the next rung of the fixed ladder: threshold .15 and double limit first, later the widest mode, .2 and 20.
+    """Return the query with looser bounds, by a fixed ladder.
 
-    A query without a threshold or limit gets one, as in the graphs that count on these numbers.
+    The first retry has the threshold .15 and twice the limit, later ones the widest mode, the threshold .2 and at
+    least 20 rows. A query without a threshold or limit gets one, as in the graphs that count on these numbers.
     """
-    threshold = 1.0 if query.score_threshold is None else query.score_threshold
+    threshold = query.score_threshold
+    if threshold is None:
+        threshold = 1.0  # the highest there is: each rung lies below it
     if retry <= 0:
-        return replace(query, score_threshold=min(threshold, 0.15), limit=2 * (query.limit or 10))
+        return replace(
+            query,
+            score_threshold=min(threshold, _FIRST_THRESHOLD),
+            limit=2 * (query.limit or _USUAL_LIMIT),
+        )
     return replace(
         query,
         search_mode=_no_narrower_mode(query, entry),
-        score_threshold=min(threshold, 0.2),
-        limit=max(query.limit or 0, 20),
+        score_threshold=min(threshold, _LATER_THRESHOLD),
+        limit=max(query.limit or 0, _LATER_LIMIT),
     )
 
 
@@ -59,8 +72,8 @@ def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
     """Yield the query without impossible filters, then without any filter, then with lower thresholds."""
     entry = places.entry(query.table)
     query = in_table(query, entry)
-    closing = closing_filters(query, entry)
-    possible = {name: value for name, value in query.filters.items() if name not in closing}
+    impossible = closing_filters(query, entry)
+    possible = {name: value for name, value in query.filters.items() if name not in impossible}
     rung = eased(query, entry, retry)
     yield replace(rung, filters=possible)
     yield replace(rung, filters={})
@@ -73,24 +86,29 @@ def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
 def rewritten(
     query: Query, places: Catalog, message: str, suggestions: tuple[str, ...], retry: int
 ) -> Iterator[Query]:
-    """Yield the query in other words and with looser bounds; the first try keeps the filters that are possible."""
+    """Yield the query in other words and with looser bounds; the first retry keeps the filters that are possible.
+
+    `meant_values` has the filters whose value the catalog does not list, each with the listed one that was meant, if any.
+    """
     entry = places.entry(query.table)
-    base = eased(in_table(query, entry), entry, retry)
-    if entry and breadth(base.search_mode) == 0:
-        base = replace(base, search_mode=widest(entry))
-    closing = closing_filters(query, entry)
+    looser = eased(in_table(query, entry), entry, retry)
+    if entry and breadth(looser.search_mode) == 0:
+        looser = replace(looser, search_mode=widest(entry))
+    meant_values = closing_filters(query, entry)
     filters: dict[str, object] = {}
     if retry <= 0:
-        corrected = {name: closing.get(name, value) for name, value in query.filters.items()}
-        filters = {name: value for name, value in corrected.items() if value is not None}
-    base = replace(base, filters=filters)
-    if any(closing.values()) or not query.query_text.strip():
+        corrected_filters = {
+            name: meant_values.get(name, value) for name, value in query.filters.items()
+        }
+        filters = {name: value for name, value in corrected_filters.items() if value is not None}
+    looser = replace(looser, filters=filters)
+    if any(meant_values.values()) or not query.query_text.strip():
         values = " ".join(map(str, query.filters.values()))
-        yield replace(base, query_text=query.query_text or values)
+        yield replace(looser, query_text=query.query_text or values)
     known = places.words_of(query.table)
     for text in wordings(query, message, known, suggestions):
         if text:
-            yield replace(base, query_text=text)
+            yield replace(looser, query_text=text)
 
 
 # Pivot: ask somewhere else, where the catalog says that such things are
@@ -107,12 +125,12 @@ def pivoted(
     if tool_of(query) in {Tool.SQL, Tool.COMMAND}:
         return
     names = _better_tables(query, places, message, searched, retry)
-    meant = _meant_table(query, places)
-    if meant is not None:
-        names = list(dict.fromkeys([meant.table, *names]))
-    most = _OTHER_TABLES if retry > 0 else 1
+    meant_table = _meant_table(query, places)
+    if meant_table is not None:
+        names = list(dict.fromkeys([meant_table.table, *names]))
+    most_tables = _OTHER_TABLES if retry > 0 else 1
     entries = [entry for entry in map(places.entry, names) if entry is not None]
-    visits = [_visit(query, entry, places, message) for entry in entries[:most]]
+    visits = [_visit(query, entry, places, message) for entry in entries[:most_tables]]
     for visit in visits:
         yield from islice(visit, 1)
     for visit in visits:
@@ -122,20 +140,20 @@ def pivoted(
 def _better_tables(
     query: Query, places: Catalog, message: str, searched: frozenset[str], retry: int
 ) -> list[str]:
-    """The described tables that were not searched and fit the need better, the best first.
+    """The described tables that were not searched and fit the need better than the failed one, the best first.
 
-    From the second try on, any other table is better than giving up.
+    They have to fit better by MARGIN. From the second retry on, any other table is better than giving up.
     """
     need = f"{message} {query.query_text}"
-    here = places.entry(query.table)
-    least = -1.0
-    if here and places.is_described(query.table) and retry <= 0:
-        least = places.fit(here, need) + MARGIN
+    failed_table = places.entry(query.table)
+    least_fit = -1.0
+    if failed_table and places.is_described(query.table) and retry <= 0:
+        least_fit = places.fit(failed_table, need) + MARGIN
     fits: dict[str, float] = {}
     for entry in places.described:
         if entry.table not in searched:
             fits[entry.table] = places.fit(entry, need)
-    better = [table for table in fits if fits[table] > least]
+    better = [table for table in fits if fits[table] > least_fit]
     return sorted(better, key=lambda table: -fits[table])
 
 
@@ -154,6 +172,7 @@ def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> 
     base = replace(eased(in_table(query, entry), entry, 0), filters={}, limit=query.limit)
     known = places.words_of(entry.table)
     texts = [text for text in wordings(query, message, known) if text]
-    texts.insert(1 if known.words else 0, query.query_text)
+    place_of_own_text = 1 if known.words else 0
+    texts.insert(place_of_own_text, query.query_text)
     for text in texts:
         yield replace(base, query_text=text)

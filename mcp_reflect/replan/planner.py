@@ -24,46 +24,49 @@ class CandidateQuery(NamedTuple):
 
 
 def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
-    """Return what to search next. Every new query names a table and mode that exist and was never tried here."""
+    """Return what to search next, by rules alone.
+
+    Every new query names a table and mode that exist and was never tried here.
+    """
     search = FailedSearch(request, state)
-    order = diagnosis.choose(search.findings)
-    chosen = list(_choose(search, order)) if search.is_open else []
-    strategy = order[0]
-    if chosen:
-        strategy = chosen[0].strategy
+    strategies = diagnosis.choose(search.findings)
+    candidates = list(_choose(search, strategies)) if search.is_open else []
+    strategy = strategies[0]
+    if candidates:
+        strategy = candidates[0].strategy
     elif state.pending and not search.is_found:
         strategy = state.pending.strategy
-    return search.plan_of(strategy, tuple(candidate.query for candidate in chosen))
+    return search.plan_of(strategy, tuple(candidate.query for candidate in candidates))
 
 
-def _choose(search: FailedSearch, order: Sequence[Strategy]) -> Iterator[CandidateQuery]:
+def _choose(search: FailedSearch, strategies: Sequence[Strategy]) -> Iterator[CandidateQuery]:
     """Up to three queries for each empty table that can run and were not tried.
 
     The first strategy has them all, and the others fill what it leaves.
     """
     tables = list(dict.fromkeys(query.table for query in search.failed))
-    most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
+    most_queries = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
     tried = list(search.tried)
     for table in tables:
-        left = most
-        for candidate in _candidates(search, table, order):
+        queries_left = most_queries
+        for candidate in _candidates(search, table, strategies):
             if not search.can_run(candidate.query):
                 continue
             if attempts.repeated(candidate.query, tried):
                 continue
             tried.append(Tried(query=candidate.query))
             yield candidate
-            left -= 1
-            if left == 0:
+            queries_left -= 1
+            if queries_left == 0:
                 break
 
 
 def _candidates(
-    search: FailedSearch, table: str, order: Sequence[Strategy]
+    search: FailedSearch, table: str, strategies: Sequence[Strategy]
 ) -> Iterator[CandidateQuery]:
     """The candidates for a table by strategy, and of its failed queries in turns."""
     failed = [query for query in search.failed if query.table == table]
-    for strategy in order:
+    for strategy in strategies:
         moves = [_moves(search, strategy, query) for query in failed]
         for query in islice(_in_turns(moves), _READ_CANDIDATES):
             if query is not None:
@@ -77,7 +80,7 @@ def _in_turns(moves: Sequence[Iterator[Query]]) -> Iterator[Query | None]:
 
 
 def _moves(search: FailedSearch, strategy: Strategy, query: Query) -> Iterator[Query]:
-    """The strategy's queries for a failed one."""
+    """The queries that a strategy has for a failed one, the likeliest first."""
     message = search.message_for(query)
     retry = search.state.retry_count
     match strategy:

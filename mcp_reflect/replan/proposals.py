@@ -37,24 +37,26 @@ def accept(proposal: PlanProposal, request: SearchRequest, state: SearchState) -
     search = FailedSearch(request, state)
     if not search.is_open:
         return _by_rules(request, state, (), "nothing is empty, or no retry is left")
-    new: tuple[Query, ...] = ()
+    accepted_queries: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
     relaxes = proposal.strategy is Strategy.RELAX and request.takes_bounds
     for number, proposed in enumerate(proposal.new_queries, 1):
         query, remarks = _corrected(proposed, search, relaxes=relaxes)
-        refused = _not_there(query, search) or _refusal(query, search, new, relaxes=relaxes)
-        if refused:
-            remarks.append(f"refused: {refused}")
+        why_refused = _not_there(query, search) or _refusal(
+            query, search, accepted_queries, relaxes=relaxes
+        )
+        if why_refused:
+            remarks.append(f"refused: {why_refused}")
         else:
-            new = (*new, query)
+            accepted_queries = (*accepted_queries, query)
         notes += tuple(f"query {number}: {remark}" for remark in remarks)
-    if not new:
+    if not accepted_queries:
         return _by_rules(request, state, notes, "; ".join(notes) or "it has no queries")
-    strategy = proposal.strategy or _strategy_of(new, request)
-    accepted = search.plan_of(strategy, new, reasoning=proposal.reasoning)
+    strategy = proposal.strategy or _strategy_of(accepted_queries, request)
+    plan_of_proposal = search.plan_of(strategy, accepted_queries, reasoning=proposal.reasoning)
     if is_friendly(proposal.user_message, request.user_message):
-        return replace(accepted, notes=notes, user_message=proposal.user_message.strip())
-    return replace(accepted, notes=(*notes, _UNFRIENDLY))
+        return replace(plan_of_proposal, notes=notes, user_message=proposal.user_message.strip())
+    return replace(plan_of_proposal, notes=(*notes, _UNFRIENDLY))
 
 
 def _by_rules(
@@ -91,9 +93,8 @@ def _refusal(
     if sum(other.table == query.table for other in planned) >= MOST_QUERIES:
         return f"more than {MOST_QUERIES} queries for {query.table}"
     tried = list(search.tried)
-    if (
-        relaxes
-    ):  # a graph has a threshold of its own where a query names none: relaxing goes below it
+    if relaxes:
+        # A graph has a threshold of its own where a query names none: relaxing goes below it.
         tried = [entry for entry in tried if entry.query.score_threshold is not None]
     tried += [Tried(query=other) for other in planned]
     if attempts.repeated(query, tried, more_rows=True):
@@ -132,14 +133,21 @@ def _meant_open_table(query: Query, search: FailedSearch) -> str:
 
 
 def _with_bounds(query: Query, search: FailedSearch, *, relaxes: bool) -> Query:
-    """The query with what it does not name of the failed one: tool, mode, limit, and a looser threshold."""
+    """The query with what it leaves out, as the failed query of its table has it: tool, mode, limit, a looser threshold.
+
+    `relaxes`: the plan asks for less of the same, so that the bounds are at least as loose as the ladder makes
+    them.
+    """
     queries = search.request.queries
-    same_table = next((other for other in queries if other.table == query.table), None)
-    failed = same_table or next(iter(queries), query)
-    threshold = failed.score_threshold and round(_LOOSER * failed.score_threshold, 3)
-    limit = query.limit or failed.limit
+    of_same_table = [other for other in queries if other.table == query.table]
+    same_table = of_same_table[0] if of_same_table else None
+    failed_query = same_table or next(iter(queries), query)
+    threshold = failed_query.score_threshold
+    if threshold:
+        threshold = round(_LOOSER * threshold, 3)
+    limit = query.limit or failed_query.limit
     if relaxes:
-        rung = ladder(failed, None, search.state.retry_count)
+        rung = ladder(failed_query, None, search.state.retry_count)
         threshold = rung.score_threshold
         limit = max(query.limit or 0, rung.limit or 0, _LEAST_LIMIT)
     if query.score_threshold is not None:
@@ -150,7 +158,7 @@ def _with_bounds(query: Query, search: FailedSearch, *, relaxes: bool) -> Query:
     return replace(
         query,
         search_mode=mode,
-        tool=query.tool or failed.tool,
+        tool=query.tool or failed_query.tool,
         limit=limit,
         score_threshold=threshold,
     )

@@ -203,13 +203,13 @@ def _alone(words: tuple[str, ...], message: str) -> tuple[str, ...]:
 
 def simple_statements(text: str, message: str) -> Iterator[str]:
     """Yield statements for the dates and what the `message` says of the first text, in any case, and for some rows."""
-    table = _TABLE.search(text)
-    if table is None:
+    table_match = _TABLE.search(text)
+    if table_match is None:
         return
     for conditions in _simpler_conditions(text, message):
         if conditions:
-            yield f"SELECT * FROM {table[1]} WHERE {' AND '.join(conditions)}"  # noqa: S608
-    yield f"SELECT * FROM {table[1]} LIMIT 20"  # noqa: S608
+            yield f"SELECT * FROM {table_match[1]} WHERE {' AND '.join(conditions)}"  # noqa: S608
+    yield f"SELECT * FROM {table_match[1]} LIMIT 20"  # noqa: S608
 
 
 def _simpler_conditions(text: str, message: str) -> list[list[str]]:
@@ -218,16 +218,16 @@ def _simpler_conditions(text: str, message: str) -> list[list[str]]:
     Where the message says none of the words, they are a guess of the caller, and the dates come first.
     """
     dates = [match[0] for match in _DATED.finditer(text)]
-    condition = _CONDITION.search(text)
-    words = _WORD_OF_VALUE.findall(condition[2]) if condition else []
-    if condition is None or not words:
+    text_condition = _CONDITION.search(text)
+    words = _WORD_OF_VALUE.findall(text_condition[2]) if text_condition else []
+    if text_condition is None or not words:
         return [dates]
     asked = set(tokens(message))
-    said = [word for word in words if not asked.isdisjoint(tokens(word))]
-    loose = _like(condition[1], said or words)
-    if dates and not said:
-        return [dates, [loose]]
-    return [[loose, *dates], [loose]]
+    words_of_message = [word for word in words if not asked.isdisjoint(tokens(word))]
+    loose_condition = _like(text_condition[1], words_of_message or words)
+    if dates and not words_of_message:
+        return [dates, [loose_condition]]
+    return [[loose_condition, *dates], [loose_condition]]
 
 
 def _like(column: str, words: list[str]) -> str:

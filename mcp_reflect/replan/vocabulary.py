@@ -55,10 +55,10 @@ class Vocabulary:
     def _of_term(self, term: str) -> tuple[str, ...]:
         """The words of a whole term; of one in several words, those of all its words."""
         words = tokens(term)
-        whole = words
+        words_that_count = words
         if len(words) > 1:  # without the `s` of `Anna's`
-            whole = tuple(word for word in words if len(word) > 1 or word.isdigit())
-        meant = [self.match(word) for word in whole]
+            words_that_count = tuple(word for word in words if len(word) > 1 or word.isdigit())
+        meant = [self.match(word) for word in words_that_count]
         if all(meant):
             return tuple(chain.from_iterable(meant))
         return self.match("".join(words))
@@ -118,10 +118,10 @@ class Vocabulary:
 
     def _two_parts(self, word: str) -> tuple[str, ...]:
         """The two words that the data writes apart: `raincoat` as `rain coat`."""
-        for cut in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
-            split = (word[:cut], word[cut:])
-            if self.words.issuperset(split):
-                return split
+        for place in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
+            two_words = (word[:place], word[place:])
+            if self.words.issuperset(two_words):
+                return two_words
         return ()
 
     def _slip(self, word: str) -> tuple[str, ...]:
@@ -150,6 +150,7 @@ class Vocabulary:
 
     @cached_property
     def _by_start(self) -> dict[str, list[str]]:
+        """The words of the data by their first two letters."""
         index: defaultdict[str, list[str]] = defaultdict(list)
         for word in sorted(self.words):
             index[word[:2]].append(word)

@@ -33,6 +33,7 @@ from mcp_reflect.replan.words import (
 )
 from mcp_reflect.text.word_vectors import shared_table
 
+# Chosen on the searches of tests/replan, as the weights below.
 _FEW: Final = 3  # words of a text that the message may add to or replace
 _RARE: Final = 350  # weight of a word that may be searched alone
 _READ: Final = 50  # suggestions read; tools propose ten or so
@@ -81,21 +82,27 @@ def _rephrased(
 
 
 def _with_umlauts_of(message: str, text: str) -> str:
-    """The text with umlauts as the person wrote them: `Niederoesterreich` may find nothing that has an ö."""
-    said: dict[str, str] = {}
+    """Return the text with umlauts as the person wrote them: `Niederoesterreich` may find nothing that has an ö."""
+    spelled_by_person: dict[str, str] = {}
     for term in terms(message):
         if not term.isascii():
-            said[plain_umlauts(fold(term))] = term
-    if not said:
+            spelled_by_person[plain_umlauts(fold(term))] = term
+    if not spelled_by_person:
         return text
-    return _WORD.sub(lambda word: said.get(plain_umlauts(fold(word[0])), word[0]), text)
+    return _WORD.sub(
+        lambda match: spelled_by_person.get(plain_umlauts(fold(match[0])), match[0]), text
+    )
 
 
 # In the words of the data
 
 
 def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterator[str]:
-    """The search in the vocabulary's own words, then in fewer of them."""
+    """Yield the search in the words that the data has, then in fewer of them.
+
+    `found` are the terms of the text that the data has, `said` those of the person's message, `added` those that
+    only the message has.
+    """
     plain = without_operators(text) or message
     matches = known.matches(content(plain)[:MOST_WORDS])
     if _lacks_what_tells(matches, plain):
@@ -105,30 +112,31 @@ def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterato
     added = _said_besides(found, said, message)
     meanings = found | said
 
-    def written(*terms: str) -> str:
-        return known.written(
-            chain.from_iterable(words for term, words in meanings.items() if term in terms)
-        )
+    def in_the_datas_words(*terms: str) -> str:
+        """Return terms in the words that the data has for them."""
+        words_of_terms = [words for term, words in meanings.items() if term in terms]
+        return known.written(chain.from_iterable(words_of_terms))
 
     yield from _whole(found, matches, known, added, said)
     if found and len(matches) < _FEW:
-        yield written(*found, *added[:1])
+        yield in_the_datas_words(*found, *added[:1])
     ranked = telling(tuple(found), message)
-    yield written(*ranked[:2])
-    yield written(*ranked[:1])
-    yield written(*added)
-    yield written(*added[:1])
+    yield in_the_datas_words(*ranked[:2])
+    yield in_the_datas_words(*ranked[:1])
+    yield in_the_datas_words(*added)
+    yield in_the_datas_words(*added[:1])
 
 
 def _lacks_what_tells(matches: _Matches, plain: str) -> bool:
-    """True where the data lacks the first of two words, which says which: `quantum computing` is no `edge computing`.
+    """True where the data has only the general one of two words: no `edge computing` answers `quantum computing`.
 
-    The second has to be a general word of the data, and the first a rare one that is no slip or name.
+    The second has to be a general word of the data, and the first a rare one that is no slip or name. Then the search in
+    words of the data would find other things, and is left out.
     """
     if len(matches) != 2:
         return False
-    first, last = matches
-    is_general = matches[last] == tokens(last) and not is_name(last, plain)
+    first, second = matches
+    is_general = matches[second] == tokens(second) and not is_name(second, plain)
     if not is_general or matches[first]:
         return False
     return weight(first) >= _RARE and shared_table().knows(fold(first))
@@ -144,10 +152,10 @@ def _said_besides(found: _Matches, said: _Matches, message: str) -> tuple[str, .
 def _whole(
     found: _Matches, matches: _Matches, known: Vocabulary, added: tuple[str, ...], said: _Matches
 ) -> tuple[str, ...]:
-    """All words that were found, and the phrase of the data that has most of them.
+    """Return all words that were found, and the phrase of the data that has most of them, the likelier first.
 
-    The phrase comes first where one word of several was found, for that alone asks for anything with it; and it stands
-    alone where the one word is written as in the data, since the search for it has failed.
+    The phrase comes first where one word of several was found, for that alone asks for anything with it; and it
+    stands alone where the one word is written as in the data, since the search for it has failed.
     """
     words = set(chain.from_iterable(found.values()))
     changed: set[str] = set()
@@ -176,10 +184,10 @@ def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
         words = content(_QUOTE.sub("", plain))
     ranked = telling(words, message)
     shorter = _shorter(words, ranked, is_web=is_web)
-    where = scopes(text)
-    if is_web and where:
+    scopes_of_text = scopes(text)
+    if is_web and scopes_of_text:
         subject = shorter[0] if shorter else plain
-        yield " ".join((subject, *where))
+        yield " ".join((subject, *scopes_of_text))
     if plain != " ".join(text.split()):
         yield plain
     if len(words) == 1 and is_identifier(words[0]) and not is_web:
@@ -212,11 +220,13 @@ def _in_order(words: tuple[str, ...], chosen: tuple[str, ...]) -> str:
 
 def _what_the_message_adds(plain: str, message: str, query: Query) -> str:
     """The most telling words of the message, without the table's name; empty where the text has them all."""
-    named = stems(query.table)
-    asked = tuple(term for term in content(message) if named.isdisjoint(stems(term)))
-    if stems(plain) >= stems(" ".join(asked)):
+    stems_of_table = stems(query.table)
+    terms_of_message = tuple(
+        term for term in content(message) if stems_of_table.isdisjoint(stems(term))
+    )
+    if stems(plain) >= stems(" ".join(terms_of_message)):
         return ""
-    return _in_order(asked, telling(asked, message)[: _FEW + 1])
+    return _in_order(terms_of_message, telling(terms_of_message, message)[: _FEW + 1])
 
 
 # As the tool suggests
@@ -236,9 +246,10 @@ def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) ->
         words = set(tokens(suggestion))
         if not words or words == failed:
             continue
-        own = stems(suggestion)
-        likeness = len(own & searched) / max(1, len(own | searched))
-        news = len((own & asked) - searched) / max(1, len(own))
-        score = likeness + news - _PLACE * place - _LENGTH * len(own)
+        suggested = stems(suggestion)
+        shared_with_search = len(suggested & searched) / max(1, len(suggested | searched))
+        added_of_message = len((suggested & asked) - searched) / max(1, len(suggested))
+        costs = _PLACE * place + _LENGTH * len(suggested)
+        score = shared_with_search + added_of_message - costs
         scores.setdefault(suggestion.strip(), score)
     return tuple(sorted(scores, key=lambda suggestion: -scores[suggestion]))

@@ -27,7 +27,7 @@ _QUOTES: Final = '"“”„«»'
 MOST_WORDS: Final = 12
 """Words of a text that are read. One of more is a document; search engines weigh the rest as noise."""
 # Characters read of one text; a message longer than that is a document, not a question.
-_LONG: Final = 4000
+_MOST_CHARS: Final = 4000
 _UNKNOWN: Final = 450  # weight of a word that the table does not know: rarer than most
 _ALIKE: Final = 0.8  # difflib's ratio: two letters of ten may differ
 _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be respelled
@@ -36,8 +36,8 @@ _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be res
 def fold(text: str) -> str:
     """Return a text in lower case without accents: `Jérôme` and `jerome` are one word."""
     if text.isascii():
-        return text[:_LONG].lower()
-    decomposed = unicodedata.normalize("NFKD", text[:_LONG]).casefold()
+        return text[:_MOST_CHARS].lower()
+    decomposed = unicodedata.normalize("NFKD", text[:_MOST_CHARS]).casefold()
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
@@ -59,7 +59,7 @@ def terms(text: str) -> tuple[str, ...]:
     A quoted part stays whole, and so does what is not wanted: `without sugar`.
     """
     parts: list[str] = []
-    for match in _TERM.finditer(text[:_LONG]):
+    for match in _TERM.finditer(text[:_MOST_CHARS]):
         term = match[1] or match[2] or match[0].strip(_OUTSIDE)
         if term:
             parts.append(term)
@@ -80,17 +80,20 @@ def without_quotes(term: str) -> str:
 def content(text: str) -> tuple[str, ...]:
     """Return the terms that say what is looked for, as written, each once.
 
-    A text of nothing but words of a request gives these, since they may be meant (`help`); one of stop words all.
+    Words of a request (`find`, `please`) and stop words are left out. Where nothing else is left, the words of the
+    request are kept, since they may be meant (`help`), and else the stop words.
     """
-    spelled: dict[tuple[str, ...], str] = {}
+    spellings: dict[tuple[str, ...], str] = {}
     for term in terms(text):  # a repeated one is spelled as at first and stands where it is last
-        spelled[tokens(term)] = spelled.pop(tokens(term), term)
-    spelled.pop((), None)
-    written = tuple(spelled.values())
-    full = tuple(term for term in written if _is_full(term))
-    chat = listed_words("chat")
-    subject = tuple(term for term in full if not chat.issuperset(tokens(term)))
-    return subject or full or written
+        spellings[tokens(term)] = spellings.pop(tokens(term), term)
+    spellings.pop((), None)
+    all_terms = tuple(spellings.values())
+    without_stop_words = tuple(term for term in all_terms if _is_full(term))
+    words_of_requests = listed_words("chat")
+    subject = tuple(
+        term for term in without_stop_words if not words_of_requests.issuperset(tokens(term))
+    )
+    return subject or without_stop_words or all_terms
 
 
 def _is_full(term: str) -> bool:
@@ -146,6 +149,7 @@ def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
             said_terms[plain_umlauts(word)] = term
 
     def value(term: str) -> tuple[bool, bool, int]:
+        """Return what terms are ordered by: whether the person said it, whether it is a name, and how rare it is."""
         rarity = weight(term)
         if rarity == 0:
             return False, False, 0
@@ -159,6 +163,7 @@ def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def _vector(text: str) -> Any:
+    """Return the word vector of a text, None for unknown words; the last ones are cached."""
     return shared_table().embed(text)
 
 
@@ -172,7 +177,7 @@ def likeness(one: str, other: str) -> float:
 
 
 def similar(word: str, others: Iterable[str]) -> str | None:
-    """Return the other word that was meant: the same, or the one that is written nearly alike."""
+    """Return the one of some words that was meant: the same, or the one that is written nearly alike; None for none."""
     if len(word) < _SHORTEST:
         return None
     nearest = get_close_matches(word, others, n=1, cutoff=_ALIKE)

@@ -15,9 +15,9 @@ from mcp_reflect.models.root import VersionRoot
 from mcp_reflect.roots.tree import NotMeasuredError, read_in
 
 _MOST_LOCK: Final = 8_000_000  # bytes of a lock file that is read
-_MOST_MANIFEST: Final = 1_000_000
+_MOST_MANIFEST: Final = 1_000_000  # bytes of a file such as package.json
 _MOST_VERSIONS: Final = 4  # packages that a lesson is about
-_LEAST_NAME: Final = 2
+_LEAST_NAME: Final = 2  # characters of a package's name
 _NAME: Final = re.compile(r"@?[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*\Z")
 _VERSION: Final = re.compile(r"v?(\d+(?:\.\d+)*[\w.+-]{0,30})\Z")
 _NUMBERS: Final = re.compile(r"\d+")
@@ -34,11 +34,16 @@ class _Lock:
     is_whole: Callable[[str], bool]
 
 
+# For each kind of lock file: the patterns that find the versions of a package, the surest first. `name` is a pattern, too.
+
+
 def _npm(name: str) -> tuple[str, ...]:
+    """Return the patterns for package-lock.json: `"node_modules/NAME": {"version": "VERSION"`."""
     return (rf'"(?:node_modules/)?{name}":\s*\{{\s*"version":\s*"([^"\n]+)"',)
 
 
 def _pnpm(name: str) -> tuple[str, ...]:
+    """Return the patterns for pnpm-lock.yaml: of a direct dependency, else of any package."""
     quoted = rf"^ +['\"]?{name}['\"]?"
     return (
         rf"{quoted}:\n +specifier:[^\n]*\n +version: ['\"]?(\d[^\s('\"]*)",
@@ -47,22 +52,27 @@ def _pnpm(name: str) -> tuple[str, ...]:
 
 
 def _toml(name: str) -> tuple[str, ...]:
+    """Return the pattern for a lock file in TOML: `name = "NAME"` and the version in the next line."""
     return (rf'^name = "{name}"\r?\nversion = "([^"\n]+)"',)
 
 
 def _go(name: str) -> tuple[str, ...]:
+    """Return the pattern for go.sum: `HOST/OWNER/NAME vVERSION h1:`."""
     return (rf"^(?:[^\s/]+/)*{name}(?:/v\d+)? v(\S+) h1:",)
 
 
 def _ruby(name: str) -> tuple[str, ...]:
+    """Return the pattern for Gemfile.lock: `    NAME (VERSION)`."""
     return (rf"^ {{4}}{name} \(([^)\n]+)\)",)
 
 
 def _requirements(name: str) -> tuple[str, ...]:
+    """Return the pattern for requirements.txt: `NAME==VERSION`."""
     return (rf"^{name}(?:\[[^\]\n]*\])?[ \t]*==[ \t]*([^\s;#,]+)",)
 
 
 def _is_json(text: str) -> bool:
+    """Return whether a text is a whole object in JSON: of one that is cut, a package may only seem gone."""
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
@@ -70,6 +80,7 @@ def _is_json(text: str) -> bool:
 
 
 def _is_toml(text: str) -> bool:
+    """Return whether a text is whole TOML, for the same reason."""
     import tomllib  # noqa: PLC0415 - only where a package is gone
 
     try:
@@ -79,6 +90,7 @@ def _is_toml(text: str) -> bool:
 
 
 def _has_lines(text: str) -> bool:
+    """Return whether a text of lines has any; whether it is whole cannot be seen."""
     return bool(text.strip())
 
 
@@ -115,7 +127,8 @@ def versions_of(
     may be plain English, only where it is also a direct dependency.
     """
     found: dict[str, VersionRoot] = {}
-    in_code, every = list(dict.fromkeys(code)), list(dict.fromkeys((*code, *words)))
+    names_in_code = dict.fromkeys(code)
+    all_names = dict.fromkeys((*names_in_code, *words))
     for folder in dict.fromkeys(folders):
         for file, lock in _LOCKS.items():
             path = _path_in(folder, file)
@@ -124,8 +137,10 @@ def versions_of(
                 continue
             manifests = [_path_in(folder, name) for name in lock.manifests]
             direct = "\n".join(_text_of(tree, name, _MOST_MANIFEST) or "" for name in manifests)
-            for name in every:
-                if name.casefold() in found or not (name in in_code or _is_named(name, direct)):
+            for name in all_names:
+                if name.casefold() in found:
+                    continue
+                if name not in names_in_code and not _is_named(name, direct):
                     continue
                 version = _version_in(text, lock, name)
                 if version is not None:
@@ -150,17 +165,18 @@ def changed_version(tree: Path, root: VersionRoot) -> NewVersion | None:
     lock = _LOCKS.get(root.lock.rpartition("/")[2])
     if text is None or lock is None:
         return None
-    known = _all_versions(text, lock, root.name)
-    if not known:
+    versions = _all_versions(text, lock, root.name)
+    if not versions:
         is_gone = _CONFLICT not in f"\n{text}" and lock.is_whole(text)
         if not is_gone:
             return None
         return NewVersion(root.name, None, is_major=True)
-    if any(_release(one) == _release(root.version) for one in known):
+    if any(_release(version) == _release(root.version) for version in versions):
         return None
-    if len(known) > 1:
-        return None
-    return NewVersion(root.name, known[0], is_major=_major(known[0]) != _major(root.version))
+    if len(versions) > 1:
+        return None  # nobody knows which of them took its place
+    version = versions[0]
+    return NewVersion(root.name, version, is_major=_major(version) != _major(root.version))
 
 
 def _text_of(tree: Path, path: str, most: int) -> str | None:
@@ -181,10 +197,11 @@ def _is_named(name: str, manifest: str) -> bool:
 
 
 def _version_in(text: str, lock: _Lock, name: str) -> str | None:
-    known = _all_versions(text, lock, name)
-    if len({_major(one) for one in known}) != 1:
+    """Return the version of a package in a lock file; None if it is not there, or in several major versions."""
+    versions = _all_versions(text, lock, name)
+    if len({_major(version) for version in versions}) != 1:
         return None
-    return known[0]
+    return versions[0]
 
 
 def _all_versions(text: str, lock: _Lock, name: str) -> list[str]:
@@ -194,8 +211,8 @@ def _all_versions(text: str, lock: _Lock, name: str) -> list[str]:
     if len(name) < _LEAST_NAME or not _NAME.match(name) or longest not in text:
         return []
     for pattern in lock.patterns(_escaped(wanted)):
-        found = re.findall(pattern, text, re.MULTILINE)
-        versions = [match[1] for one in found if (match := _VERSION.match(one))]
+        matches = map(_VERSION.match, re.findall(pattern, text, re.MULTILINE))
+        versions = [match[1] for match in matches if match is not None]
         if versions:
             return list(dict.fromkeys(versions))
     return []
@@ -207,7 +224,7 @@ def _escaped(name: str) -> str:
 
 
 def _release(version: str) -> tuple[str, ...]:
-    """Return the numbers of a version that matter to advice: a patch does not change it."""
+    """Return the first two numbers of a version, which matter to advice: a patch does not change it."""
     return tuple(_NUMBERS.findall(version)[:2])
 
 

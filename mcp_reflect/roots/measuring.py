@@ -15,7 +15,8 @@ _LONGEST_NAME: Final = 60  # characters of a file's name in a mark
 def measured(tree: Path | None, roots: Roots, now: float) -> Ground:
     """Return what became of a lesson's roots: the first that is gone, else the first that changed.
 
-    Without a `tree` only the time until which it was said to hold is looked at.
+    Without a `tree` only the time is looked at until which the lesson was said to hold; `now` is in seconds since
+    1970.
     """
     if roots.valid_until is not None and now > roots.valid_until:
         return Ground(Standing.DOUBTED, f"valid until {iso(roots.valid_until)[:10]}")
@@ -35,6 +36,10 @@ def measured(tree: Path | None, roots: Roots, now: float) -> Ground:
 
 
 def _of_file(tree: Path, root: FileRoot) -> Ground:
+    """Return what became of a file: it stands, its lines changed, or it is gone.
+
+    What is not read, such as a link, counts as standing.
+    """
     try:
         content = read_in(tree, root.path)
     except NotMeasuredError:
@@ -52,12 +57,12 @@ def _of_file(tree: Path, root: FileRoot) -> Ground:
 
 
 def _is_changed(root: FileRoot, content: bytes) -> bool:
-    """Return whether the lines that the lesson touches are no longer all there, or what was absent is."""
+    """Return whether more lines that the lesson touches are gone than may be, or words that were absent are there."""
     present = lines_of(content)
-    here = set(map(digest_of_line, present))
+    digests_here = set(map(digest_of_line, present))
     if root.most_gone == WHOLE:
-        return here != set(root.lines)
-    if sum(line not in here for line in root.lines) > root.most_gone:
+        return digests_here != set(root.lines)
+    if sum(line not in digests_here for line in root.lines) > root.most_gone:
         return True
     if not root.absent:
         return False
@@ -77,7 +82,7 @@ def renamed_to(tree: Path, root: FileRoot) -> str | None:
     if root.digest is None:
         return None
     suffix = PurePosixPath(root.path).suffix
-    same: list[str] = []
+    same_content: list[str] = []
     for path in Listing(tree).all_files():
         if PurePosixPath(path).suffix != suffix or size_in(tree, path) != root.size:
             continue
@@ -86,13 +91,14 @@ def renamed_to(tree: Path, root: FileRoot) -> str | None:
         except NotMeasuredError:
             continue
         if content is not None and digest_of(content) == root.digest:
-            same.append(path)
-    if len(same) != 1:
+            same_content.append(path)
+    if len(same_content) != 1:
         return None
-    return same[0]
+    return same_content[0]
 
 
 def _of_version(tree: Path, root: VersionRoot) -> Ground:
+    """Return what became of a package: it stands but for a patch, it has a new version, or it is gone."""
     from mcp_reflect.roots.locks import changed_version  # noqa: PLC0415 - few lessons are about a package
 
     new = changed_version(tree, root)

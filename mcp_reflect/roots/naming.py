@@ -25,15 +25,15 @@ _TELLING: Final = re.compile(r"[\d_]|\w[.-]\w|[a-z][A-Z]")
 
 def files_named(text: str) -> list[str]:
     """Return what may be a file in a text, in order: a path, a name with an extension, a name such as Makefile."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for match in _PATH.finditer(text[:_MOST_TEXT]):
         name = match[0].replace("\\", "/").rstrip("./-").removeprefix("./")
-        last = PurePosixPath(name).name
-        if "/" in name or _EXTENSION.search(last) or last in _BARE:
-            found.setdefault(name)
-        if len(found) >= MOST_NAMED:
+        last_part = PurePosixPath(name).name
+        if "/" in name or _EXTENSION.search(last_part) or last_part in _BARE:
+            names.setdefault(name)
+        if len(names) >= MOST_NAMED:
             break
-    return list(found)
+    return list(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +62,5 @@ def words_in(texts: Sequence[str], calls: Sequence[str]) -> NamingWords:
 
 
 def _tokens(text: str) -> Iterator[str]:
+    """Yield the words, names and numbers of a text, as they are written."""
     return (match[0] for match in _TOKEN.finditer(text[:_MOST_TEXT]))

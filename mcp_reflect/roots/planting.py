@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from math import ceil
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -22,7 +23,8 @@ _MOST_WITH_PLAIN: Final = 3  # the same for a plain word
 _MOST_SAMPLED: Final = 40  # lines that stand for a file in which the lesson finds none
 _MOST_GONE: Final = 0.5  # of these, while the file counts as the same
 _MOST_SETTINGS: Final = 150  # lines of a file of settings that is a root as a whole
-_MOST_ABSENT: Final = 20
+_MOST_ABSENT: Final = 20  # words that a file of settings does not have
+_MOST_TEXT: Final = 12_000  # characters of a lesson that are looked through
 _SETTINGS: Final = re.compile(
     r"(?i)\.(?:json5?|jsonc|toml|ya?ml|ini|cfg|conf|properties|sh|bash|env\.example)\Z|config|rc\Z"
     r"|\A(?:make|docker|container|just|proc|rake|jenkins|vagrant)file\Z"
@@ -46,17 +48,18 @@ class LessonText:
     valid_until: float | None = None
 
 
-def plant(tree: Path, here: Path, told: LessonText) -> Roots:
+def plant(tree: Path, here: Path, lesson: LessonText) -> Roots:
     """Return the roots of a lesson in a tree; `here` is the folder in it that is worked in."""
-    words = words_in(told.texts, told.calls)
-    paths = _files(tree, here, told)
-    files = [root for path in paths if (root := _root(tree, path, words, told.fix_lines))]
+    words = words_in(lesson.texts, lesson.calls)
+    paths = _files(tree, here, lesson)
+    roots_or_none = [_root(tree, path, words, lesson.fix_lines) for path in paths]
+    files = [root for root in roots_or_none if root is not None]
     folders = ["", *_folder_of(here, tree), *(path.rpartition("/")[0] for path in paths)]
     versions: tuple[VersionRoot, ...] = ()
     if words.telling or words.plain:
-        names = chain.from_iterable(map(_scoped_names, (*told.texts, *told.calls)))
+        names = chain.from_iterable(map(_scoped_names, (*lesson.texts, *lesson.calls)))
         versions = versions_of(tree, folders, (*names, *words.telling), words.plain)
-    return Roots(files=tuple(files), versions=versions, valid_until=told.valid_until)
+    return Roots(files=tuple(files), versions=versions, valid_until=lesson.valid_until)
 
 
 _SCOPED: Final = re.compile(r"(?<![\w/])@[\w-]+/[\w.-]*\w")
@@ -64,35 +67,42 @@ _SCOPED: Final = re.compile(r"(?<![\w/])@[\w-]+/[\w.-]*\w")
 
 def _scoped_names(text: str) -> list[str]:
     """Return names of packages such as @types/node."""
-    return _SCOPED.findall(text[:12_000])[:MOST_FILES]
+    return _SCOPED.findall(text[:_MOST_TEXT])[:MOST_FILES]
 
 
 def _folder_of(here: Path, tree: Path) -> list[str]:
+    """Return the folder of a tree that is worked in, as its path in the tree; none for the tree itself."""
     if here == tree or not here.is_relative_to(tree):
         return []
     return [here.relative_to(tree).as_posix()]
 
 
-def _files(tree: Path, here: Path, told: LessonText) -> list[str]:
+def _files(tree: Path, here: Path, lesson: LessonText) -> list[str]:
     """Return the files of the tree that a lesson names: first those that it was sent with, then calls, then words."""
     listing = Listing(tree)
     within = "".join(f"{folder}/" for folder in _folder_of(here, tree))
-    found: dict[str, None] = {}
-    named = list(told.files)
-    for text in (*told.calls, *told.texts):
+    files: dict[str, None] = {}
+    named = list(lesson.files)
+    for text in (*lesson.calls, *lesson.texts):
         named += files_named(text)
     for name in named:
         path = inside(name, tree)
         if path is None:
             continue
-        places = dict.fromkeys((path, f"{within}{path}"))
-        place = next((one for one in places if is_file_in(tree, one)), None)
-        place = place or listing.ending_with(path)
+        place = _place_of(path, within, tree) or listing.ending_with(path)
         if place is not None and is_file_in(tree, place) and not is_lock(place):
-            found.setdefault(place)
-        if len(found) >= MOST_FILES:
+            files.setdefault(place)
+        if len(files) >= MOST_FILES:
             break
-    return list(found)
+    return list(files)
+
+
+def _place_of(path: str, within: str, tree: Path) -> str | None:
+    """Return where a file is: as it is named from the tree, or from the folder `within` it; None for neither."""
+    for place in (path, f"{within}{path}"):
+        if is_file_in(tree, place):
+            return place
+    return None
 
 
 def _root(tree: Path, path: str, words: NamingWords, fix_lines: Sequence[str]) -> FileRoot | None:
@@ -123,15 +133,14 @@ def _touched(
     lines: Sequence[str], path: str, words: NamingWords, fix_lines: Sequence[str]
 ) -> list[str]:
     """Return the lines that a lesson touches: what its fix wrote, and lines with its words, if these are in few."""
-    own = set(lines)
-    touched = dict.fromkeys(line for line in map(normalized, fix_lines) if line in own)
-    in_path = {part.casefold() for part in re.split(r"[/.]", path)} | {path.casefold()}
+    lines_of_file = set(lines)
+    touched = dict.fromkeys(line for line in map(normalized, fix_lines) if line in lines_of_file)
+    words_of_path = {part.casefold() for part in re.split(r"[/.]", path)}
+    words_of_path |= {path.casefold(), PurePosixPath(path).name.casefold()}
     for group, most in ((words.telling, _MOST_WITH_TELLING), (words.plain, _MOST_WITH_PLAIN)):
         for word in group:
-            if word.casefold() in in_path or word.casefold() == PurePosixPath(path).name.casefold():
-                continue
-            found = _lines_with(lines, word, most)
-            touched.update(dict.fromkeys(found))
+            if word.casefold() not in words_of_path:
+                touched |= dict.fromkeys(_lines_with(lines, word, most))
     return list(touched)[:_MOST_LINES]
 
 
@@ -157,9 +166,10 @@ def _absent(content: bytes, words: NamingWords) -> tuple[str, ...]:
 def _sampled(lines: Sequence[str]) -> list[str]:
     """Return lines from all over a file, each once."""
     different = list(dict.fromkeys(lines))
-    step = max(1, -(-len(different) // _MOST_SAMPLED))
+    step = max(1, ceil(len(different) / _MOST_SAMPLED))
     return different[::step]
 
 
 def _digests(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the digests of some lines, each once."""
     return tuple(dict.fromkeys(map(digest_of_line, lines)))

@@ -15,6 +15,7 @@ _MOST_ENTRIES: Final = 5_000  # of a tree that is looked through for a name
 _SKIPPED: Final = frozenset(
     "node_modules venv env target dist build out vendor __pycache__ coverage site-packages".split()
 )
+# A link is not followed, and a pipe not waited for; systems that do not know a flag do without it.
 _FLAGS: Final = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -47,8 +48,8 @@ def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:
             return None
         raise NotMeasuredError from None
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             raise NotMeasuredError
         return _content_of(descriptor, most)
     finally:
@@ -75,15 +76,15 @@ def _open_in(tree: Path, path: str) -> int:
         if os.path.realpath(file) != os.path.normpath(file):
             raise OSError(errno.ELOOP, "a link leads there", file)
         return os.open(file, _FLAGS)
-    within = os.open(tree, _FOLDER_FLAGS)
+    folder_descriptor = os.open(tree, _FOLDER_FLAGS)
     try:
         for folder in folders:
-            inner = os.open(folder, _FOLDER_FLAGS, dir_fd=within)
-            os.close(within)
-            within = inner
-        return os.open(name, _FLAGS, dir_fd=within)
+            next_descriptor = os.open(folder, _FOLDER_FLAGS, dir_fd=folder_descriptor)
+            os.close(folder_descriptor)
+            folder_descriptor = next_descriptor
+        return os.open(name, _FLAGS, dir_fd=folder_descriptor)
     finally:
-        os.close(within)
+        os.close(folder_descriptor)
 
 
 def _has_link(tree: Path, path: str) -> bool:
@@ -149,20 +150,25 @@ class Listing:
         return list(chain.from_iterable(self._all().values()))
 
     def _all(self) -> dict[str, list[str]]:
+        """Return the paths of the tree's files by their last part."""
         if self._by_name is None:
             self._by_name = _names_in(self._tree)
         return self._by_name
 
 
 def _names_in(tree: Path) -> dict[str, list[str]]:
+    """Return the paths of a tree's files by their last part; nothing of a tree with too many.
+
+    Hidden folders and those with what is built or installed are left out.
+    """
     names: dict[str, list[str]] = defaultdict(list)
-    seen = 0
+    entries_seen = 0
     for folder, subfolders, files in os.walk(tree, followlinks=False):
         subfolders[:] = sorted(
             name for name in subfolders if name not in _SKIPPED and not name.startswith(".")
         )
-        seen += len(files) + 1
-        if seen > _MOST_ENTRIES:
+        entries_seen += len(files) + 1
+        if entries_seen > _MOST_ENTRIES:
             return {}
         within = Path(folder).relative_to(tree)
         for name in files:

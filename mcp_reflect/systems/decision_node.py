@@ -19,8 +19,12 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.systems import run
 
 _TEXTS: Final = ("task", "outcome", "goal", "task_type", "run_id")
-_GAINED: Final = "reflection reflections validation_results reflection_insights reflection_analysis"
-_OWN: Final = {"messages", "error", "error_message", *_GAINED.split()}
+_GAINED_KEYS: Final = (
+    "reflection reflections validation_results reflection_insights reflection_analysis"
+)
+_NOT_SHOWN: Final = {"messages", "error", "error_message", *_GAINED_KEYS.split()}
+"""The keys of a state that say nothing of the decision: what the node itself wrote, and what has a place of its own."""
+
 _MOST_CHARS: Final = 2000  # of a value of the state that is shown to a model
 _VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
@@ -54,13 +58,14 @@ def reflection_node(
             "validation_results": _validation(checked, success=False),
             "error": checked.checks[-1].detail,
         }
-    others = _others(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
+    rest_of_state = _others(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
     decision_with_state: Any = decision
-    if others:
+    if rest_of_state:
         decided: dict[str, Any] = decision or {}
-        decision_with_state = {**decided, "state": others}
+        decision_with_state = {**decided, "state": rest_of_state}
 
     async def work() -> Reflection:
+        """Reflect with an engine that is opened and closed here."""
         async with make_engine() as engine:
             return await engine.reflect(
                 **_texts_of(state),
@@ -72,8 +77,8 @@ def reflection_node(
     try:
         reflection = run(work)
     except McpReflectError as error:
-        ran: dict[str, Any] = result or {}  # its structure was checked
-        text = fallback(decision_of(decision), ran.get("metrics") or {}, str(error))
+        execution: dict[str, Any] = result or {}  # its structure was checked
+        text = fallback(decision_of(decision), execution.get("metrics") or {}, str(error))
         return _failed(state, checked, text, str(error))
     if reflection.validation is not None and reflection.validation.reflection_success is False:
         fault = reflection.note or "the language model gave nothing"
@@ -125,10 +130,10 @@ reflect_node = reflection_node
 """The name that graphs of older engines use."""
 
 
-def _others(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+def _others(state: Mapping[str, Any], known_keys: set[str]) -> dict[str, Any]:
     """What else a state says in plain values: it is shown to a model beside the decision."""
     others: dict[str, Any] = {}
-    for name in state.keys() - known - _OWN:
+    for name in state.keys() - known_keys - _NOT_SHOWN:
         with suppress(TypeError, ValueError):  # messages and other objects of a graph
             if state[name] and len(json.dumps(state[name], ensure_ascii=False)) <= _MOST_CHARS:
                 others[name] = state[name]

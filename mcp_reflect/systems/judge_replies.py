@@ -18,6 +18,7 @@ from mcp_reflect.text.word_lists import read_words_by_heading
 
 MOST_CHARS: Final = 20_000  # of a reply in prose that are read
 _WORDS: Final = Path(__file__).with_name("reply_words.txt")
+# Scores of replies in words, 0 to 1, chosen: of one that names issues, of one that praises, and what parts them.
 _AT_FAULT: Final = 0.3
 _PRAISED: Final = 0.8
 _EVEN: Final = 0.5
@@ -45,15 +46,23 @@ class Judgment:
 
 def read_judgment(reply: str) -> Judgment:
     """Read a reply: as fields where it holds an object or plain words that name score and issues, else by its words."""
-    found: Mapping[str, Json] | None = read_object(reply, _KEYS)
-    if found is None:  # keys in another spelling
-        named = (with_known_names(value) for value in objects_in(reply))
-        found = next((value for value in named if value.keys() & _KEYS), None)
-    if found is None:
-        found = read_plain_words(reply[:MOST_CHARS])
-        if not found or not found.get("issues") or found.get("quality_score") is None:
+    fields: Mapping[str, Json] | None = read_object(reply, _KEYS)
+    if fields is None:
+        fields = _with_other_names(reply)
+    if fields is None:
+        fields = read_plain_words(reply[:MOST_CHARS])
+        if not fields or not fields.get("issues") or fields.get("quality_score") is None:
             return _of_words(reply[:MOST_CHARS])
-    return _of_fields(with_known_names(found))
+    return _of_fields(with_known_names(fields))
+
+
+def _with_other_names(reply: str) -> Mapping[str, Json] | None:
+    """Return the first object of a reply that has a known key once other spellings are put right; None for none."""
+    for value in objects_in(reply):
+        fields = with_known_names(value)
+        if fields.keys() & _KEYS:
+            return fields
+    return None
 
 
 def _unread(fault: str, *issues: str) -> Judgment:
@@ -61,21 +70,21 @@ def _unread(fault: str, *issues: str) -> Judgment:
     return Judgment(score=0.0, issues=(fault, *issues), fault=fault)
 
 
-def _of_fields(found: Mapping[str, Json]) -> Judgment:
+def _of_fields(fields: Mapping[str, Json]) -> Judgment:
     """Read an object. A claim that it calls wrong is an issue; issues without a score make the score of a fault."""
-    issues = (*_issues(found.get("issues")), *_wrong_claims(found))
+    issues = (*_issues(fields.get("issues")), *_wrong_claims(fields))
     suggested_fix = None
-    fix = as_text(found.get("suggested_fix"))
+    fix = as_text(fields.get("suggested_fix"))
     if isinstance(fix, str) and not _is_nothing(fix):
         suggested_fix = fix.strip()
-    sent = found.get("quality_score", found.get("score"))
-    score = read_score(sent)
-    if score is None and sent is not None:
-        fault = _NO_SCORE.format(score=str(sent)[:40])
+    sent_score = fields.get("quality_score", fields.get("score"))
+    score = read_score(sent_score)
+    if score is None and sent_score is not None:
+        fault = _NO_SCORE.format(score=str(sent_score)[:40])
         return _unread(fault, *issues)
     if score is None and issues:
         score = _AT_FAULT
-    if score is None and found.get("issues") is not None:
+    if score is None and fields.get("issues") is not None:
         score = _PRAISED  # it looked for issues and found none
     if score is None:
         return _unread(_UNREADABLE)
@@ -88,43 +97,50 @@ def _issues(value: Json) -> tuple[str, ...]:
     texts: list[str] = []
     for item in items:
         if isinstance(item, dict):
-            said = [item[name] for name in _ISSUE_NAMES if isinstance(item.get(name), str)]
-            said = said[:1] or [": ".join(text for text in item.values() if isinstance(text, str))]
-            texts += [str(text).strip() for text in said]
+            texts.append(_issue_of(item))
         elif isinstance(item, str) and not _is_nothing(item):
             texts.append(item.strip())
     return tuple(text for text in texts if text)
 
 
-def _wrong_claims(found: Mapping[str, Json]) -> tuple[str, ...]:
+def _issue_of(item: Mapping[str, Json]) -> str:
+    """Return an issue that is an object as a text: the field that is named after it, else all its texts."""
+    for name in _ISSUE_NAMES:
+        value = item.get(name)
+        if isinstance(value, str):
+            return value.strip()
+    return ": ".join(text for text in item.values() if isinstance(text, str)).strip()
+
+
+def _wrong_claims(fields: Mapping[str, Json]) -> tuple[str, ...]:
     """The claims that the reply calls wrong, with its reason or its correction."""
-    verdicts = found.get("verdicts")
+    verdicts = fields.get("verdicts")
     if not isinstance(verdicts, list):
         return ()
     objects = [item for item in verdicts if isinstance(item, dict)]
     wrong = [
         item for item in objects if str(item.get("verdict")).strip().lower() in ("wrong", "false")
     ]
-    told = (item.get("reason") or item.get("correction") or item.get("claim") for item in wrong)
-    return tuple(str(text) for text in told if text)
+    reasons = (item.get("reason") or item.get("correction") or item.get("claim") for item in wrong)
+    return tuple(str(text) for text in reasons if text)
 
 
 def _of_words(reply: str) -> Judgment:
     """Read prose: a score where one is named, and issues by heading, list or sentence."""
-    score, rest = _score_in(reply)
-    issues, fix, accepts = _said_in(rest)
+    score, text_without_score = _score_in(reply)
+    issues, fix, accepts = _said_in(text_without_score)
     if score is None:
-        refused = _words("refusal").search(reply)
-        if refused and refused.start() == 0:  # an error of the model's service, or a plain no
+        refusal = _words("refusal").search(reply)
+        if refusal and refusal.start() == 0:  # an error of the model's service, or a plain no
             return _unread(_UNREADABLE)
         if issues:
             score = _AT_FAULT
-        elif accepts and not refused:
+        elif accepts and not refusal:
             score = _PRAISED
         else:
             return _unread(_UNREADABLE)
-    if score < _EVEN and not issues and " " in rest.strip():
-        issues = (rest.strip(),)  # the words beside a low score are the fault
+    if score < _EVEN and not issues and " " in text_without_score.strip():
+        issues = (text_without_score.strip(),)  # the words beside a low score are the fault
     return Judgment(score=score, issues=issues, suggested_fix=fix)
 
 
@@ -151,7 +167,7 @@ def _score_in(reply: str) -> tuple[float | None, str]:
 
 
 def _said_in(text: str) -> tuple[tuple[str, ...], str | None, bool]:
-    """The issues and the fix in a text without its score, and whether it says that the work is fine."""
+    """The issues, the fix (None for none), and whether it says that the work is fine, in a text without its score."""
     if not text.strip():
         return (), None, False
     try:

@@ -34,6 +34,7 @@ class Gained(dict[str, Any]):
     """The keys that change. A graph may also await them, as the node of the document is a coroutine."""
 
     def __await__(self) -> Generator[Any, None, "Gained"]:
+        """Give the keys at once: nothing is waited for."""
         yield from ()
         return self
 
@@ -57,6 +58,8 @@ def reflect_and_replan(
     """
 
     def plan(request: SearchRequest, attempts: SearchState) -> SearchPlan:
+        """Plan with a model if there is one, by rules where the engine cannot be used."""
+
         async def work() -> SearchPlan:
             async with make_engine() as engine:
                 return await services.replan.plan_for_graph(engine.context, request, attempts)
@@ -114,11 +117,11 @@ def _next_queries(
 ) -> list[Mapping[str, Any]]:
     """The queries that a plan keeps, as the graph has them, and then its new ones; `queries` are the planned as read."""
     pairs = list(zip(planned, queries, strict=True))
-    following = [item for item, query in pairs if query in plan.kept_queries]
+    next_queries = [item for item, query in pairs if query in plan.kept_queries]
     for query in plan.new_queries:
-        of_its_table = [item for item, other in pairs if other.table == query.table]
-        following.append(_as_the_graph_has_it(query, of_its_table or planned))
-    return following
+        items_of_table = [item for item, other in pairs if other.table == query.table]
+        next_queries.append(_as_the_graph_has_it(query, items_of_table or planned))
+    return next_queries
 
 
 def _planned_before(thoughts: Sequence[Any]) -> list[Any]:
@@ -136,8 +139,10 @@ def _as_the_graph_has_it(query: Query, origins: Sequence[Mapping[str, Any]]) -> 
     stated = {name: value for name, value in values.items() if value}
     if not origins:
         return stated
-    own = {name: value for name, value in origins[0].items() if values.get(name, value)}
-    return {**own, **stated}
+    values_of_origin = {
+        name: value for name, value in origins[0].items() if values.get(name, value)
+    }
+    return {**values_of_origin, **stated}
 
 
 def _reasoning(plan: SearchPlan) -> str:
