@@ -27,9 +27,9 @@ SCORED: Final = 30  # rows found by terms that get a score, if nothing else is s
 NEAREST: Final = 16  # rows found by meaning that get a score, or as many as are found by terms
 _SEARCHED_BEHIND: Final = 24  # terms of what may be behind a trouble by which rows are found
 _COMPARED_AGAIN: Final = 16  # rows that are compared with the moved question
-_RARITY_TELLS: Final = (
-    1_000  # rows of a bank from which on its rare words say what a question is about
-)
+# The rows of a bank from which on its rare words say what a question is about. Of 1,062 turns they cost .009 nDCG@10,
+# of 1,844 as much; of 5,962 they gain.
+_RARITY_TELLS: Final = 2_000
 _COMPARED_ROWS: Final = 10  # that the nearest row has to be nearer than
 _LEAST_CLARITY: Final = 0.6  # abstracts of 100 terms lose by less
 
