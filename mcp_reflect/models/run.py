@@ -102,16 +102,16 @@ class FailingCall:
     """A failing call in a form that later calls can be compared with.
 
     `fingerprint` is the error without numbers, paths, ids and times, `signature` 16 hex digits over tool, call and
-    fingerprint. `head`, `exact`, `bare` and `loose` are keys of the call's forms (`runs.known_failures.Forms`).
+    fingerprint. `head` and the keys are those of the call's forms (`sessions.known_failures.Forms`).
     `worked` holds the arguments of the later call that succeeded, if there is one.
     """
 
     tool: str
     arguments: Json
     head: str
-    exact: str
-    bare: str
-    loose: str
+    exact_key: str
+    bare_key: str
+    loose_key: str
     fingerprint: str
     signature: str
     category: ErrorCategory
@@ -131,8 +131,8 @@ class Failure(FailingCall):
 class WorkedCall:
     """A call that worked, by keys of its forms."""
 
-    bare: str
-    exact: str
+    bare_key: str
+    exact_key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,7 +169,7 @@ def _same_call_failed(call: WatchedCall, still_failing: Sequence[KnownFailure]) 
     same = [
         known
         for known in still_failing
-        if (known.exact == call.forms.exact_key or _same_quoted(call.forms, known))
+        if (known.exact_key == call.forms.exact_key or _same_quoted(call.forms, known))
         and not _changed_since(call, known)
     ]
     return _due(same, Match.EXACT) if same else None
@@ -186,11 +186,11 @@ def _other_values_failed_too(
     with_other_values = [
         known
         for known in still_failing
-        if known.loose == call.forms.loose_key and known.bare != call.forms.bare_key
+        if known.loose_key == call.forms.loose_key and known.bare_key != call.forms.bare_key
     ]
     if not with_other_values:
         return None
-    values_tried = {known.exact for known in with_other_values}
+    values_tried = {known.exact_key for known in with_other_values}
     ever_worked = any(known.works for known in with_other_values)
     is_outside_values = all(known.category in _WHATEVER_VALUES for known in with_other_values)
     if is_outside_values or (len(values_tried) > 1 and not ever_worked):
@@ -210,7 +210,7 @@ def _tool_fails_whatever_the_arguments(call: WatchedCall) -> Due | None:
         if is_of_the_tool and not _changed_since(call, known):
             by_error.setdefault(known.fingerprint, []).append(known)
     commonest = max(by_error.values(), key=len, default=list[KnownFailure]())
-    arguments_tried = {known.exact for known in commonest}
+    arguments_tried = {known.exact_key for known in commonest}
     if len(arguments_tried) < SAME_ERRORS:
         return None
     match = Match.TOOL_AND_ERROR
@@ -264,7 +264,7 @@ def _share_of_failures(failures: Sequence[KnownFailure], prior: float) -> float:
 
 def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
     """Return whether only quotation marks differ; False for a call with fewer, which may be the correction."""
-    return known.bare == forms.bare_key and not drops_quotes(
+    return known.bare_key == forms.bare_key and not drops_quotes(
         forms, forms_of(known.tool, known.arguments)
     )
 
@@ -331,7 +331,7 @@ def after_failure(
     if failure.category in _OF_ONE_CALL:
         return None
     for known in same_error:
-        if known.exact != call.forms.exact_key and _is_akin(known, call):
+        if known.exact_key != call.forms.exact_key and _is_akin(known, call):
             correction = _known_correction(call, known, same_call=False)
             if correction is not None:
                 return correction

@@ -36,7 +36,7 @@ from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_chang
 from mcp_reflect.text.signature import drawn
 
 if TYPE_CHECKING:
-    from mcp_reflect.sessions.calls import CallWithAnswer as AnsweredCall
+    from mcp_reflect.sessions.calls import CallWithAnswer
 
 _MOST_NAME: Final = 200  # characters of the name of a tool, or the id of a session
 
@@ -85,8 +85,8 @@ async def _look_up(
         session,
         held_out=drawn(session, context.settings.holdout),
         call=whole_call,
-        bare=forms.bare_key,
-        loose=forms.loose_key,
+        bare_key=forms.bare_key,
+        loose_key=forms.loose_key,
         head=forms.head,
     )
     return scope, WatchedCall(tool, kept, forms, known, state)
@@ -263,7 +263,7 @@ async def after_call(
 
 
 async def _ask_for_lesson(
-    context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall", *, answers: bool
+    context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer", *, answers: bool
 ) -> str | None:
     """Note the call among those of its session; return the text that asks for a lesson, None if nothing is asked."""
     return await services.findings.after_call(
@@ -284,7 +284,7 @@ class _Ending:
 
 
 async def _note_ending(
-    context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall"
+    context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer"
 ) -> _Ending:
     """Record how a call ended: that it worked, or its failure, and whether that repeats a known one."""
     from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
@@ -297,7 +297,7 @@ async def _note_ending(
     was_warned = await context.bank.warnings.note_call(
         scope,
         call.session,
-        WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
+        WorkedCall(bare_key=forms.bare_key, exact_key=forms.exact_key),
         head=forms.head,
         failure=failure,
         judged=failure is not None and _has_failed_so(call, failure),
@@ -356,11 +356,11 @@ async def _told_after_failure(
     return AfterCall(failed=True, text=advice.text, lesson_id=advice.lesson_id)
 
 
-def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> "AnsweredCall":
+def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> "CallWithAnswer":
     """Return a call with its answer, as the analysis reads it."""
-    from mcp_reflect.sessions.calls import CallWithAnswer as Answered  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.sessions.calls import CallWithAnswer  # noqa: PLC0415 - not needed before a call
 
-    return Answered(
+    return CallWithAnswer(
         tool=tool,
         arguments=arguments,
         answer=text_of(result),
@@ -381,7 +381,7 @@ async def _note_shown(
 
 
 async def _record_correction(
-    context: Context, scope: Scope, call: WatchedCall, answered: "AnsweredCall"
+    context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer"
 ) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
     recent_failures = [*corrected(call)]

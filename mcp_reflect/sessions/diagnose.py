@@ -211,5 +211,5 @@ def _worked(reading: RunReading) -> tuple[WorkedCall, ...]:
     for item in recent:
         if item.worked:
             forms = forms_of(item.tool, item.arguments)
-            worked.append(WorkedCall(bare=forms.bare_key, exact=forms.exact_key))
+            worked.append(WorkedCall(bare_key=forms.bare_key, exact_key=forms.exact_key))
     return tuple(dict.fromkeys(worked))

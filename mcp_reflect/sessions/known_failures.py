@@ -1,4 +1,4 @@
-"""The forms of a call, by which it is compared with calls that failed, and failures as they are stored."""
+"""The forms of a call, by which it is compared with calls that failed before."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -29,9 +29,6 @@ from mcp_reflect.text.signature import (
 if TYPE_CHECKING:
     from mcp_reflect.sessions.faults import Fault
 
-# The forms in which a call is compared with known failures, from the strictest to the loosest. A shell command is read
-# as commands, a read or an edit by its file, a search by its query, other calls by their arguments.
-
 _MOST_HEAD: Final = 200  # characters of a head
 _FILE_TOOLS: Final = frozenset(
     {"read", "edit", "write", "view", "open", "replace", "patch", "notebook", "file", "str"}
@@ -40,10 +37,18 @@ _FILE_TOOLS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """A call in its forms.
+    """A call in four forms, each of which forgets more than the one before, so that more calls are the same.
 
-    `head` is what it is a call of (`shell:git push`, `read:src/a.py`, `search`), `exact` the call without white space
-    and order, `bare` without quotation marks too, `loose` without dates, ids and the like. Keys have 16 hex digits.
+    The call `Bash(command="git  log --grep 'fix 2026-11-28'")` has the forms
+
+    | form    | text                                   | forgets                                     |
+    |---------|----------------------------------------|---------------------------------------------|
+    | `exact` | `shell(git log --grep 'fix 2026-11-28')` | white space, the order of arguments         |
+    | `bare`  | `shell(git log --grep fix 2026-11-28)` | quotation marks too                         |
+    | `loose` | `shell(git log --grep fix <date>)`     | dates, ids, ports and temporary paths too   |
+    | `head`  | `shell:git log`                        | all but what it is a call of                |
+
+    Other heads are `read:src/a.py` and `search`. A key has the 16 hex digits of a form, by which the bank finds it.
     """
 
     head: str
@@ -53,7 +58,7 @@ class Forms:
 
     @property
     def family(self) -> str:
-        """The name of the tool; all shells are one."""
+        """The name of the tool; all shells are one, since hosts name theirs differently."""
         return self.loose.partition("(")[0]
 
     @property
@@ -61,48 +66,54 @@ class Forms:
         return digest(self.exact)
 
     @property
-    def loose_key(self) -> str:
-        return digest(self.loose)
-
-    @property
     def bare_key(self) -> str:
         return digest(self.bare)
 
+    @property
+    def loose_key(self) -> str:
+        return digest(self.loose)
+
 
 def forms_of(tool: str, arguments: Json) -> Forms:
-    """The forms of a call; bounded, whatever its arguments are."""
-    name = tool.strip().lower()[:_MOST_HEAD]
+    """Return the forms of a call; bounded, whatever its arguments are.
+
+    A shell's call is read as the commands that it runs, a read or an edit by its file, any other by its arguments.
+    """
     arguments = without_labels(tool, arguments)
     if is_shell(tool):
         command = command_of(arguments)
         if command and command.strip():
             return _shell_forms(tool, command, arguments)
-    head = name
-    if tool_words(tool) & _FILE_TOOLS and isinstance(arguments, dict):
-        file = file_of(arguments)
-        if file is not None:
-            head = f"{name}:{steady(file)}"
+    name = tool.strip().lower()[:_MOST_HEAD]
     return Forms(
-        head=bounded(head, _MOST_HEAD),
+        head=bounded(_head_of(tool, name, arguments), _MOST_HEAD),
         exact=bounded(dressed_call(name, arguments)),
         bare=bounded(unquoted(name, arguments)),
         loose=normalized_call(name, arguments),
     )
 
 
-def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
-    """A command in one form for all shells; the folder in which it runs belongs to it.
+def _head_of(tool: str, name: str, arguments: Json) -> str:
+    """Return what a call is a call of: `read:src/a.py` for a tool that works on one file, else the tool's name."""
+    if isinstance(arguments, dict) and tool_words(tool) & _FILE_TOOLS:
+        file = file_of(arguments)
+        if file is not None:
+            return f"{name}:{steady(file)}"
+    return name
 
-    It is written as its simple commands, one after another; what is behind the limit of the parser as it is.
+
+def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
+    """Return a command in the forms that are the same for all shells; the folder in which it runs belongs to it.
+
+    It is written as its simple commands, one after another. What stands behind the limit of the parser is added as it
+    is, so that two long commands which differ there alone are not taken for one.
     """
-    parts = parts_of(tool, arguments, syntax=True)
-    line = " ; ".join(part.form for part in parts) or " ".join(command.split())
+    simple_commands = parts_of(tool, arguments, syntax=True)
+    line = " ; ".join(part.form for part in simple_commands) or " ".join(command.split())
     line += command[COMMAND_LIMIT:]
     without_quotes = line.replace("'", "").replace('"', "")
-    head = ""
     doing = doing_in(command)
-    if doing is not None:
-        head = doing.head
+    head = "" if doing is None else doing.head
     return Forms(
         head=bounded(f"shell:{steady(head)}", _MOST_HEAD),
         exact=bounded(f"shell({line})"),
@@ -112,7 +123,10 @@ def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
 
 
 def drops_quotes(new: Forms, known: Forms) -> bool:
-    """Return whether the new call is the known one without some of its quotation marks, which may be the correction."""
+    """Return whether a call is the known one with fewer quotation marks.
+
+    Quotation marks too many may be why the known call failed, so that this one may be its correction.
+    """
     return new.bare == known.bare and len(new.exact) < len(known.exact)
 
 
@@ -130,20 +144,24 @@ def failure_of(
     forms: Forms | None = None,
     worked: Json = None,
 ) -> Failure:
-    """The failure of a call; `worked` are the arguments of the call that then worked."""
+    """Return the failure of a call as it is stored; `worked` are the arguments of the call that then worked.
+
+    Two failures have one signature where a tool failed with one error at calls that are the same in their loose form:
+    `forms` saves reading these anew where the caller has them.
+    """
     forms = forms or forms_of(tool, arguments)
-    error = fingerprint(fault.headline)
+    error_fingerprint = fingerprint(fault.headline)
     return Failure(
         event_id=event_id,
         tool=tool,
         arguments=arguments,
         call=forms.loose,
         head=forms.head,
-        exact=forms.exact_key,
-        bare=forms.bare_key,
-        loose=forms.loose_key,
-        fingerprint=error,
-        signature=signature(forms.family, forms.loose, error),
+        exact_key=forms.exact_key,
+        bare_key=forms.bare_key,
+        loose_key=forms.loose_key,
+        fingerprint=error_fingerprint,
+        signature=signature(forms.family, forms.loose, error_fingerprint),
         category=fault.category,
         error=clip(fault.text, ERROR_LIMIT),
         worked=worked,

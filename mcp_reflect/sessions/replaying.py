@@ -13,7 +13,7 @@ from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.replay import Next
 from mcp_reflect.sessions.call_reader import CallReader
-from mcp_reflect.sessions.calls import CallWithAnswer as AnalyzedCall
+from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.past_sessions import AWAY, is_word_of_host
 from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_calls import session_call
@@ -59,7 +59,7 @@ class MadeStep:
     @cached_property
     def seen(self) -> SessionCall:
         """The call with its outcome."""
-        call = AnalyzedCall(
+        call = CallWithAnswer(
             event_id="",
             tool=self.tool,
             arguments=self.arguments,

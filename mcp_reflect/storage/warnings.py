@@ -63,8 +63,8 @@ _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 class WarningRepository(Repository):
     """Failing calls, the sessions that hooks watch, and the warnings that these were given.
 
-    The head of a call is its tool with what tells its kind: `shell:git push`, `read:src/a.py`. Its `exact`, `bare` and
-    `loose` keys tell whether another call is the same, the same but for quotation marks, or the same but for dates, ids
+    The head of a call is its tool with what tells its kind: `shell:git push`, `read:src/a.py`. Its `exact_key`, `bare_key`
+    and `loose_key` tell whether another call is the same, the same but for quotation marks, or the same but for dates, ids
     and the like. In a session that is held out, warnings are noted and not given, so that their effect can be measured.
     """
 
@@ -96,8 +96,8 @@ class WarningRepository(Repository):
         session: str,
         *,
         held_out: bool,
-        bare: str,
-        loose: str,
+        bare_key: str,
+        loose_key: str,
         head: str,
         call: Call,
     ) -> tuple[SessionState, KnownCalls]:
@@ -109,7 +109,9 @@ class WarningRepository(Repository):
 
         def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
             """Read all of it as of one moment."""
-            same_call = failures_of(reading, "failure_calls", scope, bare=bare, loose=loose)
+            same_call = failures_of(
+                reading, "failure_calls", scope, bare_key=bare_key, loose_key=loose_key
+            )
             same_head = failures_of(reading, "failure_heads", scope, session=session, head=head)
             state = session_state(reading, scope, session)
             if state is None:
@@ -212,7 +214,7 @@ class WarningRepository(Repository):
         current = session_state(tx, scope, state.id) or state
         step = current.step + 1
         was_warned = settle_warnings(
-            tx, scope, current.id, call.exact, worked=failure is None, now=now
+            tx, scope, current.id, call.exact_key, worked=failure is None, now=now
         )
         step_by_head = dict(current.worked)
         if failure is not None:

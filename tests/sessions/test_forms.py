@@ -332,3 +332,11 @@ async def test_what_hooks_counted_is_not_counted_again_at_the_end(engine: Engine
     assert warning is not None
     assert "failed once" in warning.text
     assert warning.lesson_id is None
+
+
+def test_a_call_in_its_four_forms() -> None:
+    forms = _shell("git  log --grep 'fix 2026-11-28'")
+    assert forms.exact == "shell(git log --grep 'fix 2026-11-28')"
+    assert forms.bare == "shell(git log --grep fix 2026-11-28)"
+    assert forms.loose == "shell(git log --grep fix <date>)"
+    assert (forms.head, forms.family) == ("shell:git log", "shell")

@@ -5,7 +5,7 @@ INSERT INTO failures (
   tenant, project, signature, tool, call, head, exact, bare, loose, fingerprint, arguments, category, error, worked,
   reflection_id, last_session, last_step, first_at, last_at
 ) VALUES (
-  :tenant, :project, :signature, :tool, :call, :head, :exact, :bare, :loose, :fingerprint, :arguments, :category,
+  :tenant, :project, :signature, :tool, :call, :head, :exact_key, :bare_key, :loose_key, :fingerprint, :arguments, :category,
   :error, :worked, :reflection_id, :session, :step, :now, :now
 )
 ON CONFLICT (tenant, project, signature, exact) DO UPDATE SET
@@ -21,7 +21,7 @@ ON CONFLICT (tenant, project, signature, exact) DO UPDATE SET
 -- name: failure_worked
 -- The same call worked: it is not known to fail until it fails again.
 UPDATE failures SET works = works + 1, worked_at = :now
-WHERE tenant = :tenant AND project IN (:project, '') AND bare = :bare AND exact = :exact;
+WHERE tenant = :tenant AND project IN (:project, '') AND bare = :bare_key AND exact = :exact_key;
 
 -- name: failure_corrected
 -- Another call was seen to work instead.
@@ -34,19 +34,19 @@ WHERE row = :row AND tenant = :tenant;
 
 -- name: failure_calls
 -- Failures of the same call, or of one that differs in what changes from day to day.
-SELECT * FROM failures
-WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND (bare = :bare OR loose = :loose)
+SELECT *, exact AS exact_key, bare AS bare_key, loose AS loose_key FROM failures
+WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND (bare = :bare_key OR loose = :loose_key)
 ORDER BY last_at DESC LIMIT 50;
 
 -- name: failure_heads
 -- The failures of this session that have the same head as a call.
-SELECT * FROM failures
+SELECT *, exact AS exact_key, bare AS bare_key, loose AS loose_key FROM failures
 WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND last_session = :session AND head = :head
 ORDER BY last_step DESC LIMIT 20;
 
 -- name: failure_by_error
 -- Failures of a tool with the same error of which a correction may be known, the latest first.
-SELECT * FROM failures
+SELECT *, exact AS exact_key, bare AS bare_key, loose AS loose_key FROM failures
 WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND fingerprint = :fingerprint
   AND lower(tool) = lower(:tool) AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
 ORDER BY last_at DESC LIMIT 20;
