@@ -20,15 +20,8 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import Mark, marks_of
 from mcp_reflect.services.reminders import MOST_LESSONS
 from mcp_reflect.services.replayed_sessions import READ_ERRORS, places_of
-from mcp_reflect.sessions.replaying import (
-    Aftermath,
-    ComparedLesson,
-    MadeStep,
-    PastSession,
-    SaidStep,
-    after,
-    read_steps,
-)
+from mcp_reflect.sessions.aftermath import Aftermath, ComparedLesson, aftermath_of
+from mcp_reflect.sessions.replaying import CallStep, PromptStep, SteppedSession, read_steps
 from mcp_reflect.sessions.session_lines import (
     record_keys,
 )
@@ -110,7 +103,7 @@ async def replay(
     return replayed
 
 
-def _steps_of(place: SessionPlace, originals: Sequence[Path]) -> PastSession:
+def _steps_of(place: SessionPlace, originals: Sequence[Path]) -> SteppedSession:
     """Return the prompts and calls of a session, without those that it was copied with from other sessions' files."""
     copied_records: set[str] = set()
     for original in originals:
@@ -166,7 +159,7 @@ class _AllAdvice:
         """Return whether no prompt shows a lesson, since what it is true of is gone or it did harm."""
         return name in self.marks and self.marks[name].hides
 
-    def at(self, step: MadeStep) -> list[ComparedLesson]:
+    def at(self, step: CallStep) -> list[ComparedLesson]:
         """Return the lessons that a call goes against."""
         candidates: dict[str, ComparedLesson] = {}
         for key in step.call.keys:
@@ -186,7 +179,7 @@ class _AllAdvice:
         return mode is not GuardMode.TELL and refuses(lesson)
 
 
-def _is_against(step: MadeStep, compared: ComparedLesson) -> bool:
+def _is_against(step: CallStep, compared: ComparedLesson) -> bool:
     """Return whether a lesson's guard meets a call."""
     guard = compared.calls.guard
     return guard is not None and matches(guard, step.call)
@@ -219,7 +212,7 @@ async def _advice(context: Context, only: str | None) -> _AllAdvice:
 async def _replay_session(
     context: Context,
     place: SessionPlace,
-    past: PastSession,
+    past: SteppedSession,
     advice: _AllAdvice,
     replayed: Replayed,
     *,
@@ -236,7 +229,7 @@ async def _replay_session(
         if len(replayed.moments) >= _MOST_MOMENTS:
             return
         speaking: list[ComparedLesson] = []
-        if isinstance(step, SaidStep):
+        if isinstance(step, PromptStep):
             replayed.prompts += 1
             if prompts and advice.by_id:
                 speaking = await _shown_at_prompt(context, step, shown_ids, advice)
@@ -254,7 +247,7 @@ async def _replay_session(
 
 
 async def _shown_at_prompt(
-    context: Context, step: SaidStep, shown: set[str], advice: _AllAdvice
+    context: Context, step: PromptStep, shown: set[str], advice: _AllAdvice
 ) -> list[ComparedLesson]:
     """Return the lessons that a prompt would bring, as a hook chooses them."""
     query = RecallQuery(
@@ -273,16 +266,16 @@ async def _shown_at_prompt(
 
 def _moment(
     place: SessionPlace,
-    past: PastSession,
+    past: SteppedSession,
     number: int,
     compared: ComparedLesson,
     advice: _AllAdvice,
-    step: SaidStep | MadeStep,
+    step: PromptStep | CallStep,
 ) -> SpokenMoment:
     """Return the moment at which a lesson would have spoken, at the step of this `number`, with what came next."""
     lesson = compared.lesson
-    sequel = after(past.steps, number, compared)
-    if isinstance(step, MadeStep):
+    sequel = aftermath_of(past.steps, number, compared)
+    if isinstance(step, CallStep):
         sequel = _sequel_of_call(step, sequel, compared)
         trigger, said = Trigger.CALL, call_line(step.tool, step.arguments)
         is_armed, holds = advice.is_armed(lesson), advice.would_hold(lesson)
@@ -307,16 +300,16 @@ def _moment(
     )
 
 
-def _sequel_of_call(step: MadeStep, sequel: Aftermath, compared: ComparedLesson) -> Aftermath:
+def _sequel_of_call(step: CallStep, sequel: Aftermath, compared: ComparedLesson) -> Aftermath:
     """Return what came of a call that a guard meets: it worked, it failed as the lesson says, or for another reason.
 
     `sequel` is what came after it, whose minutes tell how long the agent took until the right call. A call that failed
     for another reason, or because the person refused it, is one in which the lesson would not have helped.
     """
-    line = step.seen.line
+    line = step.ending_line
     if not step.failed:
         return Aftermath(Next.WORKED, line, sequel.minutes)
-    if sequel.minutes is not None or compared.is_told_by(line):
+    if sequel.minutes is not None or compared.shares_a_word(line):
         return Aftermath(Next.FAILURE, line, sequel.minutes)
     return Aftermath(Next.NEITHER, line, None)
 

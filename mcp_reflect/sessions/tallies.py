@@ -14,7 +14,8 @@ from mcp_reflect.guards.items import tool_key
 from mcp_reflect.models.replay import FailedStep, ReplayedLesson, SpokenMoment
 from mcp_reflect.models.root import Ground, Standing
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.sessions.replaying import SHARED, ComparedLesson, MadeStep, PastSession
+from mcp_reflect.sessions.aftermath import SHARED, ComparedLesson
+from mcp_reflect.sessions.replaying import CallStep, SteppedSession
 from mcp_reflect.sessions.text import clip, telling_words
 
 _MOST_LINE: Final = 300  # characters of an error that are shown
@@ -30,7 +31,7 @@ class _CallCounts:
     latest: FailedStep | None = None
     worked: list[tuple[str, float | None]] = field(default_factory=list[tuple[str, float | None]])
 
-    def add(self, step: MadeStep, session: str) -> None:
+    def add(self, step: CallStep, session: str) -> None:
         """Count a call."""
         self.made += 1
         if not step.failed:
@@ -78,19 +79,19 @@ class Tallies:
         for lesson in self._lessons.values():
             for key in _keys_of(lesson):
                 self._by_key[key].append(lesson)
-            for word in lesson.words:
+            for word in lesson.failure_words:
                 self._by_word[word].append(lesson)
 
-    def add_session(self, past: PastSession, session: str) -> None:
+    def add_session(self, past: SteppedSession, session: str) -> None:
         """Count the calls of a session, and the failures in it that lessons are about."""
         open_failures: dict[str, _OpenFailure] = defaultdict(_OpenFailure)  # by the lesson's id
         for step in past.steps:
-            if not isinstance(step, MadeStep):
+            if not isinstance(step, CallStep):
                 continue
             for lesson in self._named_by(step.call):
                 self._count_call(lesson, step, session, open_failures)
             if step.failed:
-                for lesson in self._with_error(step.seen.line):
+                for lesson in self._with_error(step.ending_line):
                     open_failures[lesson.lesson.id].add(step, session)
         for lesson_id, failure in open_failures.items():
             self._settle(lesson_id, failure)
@@ -98,7 +99,7 @@ class Tallies:
     def _count_call(
         self,
         lesson: ComparedLesson,
-        step: MadeStep,
+        step: CallStep,
         session: str,
         open_failures: dict[str, "_OpenFailure"],
     ) -> None:
@@ -111,8 +112,8 @@ class Tallies:
         tally = self._tallies[lesson_id]
         if lesson.calls.is_opposed_by(step.call):
             tally.against.add(step, session)
-            if step.failed and not lesson.has_error_of(step.seen.line):
-                is_certain = lesson.is_told_by(step.seen.line)
+            if step.failed and not lesson.describes_error(step.ending_line):
+                is_certain = lesson.shares_a_word(step.ending_line)
                 open_failures[lesson_id].add(step, session, sure=is_certain)
         elif lesson.calls.is_followed_by(step.call):
             tally.followed.add(step, session)
@@ -185,7 +186,7 @@ class _OpenFailure:
     began: float | None = None
     lost: float | None = None
 
-    def add(self, step: MadeStep, session: str, *, sure: bool = True) -> None:
+    def add(self, step: CallStep, session: str, *, sure: bool = True) -> None:
         """Note a failure; `sure` says that its error speaks of the lesson."""
         failed_step = _failed_step(step, session)
         if sure:
@@ -195,7 +196,7 @@ class _OpenFailure:
         if self.began is None:
             self.began = step.worked
 
-    def cure(self, step: MadeStep) -> None:
+    def cure(self, step: CallStep) -> None:
         """Note that a call as the lesson says worked."""
         if self.began is None:
             return
@@ -210,13 +211,13 @@ def _by_time(failure: FailedStep) -> tuple[float, int]:
     return failure.at or 0.0, failure.line
 
 
-def _failed_step(step: MadeStep, session: str) -> FailedStep:
+def _failed_step(step: CallStep, session: str) -> FailedStep:
     """Return a call that failed as it is shown, with its error cut and without secrets."""
     return FailedStep(
         session=session,
         line=step.line,
         at=step.at,
-        error=clip(clean_text(step.seen.line), _MOST_LINE),
+        error=clip(clean_text(step.ending_line), _MOST_LINE),
     )
 
 
