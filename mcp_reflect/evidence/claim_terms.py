@@ -21,6 +21,8 @@ from mcp_reflect.evidence.outputs import (
 )
 from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.evidence.terms import is_common, stands_for_itself, terms_of
+from mcp_reflect.evidence.word_lists import read_word_list
+from mcp_reflect.text.stemmer import stem
 
 _MOST_CLAIM: Final = 900  # characters of a claim
 _MOST_SAID: Final = 300  # characters of a claim in which it is looked for what went well
@@ -39,11 +41,18 @@ _CHANGE: Final = pattern_of("change words", "claim_kinds")
 _TROUBLE: Final = pattern_of("trouble words", "claim_kinds")
 _COUNT: Final = pattern_of("counted results", "claim_kinds")
 
+_SYNONYMS: Final = {
+    stem(word): frozenset(map(stem, group.split()))
+    for group in read_word_list("synonyms")["synonyms"]
+    for word in group.split()
+}
+
 # What a term weighs beside a word that is as rare.
 _OF_NAME: Final = 1.5
 _OF_COMMON_WORD: Final = 0.3
 _OF_SMALL_NUMBER: Final = 0.5
 _OF_UNFOUND_WORD: Final = 0.5
+_OF_SYNONYM: Final = 0.7
 _LEAST_WHOLE: Final = 1.2
 _MOST_WHOLE: Final = 4.0
 """A long sentence is bound by a part of its words."""
@@ -83,13 +92,15 @@ class Rarity:
 class ClaimTerms:
     """A claim as far as outputs can bear on it.
 
-    `weights` are of its terms that any output has, `whole` is what all of them weigh. `quotes` stand in it as code or in
+    `weights` are of its terms that any output has, `whole` is what all of them weigh, `related` has words beside them that
+    say the same. `quotes` stand in it as code or in
     quotation marks; `quoted` are their terms, `quoted_names` those of more than a plain word. `roles` are those of the
     commands of which it speaks, `went_well` the kinds of runs of which it says that they went well.
     """
 
     text: str
     weights: Mapping[str, float]
+    related: Mapping[str, float]
     whole: float
     quotes: tuple[str, ...]
     quoted: frozenset[str]
@@ -172,6 +183,7 @@ def claim_terms(text: str, rarity: Rarity) -> ClaimTerms:
     return ClaimTerms(
         text=text,
         weights=weights,
+        related={**_synonyms_of(terms, rarity), **weights},
         whole=min(_MOST_WHOLE, max(_LEAST_WHOLE, whole)),
         quotes=quotes,
         quoted=_terms_in(quotes),
@@ -179,6 +191,16 @@ def claim_terms(text: str, rarity: Rarity) -> ClaimTerms:
         roles=roles,
         went_well=went_well,
     )
+
+
+def _synonyms_of(terms: Iterable[str], rarity: Rarity) -> Mapping[str, float]:
+    """Return the words of outputs that say the same as words of a claim: "insertions" for "added"."""
+    words = set(chain.from_iterable(_SYNONYMS.get(term, ()) for term in terms)) - set(terms)
+    return {
+        word: _OF_SYNONYM * rarity.weight(word)
+        for word in sorted(words)
+        if rarity.frequency.get(word)
+    }
 
 
 def _terms_in(texts: Iterable[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
+from mcp_reflect.evidence.answering import Answering
 from mcp_reflect.evidence.bound_lines import BoundLine
 from mcp_reflect.evidence.claim_terms import ClaimTerms, Rarity, claim_terms
 from mcp_reflect.evidence.deciding import DecidingOutputs
@@ -47,7 +48,9 @@ class Outputs:
         outputs = read_outputs_of(results, older)
         frequency = Counter(chain.from_iterable(output.terms for output in outputs))
         self._rarity = Rarity(frequency, len(outputs))
-        self._outputs = DecidingOutputs(_newest_of_each(outputs))
+        newest = _newest_of_each(outputs)
+        self._outputs = DecidingOutputs(newest)
+        self._answering = Answering(newest)
 
     def digest(self, claims: Sequence[Claim]) -> Digest:
         """Return the outputs that could decide the claims, those that differ from what a claim says first."""
@@ -58,7 +61,10 @@ class Outputs:
             terms = claim_terms(claim.text, self._rarity)
             if terms.went_well:
                 well.add(claim.number)
-            for line in self._outputs.lines_for(terms, most):
+            lines = self._outputs.lines_for(terms, most)
+            if len(claims) <= _FEW_CLAIMS:
+                lines += self._answering.lines_for(terms, lines)
+            for line in lines:
                 output = chosen.setdefault(line.output.number, _ChosenOutput(line.output))
                 output.take(claim.number, terms, line)
         ranked = sorted(chosen.values(), key=lambda one: (not one.failed_beside, -one.score))
