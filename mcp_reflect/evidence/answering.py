@@ -105,6 +105,7 @@ def _answer_lines(output: Output, claim: ClaimTerms) -> Iterator[_AnswerLine]:
     """Yield the lines of a call that share a word or a measure with a claim, or tell the result of a call that does."""
     weights = claim.related
     in_command = output.tool_terms & weights.keys()
+    is_named = in_command or (claim.speaks_of_history and HISTORY in output.roles)
     measures = [lines for words, lines in _MEASURES if words.search(claim.text)]
     results = result_lines(output, claim)
     is_short = len(output.lines) <= _VERY_FEW_LINES
@@ -113,7 +114,7 @@ def _answer_lines(output: Output, claim: ClaimTerms) -> Iterator[_AnswerLine]:
         own = sum(_weight_in(output, term, weights) for term in shared) / claim.whole
         own /= 1 + max(0.0, math.log(len(line) / _LONG_LINE))
         form = _PLACE_IN_FILE.sub("", line[:MOST_FORM])
-        if any(lines.search(form) for lines in measures):
+        if (shared or is_named) and any(lines.search(form) for lines in measures):
             own += _OF_MEASURE
         if (shared or is_short) and claim.has_number and _DIGIT.search(form):
             own += _OF_NUMBER
