@@ -10,7 +10,7 @@ from mcp_reflect.evidence.sum_sides import SumSide
 _YEARS: Final = range(1500, 2200)
 _LEAST_AGE: Final = 10
 _MINUTES: Final = 60  # of an hour
-_POINTS: Final = range(4)  # of a match
+_POINTS_OF_A_WIN: Final = (0, 2, 3)  # for who lost and who won
 _MOST_DAYS: Final = 366
 _COMMON_YEAR: Final = 2023
 _LEAP_YEAR: Final = 2024
@@ -23,14 +23,19 @@ def is_range(before: SumSide, own: SumSide) -> bool:
         return False
     is_minus = any(token.text == "−" for token in before.side.tokens)
     shown = own.bounds.exact
-    return between[0].value < between[1].value and not is_minus and shown is not None and shown > 0
+    difference = between[1].value - between[0].value
+    if difference <= 0 or is_minus or shown is None or shown <= 0:
+        return False
+    # A plain number counts what lies between; with a word behind it may be anything: "chapters 3 - 5 = 60 pages".
+    return bool(own.units) or shown in (difference, difference + 1) or own.literal is None
 
 
 def is_working_day(before: SumSide, own: SumSide) -> bool:
     """True for "9 - 5 = 8 hours", from nine in the morning to five in the afternoon, and for "22 - 6 = 8 hours"."""
     between = _two_numbers(before.tree, "-")
-    if between is None or not own.units & (words_for("clock") | {"hour"}):
-        return False
+    clock = words_for("clock")
+    if between is None or not own.units & (clock | {"hour"}) or not before.units <= clock:
+        return False  # "22 hours - 6 hours" are no times of a day
     begins, ends = between[0].value, between[1].value
     return any(
         max(begins, ends) <= half_or_whole_day
@@ -40,11 +45,14 @@ def is_working_day(before: SumSide, own: SumSide) -> bool:
 
 
 def is_score(before: SumSide, own: SumSide) -> bool:
-    """True for "3-1 = 3 points": a match ended 3 to 1, written without blanks."""
+    """True for "3-1 = 3 points" and "0-0 = 1 point": the end of a match, written without blanks."""
     between = _two_numbers(before.tree, "-")
     is_tight = not any(token.apart for token in before.side.tokens[1:])
-    is_scored = own.bounds.exact in _POINTS and not own.units.isdisjoint(words_for("scored"))
-    return between is not None and is_tight and is_scored
+    if between is None or not is_tight or own.units.isdisjoint(words_for("scored")):
+        return False
+    if between[0].value == between[1].value:
+        return own.bounds.exact == 1
+    return own.bounds.exact in _POINTS_OF_A_WIN
 
 
 def is_count_of_years(before: SumSide, own: SumSide) -> bool:
@@ -53,16 +61,22 @@ def is_count_of_years(before: SumSide, own: SumSide) -> bool:
     value, shown = before.bounds.exact, own.bounds.exact
     if between is None or value is None or shown is None:
         return False
-    are_years = all(number.value in _YEARS for number in between)
+    are_years = all(number.value in _YEARS for number in between) and own.units <= words_for("ages")
     return are_years and value >= _LEAST_AGE and value - shown == 1
 
 
 def is_on_the_clock(before: SumSide, own: SumSide) -> bool:
-    """True for "22 h + 5 h = 3 h": hours begin again after twelve or twenty-four."""
+    """True for "22 h + 5 h = 3 h" and "11 + 3 = 2 pm": hours begin again after twenty-four, or after twelve.
+
+    The sum begins with a time of the day: 40 h is none. Hours with an "h" are counted to twenty-four.
+    """
     value, shown = before.bounds.exact, own.bounds.exact
-    if value is None or shown is None or not (own.units | before.units) & words_for("clock"):
+    units = own.units | before.units
+    if value is None or shown is None or not units & words_for("clock"):
         return False
-    return value == shown or (value - shown) % 12 == 0
+    around = 24 if units <= {"h"} else 12
+    starts_on_the_clock = numbers_in(before.tree)[0].value <= 24
+    return starts_on_the_clock and 0 <= shown <= 24 and (value - shown) % around == 0
 
 
 def is_in_minutes(before: SumSide, own: SumSide) -> bool:
@@ -75,6 +89,15 @@ def is_in_minutes(before: SumSide, own: SumSide) -> bool:
     return shows_two_digits and said in (first + second, first - second)
 
 
+def is_minutes_later(before: SumSide, own: SumSide) -> bool:
+    """True for "8.45 + 0.30 = 9.15": minutes are added to a time of the day, and nothing says that it is money."""
+    parts = _parts_of_a_sum(before, own)
+    if parts is None or before.units or own.units:
+        return False
+    hours, hours_later = parts[0][0], parts[1][0]
+    return 0 < hours <= 24 and hours_later == 0 and is_in_minutes(before, own)
+
+
 def is_version(before: SumSide, own: SumSide) -> bool:
     """True for "1.9 + 0.1 = 1.10": the second number of a version counts on behind nine."""
     parts = _parts_of_a_sum(before, own)
@@ -84,8 +107,27 @@ def is_version(before: SumSide, own: SumSide) -> bool:
     return said == (first[0] + second[0], first[1] + second[1])
 
 
+def is_next_version(before: SumSide, own: SumSide) -> bool:
+    """True for "1.9 + 0.1 = 1.10": nobody writes a plain sum of tenths with hundredths that are nothing."""
+    parts = _parts_of_a_sum(before, own)
+    if parts is None or before.units or own.units:
+        return False
+    return parts[1] == (0, 1) and is_version(before, own)
+
+
 def is_date(before: SumSide, own: SumSide) -> bool:
-    """True for "28/11 + 5 = 3/12" and "11/28 + 7 = 12/5": a day and a month, and so many days."""
+    """True for "28/11 + 5 = 3/12" and "11/28 + 7 = 12/5": a day and a month, and so many days.
+
+    Not for "3/4 + 5 = 8/4", since whoever adds a fraction wrongly writes just this.
+    """
+    start, end = _two_numbers(_left_of(before.tree), "/"), _two_numbers(own.tree, "/")
+    if start is None or end is None or start[1].value == end[1].value:
+        return False
+    return is_other_date(before, own)
+
+
+def is_other_date(before: SumSide, own: SumSide) -> bool:
+    """True for any day and month with so many days between: "due 3/4 + 5 = 8/4"."""
     tree = before.tree
     if not isinstance(tree, Operation) or tree.operator not in "+-":
         return False
@@ -99,6 +141,12 @@ def is_date(before: SumSide, own: SumSide) -> bool:
         for year in (_COMMON_YEAR, _LEAP_YEAR)
         for day_first in (True, False)
     )
+
+
+def _left_of(tree: Tree) -> Tree:
+    if isinstance(tree, Operation):
+        return tree.left
+    return tree
 
 
 def _two_numbers(tree: Tree, operator: str) -> tuple[Plain, Plain] | None:

@@ -24,6 +24,7 @@ _QUOTED: Final = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]
 _QUOTED_LINE: Final = re.compile(r"(?m)^[ \t]{0,3}>.*$")
 _SENTENCES: Final = re.compile(r"[^\n;]+")
 _STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s)(?=\s++\S)")
+_WORDS: Final = re.compile(r"[^\W\d_]+|[°&|]")
 _LIST_MARK: Final = re.compile(r"\s*(?:[-*+•]\s+|(?:[Ss]tep\s+)?\d{1,3}[.):]\s+)?(?:\*\*|__)?")
 
 
@@ -41,12 +42,14 @@ class Equation:
     """Two sides or more, as they stand in a step, with the word behind them, which may be a unit of the last side.
 
     `at_start`: nothing but a mark of a list stands before it in its sentence.
+    `context`: its sentence, the sentence before it, and the heading above it.
     """
 
     sides: tuple[Side, ...]
     unit_behind: str
     at_start: bool
     sentence: str
+    context: str
 
 
 @cache
@@ -65,7 +68,13 @@ def blanked(step: str) -> str:
 
 def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
     """Yield the equations of a step. With `letter`, it may stand for a number in them."""
+    heading = ""
+    earlier = ""
     for sentence, place in _sentences(blanked(step)):
+        context = f"{heading}\n{earlier}\n{sentence}"
+        earlier = sentence[:_MOST_SENTENCE]
+        if _is_heading(earlier):
+            heading = earlier
         if "=" not in sentence or len(sentence) > _MOST_SENTENCE:
             continue
         head = 0
@@ -73,7 +82,17 @@ def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
             head = mark.end()
         tokens = read_tokens(" " * head + sentence[head:])
         if _is_stated(tokens):
-            yield from _equations(tokens, sentence, place, letter)
+            yield from _equations(tokens, sentence, place, letter, context)
+
+
+def _is_heading(sentence: str) -> bool:
+    """True for "## Compass" and "On the compass:", whose words hold for the sentences below."""
+    return sentence.lstrip().startswith("#") or sentence.rstrip().endswith(":")
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case, and the signs that say as much as a word: "°", "&" and "|"."""
+    return frozenset(_WORDS.findall(text[:MOST_READ].lower()))
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int]]:
@@ -111,7 +130,7 @@ def is_of_another_arithmetic(goal: str) -> bool:
 
 
 def _equations(
-    tokens: Sequence[Token], sentence: str, place: int, letter: str
+    tokens: Sequence[Token], sentence: str, place: int, letter: str, context: str
 ) -> Iterator[Equation]:
     for first, last in _runs(tokens, letter):
         run = tokens[first:last]
@@ -135,6 +154,7 @@ def _equations(
             unit_behind=unit,
             at_start=first == 0,
             sentence=sentence,
+            context=context,
         )
 
 

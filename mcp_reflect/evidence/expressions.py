@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
+from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.evidence.written_numbers import Style, decimals_in, read_number
 
 MOST_SIGNS: Final = 80
@@ -351,17 +353,32 @@ def currency_name(word: str) -> str:
 
 
 def unit_of(word: str) -> str:
-    """Return one name for a unit and its plural: "clips" and "clip"."""
+    """Return one name for a unit and its plural, since "2 cases + 1 case" are of one unit.
+
+    - a currency: its code, "euros" -> "eur"
+    - irregular: as the list says, "feet" -> "foot", "buses" -> "bus"
+    - no plural at all: "glass", "celsius", "radius"; and up to three letters, "lbs", "gas"
+    - "berries" -> "berry"
+    - "boxes", "glasses", "churches", "dishes", "tomatoes" -> without "es"
+    - "houses", "cases", "sizes", "clips" -> without "s"
+    """
     plain = word.lower()
     if plain in _CURRENCY_WORDS:
         return currency_name(plain)
-    if plain == "feet":
-        return "foot"
-    if plain.endswith(("xes", "ses", "ches", "shes", "zes")):
+    if plain in _singulars():
+        return _singulars()[plain]
+    if len(plain) <= 3 or not plain.endswith("s") or plain.endswith(("ss", "us", "is")):
+        return plain
+    if plain.endswith("ies") and len(plain) > 4:
+        return f"{plain[:-3]}y"
+    if plain.endswith(("xes", "sses", "ches", "shes", "oes")):
         return plain[:-2]
-    if len(plain) > 3 and plain.endswith("s"):
-        return plain[:-1]
-    return plain
+    return plain[:-1]
+
+
+@cache
+def _singulars() -> dict[str, str]:
+    return dict(line.split() for line in read_word_list("arithmetic")["singulars"])
 
 
 def numbers_in(tree: Tree) -> list[Plain]:

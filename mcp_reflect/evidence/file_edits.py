@@ -1,7 +1,7 @@
 """The edits of a call as pairs of texts: what stood there, and what stands there now."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from mcp_reflect.models.common import Json
@@ -49,28 +49,62 @@ def edits_in(arguments: Mapping[str, Json]) -> list[FileEdit]:
 
 
 def edits_in_patch(text: str) -> Iterator[FileEdit]:
-    """Return the edits of a patch of `apply_patch`."""
-    path = ""
-    old: list[str] = []
-    new: list[str] = []
-    is_added = False
-    for line in [*text[:_MOST_PATCH].splitlines(), _END]:
-        if not line.startswith("*** "):
-            if line[:1] in ("-", " "):
-                old.append(line[1:])
-            if line[:1] in ("+", " "):
-                new.append(line[1:])
-            continue
-        if " File: " not in line and line != _END:
-            continue  # `*** Move to: …` and `*** End of File` belong to the file before
-        if path and (old or new):
-            yield FileEdit(path, None if is_added else "\n".join(old), "\n".join(new))
-        action, _, path = line[4:].partition(" File: ")
-        old = []
-        new = []
-        is_added = action == "Add"
-        if action == "Delete":
-            yield FileEdit(path, None, None)
+    """Yield the edits of a patch of `apply_patch`, one for each hunk.
+
+    Hunks are separate, since the lines between them are not shown: a test may be deleted in one and asserted in
+    another.
+
+    - `*** Update File: a.py`, `-old`, `+new`    -> FileEdit("a.py", "old", "new")
+    - `*** Add File: a.py`, `+new`               -> FileEdit("a.py", None, "new")
+    - `*** Delete File: a.py`                    -> FileEdit("a.py", None, None)
+    - `*** Move to: b.py`, `*** End of File`     -> nothing: they belong to the file before
+    """
+    hunk = _Hunk("")
+    for line in text[:_MOST_PATCH].splitlines():
+        if line.startswith(_END):
+            break
+        if line.startswith("@@"):
+            yield from hunk.edits()
+            hunk = _Hunk(hunk.path, hunk.is_of_new_file)
+        elif not line.startswith("*** "):
+            hunk.take(line)
+        elif " File: " in line:
+            yield from hunk.edits()
+            action, _, path = line.removeprefix("*** ").partition(" File: ")
+            hunk = _Hunk(path, is_of_new_file=action == "Add")
+            if action == "Delete":
+                yield FileEdit(path, None, None)
+    yield from hunk.edits()
+
+
+@dataclass(slots=True)
+class _Hunk:
+    """Lines of a patch that stand together in a file: before the edit, and after it."""
+
+    path: str
+    is_of_new_file: bool = False
+    old: list[str] = field(default_factory=list[str])
+    new: list[str] = field(default_factory=list[str])
+    has_lines: bool = False
+
+    def take(self, line: str) -> None:
+        """Add a line by its mark; one without any is blank context, whose single blank was cut off."""
+        mark, rest = line[:1] or " ", line[1:]
+        self.has_lines = self.has_lines or bool(line)
+        if mark == "+":
+            self.new.append(rest)
+        elif mark == "-":
+            self.old.append(rest)
+        elif mark == " " and not self.is_of_new_file:
+            self.old.append(rest)
+            self.new.append(rest)
+
+    def edits(self) -> Iterator[FileEdit]:
+        """Yield the edit, if the hunk has any line."""
+        if not self.path or not self.has_lines:
+            return
+        old = None if self.is_of_new_file else "\n".join(self.old)
+        yield FileEdit(self.path, old, "\n".join(self.new))
 
 
 def _is_patch(value: Json) -> bool:

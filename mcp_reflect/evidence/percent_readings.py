@@ -6,7 +6,8 @@ from itertools import repeat
 from math import prod
 from typing import Final
 
-from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree, numbers_in
+from mcp_reflect.evidence.equations import words_for
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Sign, Tree, numbers_in
 from mcp_reflect.evidence.sum_sides import SumSide, terms_in
 
 _MOST_TIMES: Final = 366  # that one change is repeated
@@ -16,6 +17,22 @@ def is_change(before: SumSide, own: SumSide) -> bool:
     """True for "120 / 100 = 20%" and "80 / 100 = -20%": the result says by how much, not how much."""
     ratio = before.bounds.exact
     return ratio is not None and _is_size_of(own, abs(ratio - 1))
+
+
+def is_clear_change(before: SumSide, own: SumSide) -> bool:
+    """True for "250 / 200 = +25%", "80 / 100 = -20%" and "1.02^12 = 26.8%", but not for "30 / 120 = 75%".
+
+    More than all of it, or a result with its sign, says a change without a word.
+    """
+    ratio = before.bounds.exact
+    is_growth = ratio is not None and ratio > 1
+    return (is_growth or _begins_with_a_sign(own)) and is_change(before, own)
+
+
+def is_share_of_difference(before: SumSide, own: SumSide) -> bool:
+    """True for "250 - 200 = 25%", but not for "50% - 25% = 50%": of plain amounts only a change is in percent."""
+    are_amounts = not any(number.is_percent for number in numbers_in(before.tree))
+    return are_amounts and is_relative_difference(before, own)
 
 
 def is_relative_difference(before: SumSide, own: SumSide) -> bool:
@@ -41,11 +58,36 @@ def is_compound(before: SumSide, own: SumSide) -> bool:
     return _is_size_of(own, abs(growth)) or _is_size_of(own, abs(discount))
 
 
+def is_clear_compound(before: SumSide, own: SumSide) -> bool:
+    """True for "+50% - 50% = -25%", "10% - 10% = -1%" and "5% × 3 = 15.76%", but not for "20% + 5% = 26%".
+
+    A result that is one off is a slip as well. Signs before the changes, a loss, or digits that no plain sum of the
+    changes has, say that they were multiplied.
+    """
+    shown = own.literal
+    most_decimals = max((number.decimals for number in numbers_in(before.tree)), default=0)
+    has_more_digits = shown is not None and shown.decimals > most_decimals
+    says_it = has_more_digits or _begins_with_a_sign(before) or _begins_with_a_sign(own)
+    return says_it and is_compound(before, own)
+
+
 def is_in_points(before: SumSide, own: SumSide) -> bool:
-    """True for "60% - 45% = 15 points": the difference of two shares, counted in hundredths."""
-    value, shown = before.bounds.exact, own.bounds.exact
-    are_shares = all(number.is_percent for number in numbers_in(before.tree))
-    return are_shares and value is not None and shown == value * 100
+    """True for "60% - 45% = 15 points": the difference of two shares, counted in hundredths.
+
+    A sum has no points, "60% + 5% = 65 points", but any result may lack its percent sign: "60% + 5% = 65".
+    """
+    tree, value = before.tree, before.bounds.exact
+    if not isinstance(tree, Operation) or tree.operator not in "+-":
+        return False
+    are_shares = all(number.is_percent for number in numbers_in(tree))
+    if not are_shares or value is None or own.bounds.exact != value * 100:
+        return False
+    is_difference = tree.operator == "-" and own.units <= words_for("scored")
+    return is_difference or not own.units
+
+
+def _begins_with_a_sign(side: SumSide) -> bool:
+    return side.side.tokens[0].kind is Sign.OPERATOR
 
 
 def is_rounded_hundred(before: SumSide, own: SumSide) -> bool:

@@ -8,7 +8,8 @@ from mcp_reflect.evidence.sum_sides import SumSide, terms_in
 
 _WIDTHS: Final = (8, 16, 32, 64)  # bits of a number in a program
 _MOST_ENTRIES: Final = 6  # of a ledger, whose signs are tried
-_CIRCLES: Final = (26, 360)  # letters of the alphabet, degrees
+_DEGREES: Final = 360
+_LETTERS: Final = 26
 
 
 def is_keyed_in(before: SumSide, own: SumSide) -> bool:
@@ -33,6 +34,12 @@ def is_bitwise(before: SumSide, own: SumSide) -> bool:
     return int(numbers[0].value) ^ int(numbers[1].value) == shown
 
 
+def is_clear_bitwise(before: SumSide, own: SumSide) -> bool:
+    """True for "6 ^ 3 = 5", but not for "8 ^ 2 = 10", since whoever adds in the place of a power writes that."""
+    total = sum(number.value for number in numbers_in(before.tree))
+    return own.bounds.exact != total and is_bitwise(before, own)
+
+
 def is_wrapped(before: SumSide, own: SumSide) -> bool:
     """True for "255 + 1 = 0" and "127 + 1 = -128": a number of so many bits begins again."""
     value, shown = before.bounds.exact, own.bounds.exact
@@ -44,12 +51,28 @@ def is_wrapped(before: SumSide, own: SumSide) -> bool:
     )
 
 
-def is_on_a_circle(before: SumSide, own: SumSide) -> bool:
-    """True for "350 + 20 = 10" degrees, and "25 + 3 = 2" where letters are shifted: behind the last comes the first."""
+def is_just_wrapped(before: SumSide, own: SumSide) -> bool:
+    """True for "255 + 1 = 0" and "127 + 1 = -128": one step behind the largest number, so that it is no chance."""
+    value = before.bounds.exact
+    steps_behind = {2**bits for width in _WIDTHS for bits in (width - 1, width)}
+    return value in steps_behind and is_wrapped(before, own)
+
+
+def is_on_the_compass(before: SumSide, own: SumSide) -> bool:
+    """True for "350 + 20 = 10" degrees: behind the last degree comes the first."""
+    return _is_around(before, own, _DEGREES)
+
+
+def is_on_the_alphabet(before: SumSide, own: SumSide) -> bool:
+    """True for "25 + 3 = 2" where letters are shifted: behind the last letter comes the first."""
+    return _is_around(before, own, _LETTERS)
+
+
+def _is_around(before: SumSide, own: SumSide, size: int) -> bool:
     value, shown = before.bounds.exact, own.bounds.exact
-    if value is None or shown is None or own.literal is None or value == shown:
+    if value is None or shown is None or own.literal is None:
         return False
-    return any((value - shown) % size == 0 and 0 <= shown < size for size in _CIRCLES)
+    return (value - shown) % size == 0 and 0 <= shown < size
 
 
 def is_joined_text(before: SumSide, own: SumSide) -> bool:
@@ -72,11 +95,16 @@ def is_signed_otherwise(before: SumSide, own: SumSide) -> bool:
 
 
 def is_in_a_ledger(before: SumSide, own: SumSide) -> bool:
-    """True for "(1,200) + 200 = (1,000)": parentheses stand for a minus, at some of the numbers."""
+    """True for "(1,200) + 200 = (1,000)": parentheses stand for a minus, at some of the numbers.
+
+    Without any at a number before the result, they stand for nothing: "40 + 20 = (20)".
+    """
     kinds = [token.kind for token in own.side.tokens if token.kind is not Sign.CURRENCY]
     numbers = numbers_in(before.tree)
     shown = own.bounds.exact
     if kinds != [Sign.OPEN, Sign.NUMBER, Sign.CLOSE] or len(numbers) > _MOST_ENTRIES:
+        return False
+    if all(token.kind is not Sign.OPEN for token in before.side.tokens):
         return False
     is_sum = all(isinstance(term, Plain | Negative) for term in terms_in(before.tree))
     balances = (

@@ -1,66 +1,104 @@
-"""Whether two sides are equal in any way in which people write what looks like an equation."""
+"""Whether two sides are equal in any way in which people write what looks like an equation.
 
-from typing import Final
+Many a wrong sum fits some other reading by chance: "400 + 15 = 25" is right on a circle of 26. So a reading counts only
+where the equation has a form that plain sums do not have ("28/11 + 5 = 3/12"), or where a word beside it says so.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.calendar_readings import (
     is_count_of_years,
     is_date,
     is_in_minutes,
+    is_minutes_later,
+    is_next_version,
     is_on_the_clock,
+    is_other_date,
     is_range,
     is_score,
     is_version,
     is_working_day,
 )
+from mcp_reflect.evidence.equations import words_for
 from mcp_reflect.evidence.measure_readings import is_put_together_otherwise
 from mcp_reflect.evidence.percent_readings import (
     is_change,
+    is_clear_change,
+    is_clear_compound,
     is_compound,
     is_in_points,
     is_relative_difference,
     is_rounded_hundred,
+    is_share_of_difference,
 )
 from mcp_reflect.evidence.program_readings import (
     is_bitwise,
+    is_clear_bitwise,
     is_in_a_ledger,
     is_joined_text,
+    is_just_wrapped,
     is_keyed_in,
-    is_on_a_circle,
+    is_on_the_alphabet,
+    is_on_the_compass,
     is_signed_otherwise,
     is_wrapped,
 )
 from mcp_reflect.evidence.sum_comparing import are_comparable, shows
 from mcp_reflect.evidence.sum_sides import SumSide
 
+
+class Reading(NamedTuple):
+    """Another way to read an equation.
+
+    `signs` is the heading of words/arithmetic.txt of whose words one must stand beside the equation; empty where the
+    form of the equation is sign enough.
+    """
+
+    makes_equal: Callable[[SumSide, SumSide], bool]
+    signs: str = ""
+
+
 _READINGS: Final = (
-    is_range,
-    is_working_day,
-    is_score,
-    is_count_of_years,
-    is_on_the_clock,
-    is_in_minutes,
-    is_version,
-    is_date,
-    is_keyed_in,
-    is_bitwise,
-    is_wrapped,
-    is_on_a_circle,
-    is_joined_text,
-    is_signed_otherwise,
-    is_in_a_ledger,
-    is_compound,
-    is_change,
-    is_relative_difference,
-    is_in_points,
-    is_rounded_hundred,
-    is_put_together_otherwise,
+    Reading(is_range),
+    Reading(is_working_day),
+    Reading(is_score),
+    Reading(is_count_of_years),
+    Reading(is_on_the_clock),
+    Reading(is_minutes_later),
+    Reading(is_in_minutes, "about clocks"),
+    Reading(is_next_version),
+    Reading(is_version, "about versions"),
+    Reading(is_date),
+    Reading(is_other_date, "about dates"),
+    Reading(is_keyed_in),
+    Reading(is_clear_bitwise),
+    Reading(is_bitwise, "about programs"),
+    Reading(is_just_wrapped),
+    Reading(is_wrapped, "about programs"),
+    Reading(is_joined_text, "about programs"),
+    Reading(is_on_the_compass, "about circles"),
+    Reading(is_on_the_alphabet, "about letters"),
+    Reading(is_signed_otherwise),
+    Reading(is_in_a_ledger),
+    Reading(is_clear_compound),
+    Reading(is_compound, "about changes"),
+    Reading(is_clear_change),
+    Reading(is_change, "about changes"),
+    Reading(is_share_of_difference),
+    Reading(is_relative_difference, "about changes"),
+    Reading(is_in_points),
+    Reading(is_rounded_hundred),
+    Reading(is_put_together_otherwise),
 )
 
 
-def agree(own: SumSide, before: SumSide) -> bool:
-    """True if the sides are equal in any way of reading them."""
-    return (
-        not are_comparable(before, own)
-        or shows(own, before)
-        or any(reading(before, own) for reading in _READINGS)
+def agree(own: SumSide, before: SumSide, words: frozenset[str]) -> bool:
+    """True if the sides are equal in any way of reading them; `words` are those beside the equation."""
+    if not are_comparable(before, own) or shows(own, before):
+        return True
+    return any(
+        reading.makes_equal(before, own)
+        for reading in _READINGS
+        if not reading.signs or words & words_for(reading.signs)
     )

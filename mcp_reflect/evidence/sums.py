@@ -11,9 +11,15 @@ from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.evidence.computing import value_of
-from mcp_reflect.evidence.equations import Equation, Side, equations_in, is_of_another_arithmetic
+from mcp_reflect.evidence.equations import (
+    Equation,
+    Side,
+    equations_in,
+    is_of_another_arithmetic,
+    words_of,
+)
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
-from mcp_reflect.evidence.expressions import Plain, Sign, numbers_in
+from mcp_reflect.evidence.expressions import Operation, Plain, Sign, numbers_in
 from mcp_reflect.evidence.sum_comparing import shows
 from mcp_reflect.evidence.sum_readings import agree
 from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, read_sides
@@ -28,13 +34,15 @@ def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation
     if is_of_another_arithmetic(goal):
         return
     rounded: set[Fraction] = set()
+    goal_words = words_of(goal)
     count = 0
     for number, step in enumerate(steps, start=1):
         for _, equation in zip(range(_MOST_EQUATIONS), equations_in(step), strict=False):
             count += 1
             if count > _MOST_OF_A_WORK:
                 return
-            found = _check(equation, step, number, rounded)
+            words = goal_words | words_of(equation.context)
+            found = _check(equation, step, number, rounded, words)
             if found is not None:
                 yield found
             rounded |= _rounded_results(equation)
@@ -55,9 +63,11 @@ def _rounded_results(equation: Equation) -> set[Fraction]:
 
 
 def _check(
-    equation: Equation, step: str, number: int, rounded: set[Fraction]
+    equation: Equation, step: str, number: int, rounded: set[Fraction], words: frozenset[str]
 ) -> CheckedEquation | None:
     """Return what comes out of an equation; None where it is not read, or where its readings disagree.
+
+    `words` are those around it, which may say that it is meant otherwise: "degrees", "alphabet".
 
     It is read in each style of numbers, since the "." of "1.500" parts thousands in one and decimals in the other:
     - no style reads two sides beside each other: nothing is said
@@ -70,7 +80,9 @@ def _check(
     if not known:
         return None
     first = known[0]
-    faults = {style: _first_fault(readings[style], strictly=style is not first) for style in known}
+    faults = {
+        style: _first_fault(readings[style], words, strictly=style is not first) for style in known
+    }
     if all(fault is None for fault in faults.values()):
         return _holding(readings[first], step, number)
     first_fault = faults[first]
@@ -113,12 +125,19 @@ def _is_known(sums: Sequence["SumSide | None"]) -> bool:
     return any(one is not None and other is not None for one, other in pairwise(sums))
 
 
-def _first_fault(sums: Sequence["SumSide | None"], *, strictly: bool) -> int | None:
+def _first_fault(
+    sums: Sequence["SumSide | None"], words: frozenset[str], *, strictly: bool
+) -> int | None:
     """Return the place of the first side that equals none of those before it, None if there is none.
 
     The second style of numbers excuses an equation only by making it true: `strictly`.
     """
-    is_equal = shows if strictly else agree
+
+    def is_equal(own: SumSide, before: SumSide) -> bool:
+        if strictly:
+            return shows(own, before)
+        return agree(own, before, words)
+
     for at in range(1, len(sums)):
         before, own = sums[at - 1], sums[at]
         if before is None or own is None:
@@ -142,6 +161,8 @@ def _fault(
     expected = None
     if value is not None:
         expected = _written(value, shown, style, sums)
+        if shown is not None and not shown.is_percent and _adds_shares(before):
+            expected = f"{write_number(value * 100, shown.text, style, money=False)}%"
     last = sums[-1]
     fix = None
     if expected is not None and last is not None and all(one is not None for one in later):
@@ -158,6 +179,12 @@ def _fault(
         expected=expected,
         fix=fix,
     )
+
+
+def _adds_shares(side: SumSide) -> bool:
+    """True for "60% + 5%", whose value is shown in percent, whatever stands behind it: 65%, not 0.65."""
+    are_shares = all(number.is_percent for number in numbers_in(side.tree))
+    return are_shares and isinstance(side.tree, Operation) and side.tree.operator in "+-"
 
 
 def _written(

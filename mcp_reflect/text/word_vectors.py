@@ -17,6 +17,7 @@ The file, all numbers little-endian:
 import mmap
 import re
 import struct
+import sys
 import unicodedata
 import zlib
 from array import array
@@ -91,6 +92,14 @@ def pieces(word: str, find: Find) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+def read_little_endian(kind: str, data: bytes, byteorder: str = sys.byteorder) -> "array[int]":
+    """Return the numbers of little-endian data; an array takes bytes in the order of its machine."""
+    numbers: array[int] = array(kind, data)
+    if byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
 class WordVectors:
     """A table of word vectors. Threads may share it. ValueError if the file is not a whole table of this version."""
 
@@ -105,10 +114,10 @@ class WordVectors:
         if (magic, version, self._texts + size) != (MAGIC, VERSION, len(self._map)):
             raise ValueError(f"{path} is not a whole table of word vectors of version {VERSION}")
         self._last_slot: int = slots - 1
-        self._slots = array("H", self._map[HEADER.size : ends])
+        self._slots = read_little_endian("H", self._map[HEADER.size : ends])
         # The first token starts where none ends.
-        self._ends = array("I", bytes(4) + self._map[ends:scales])
-        self._scales = array("H", self._map[scales : self._rows])
+        self._ends = read_little_endian("I", bytes(4) + self._map[ends:scales])
+        self._scales = read_little_endian("H", self._map[scales : self._rows])
         self._mask = int.from_bytes(b"\xff\0\0\0" * (self.dimensions // 4), "little")
         self._pieces = lru_cache(maxsize=20_000)(partial(pieces, find=self._find))
 
@@ -158,7 +167,7 @@ class WordVectors:
             fourth += (row >> 24 & mask) * scale
         biased = array("I", bytes(4 * width))
         for place, lane in enumerate((first, second, third, fourth)):
-            biased[place::4] = array("I", lane.to_bytes(width, "little"))
+            biased[place::4] = read_little_endian("I", lane.to_bytes(width, "little"))
         offset = BIAS * total
         sums = [value - offset for value in biased]
         length = sqrt(sum(map(mul, sums, sums)))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.evidence.checks import check_steps
 from mcp_reflect.evidence.exact import CheckedEquation
+from mcp_reflect.evidence.expressions import unit_of
 from tests.evidence.case_files import HERE, lines
 
 RIGHT = [
@@ -119,3 +120,26 @@ def test_of_thousands_of_equations_the_first_are_computed() -> None:
     begun = time.process_time()
     assert faults(*["1 + 2 + 3 + 4 = (7); " * 60] * 400)[0].expected == "10"
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        *(("houses", "house"), ("cases", "case"), ("sizes", "size"), ("clips", "clip")),
+        *(("boxes", "box"), ("glasses", "glass"), ("churches", "church"), ("dishes", "dish")),
+        *(("berries", "berry"), ("cookies", "cookie"), ("buses", "bus"), ("feet", "foot")),
+    ],
+)
+def test_a_plural_is_of_the_unit_of_its_singular(plural: str, singular: str) -> None:
+    assert unit_of(plural) == unit_of(singular) == singular
+
+
+@pytest.mark.parametrize("word", ["celsius", "glass", "radius", "lens", "gas", "series"])
+def test_a_word_that_only_ends_like_a_plural_stays(word: str) -> None:
+    assert unit_of(word) == word
+
+
+def test_a_heading_and_the_goal_name_the_reading_of_a_sum() -> None:
+    assert faults("350 + 20 = 10")[0].expected == "370"
+    assert faults("## Compass\n350 + 20 = 10") == []
+    assert faults("350 + 20 = 10", goal="Which compass course results?") == []
