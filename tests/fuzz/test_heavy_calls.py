@@ -1,4 +1,4 @@
-"""The largest calls that `benchmarks.heavy_calls` measures are answered, or refused in words, and nothing of them fails."""
+"""The largest calls of each tool are answered, or refused in words, and nothing of them fails."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,10 @@ import pytest
 from mcp import Client
 from mcp.types import TextContent
 
-from benchmarks.heavy_calls import TEXTS, shapes
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from tests.fuzz.large_calls import TEXTS, shapes
 
 
 async def is_answered_in_words(client: Client, tool: str, arguments: Mapping[str, Any]) -> bool:

@@ -12,6 +12,8 @@ SEARCHING = {
     "evidence/kinds.py": "one word, which may name a file that an interpreter runs",
     "replan/syntax.py": "a search with grep, which is given back with `-i`",
     "evidence/shell_changes.py": "words of programs that write, in a script of another language",
+    "evidence/shell_edits.py": "the script of sed, which is another language",
+    "security/secret_inputs.py": "programs that read secrets from their input, in any text, also where none is run",
     "evidence/suite_text.py": "patterns that are data, for each runner, with the flags that rewrite snapshots",
     "sessions/tools.py": "the files of a patch, which stands in a call like a command and is none",
     "evidence/outputs.py": "whether it has arguments, by which a run is told from another",

@@ -1,6 +1,6 @@
 """What the door takes out of a text before it is written, and what it leaves."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +120,14 @@ async def test_what_a_crash_says_of_its_arguments_is_clean_in_the_log(
 ) -> None:
     class Crashing(Engine):
         async def call(
-            self, tool: str, arguments: Mapping[str, Any], client: ClientCapabilities | None = None
+            self,
+            tool: str,
+            arguments: Mapping[str, Any],
+            client: ClientCapabilities | None = None,
+            *,
+            on_cut: Callable[[str], None] | None = None,
         ) -> Any:
-            del tool, client
+            del tool, client, on_cut
             raise RuntimeError(arguments["task"])
 
     async with Crashing(settings) as engine:
