@@ -5,8 +5,8 @@ of them changed at a time. The last column is the mean over all sets, and the tw
 of this list is best for the other sets when one set is left out, and what it gives on that one. Candidates are
 searched once for each query, for no weight changes them; of a set with more than N queries, N are taken, evenly.
 
-`--lessons` takes our own sets in place of DIR, each by its near words and by its symptoms: there `behind` and
-`in_words` were fitted.
+`--lessons` takes our own sets in place of DIR, each by its near words and by its symptoms: there `behind`,
+`in_words`, `behind_alone` and `few_words` were fitted.
 """
 
 import argparse
@@ -36,6 +36,8 @@ GRID: Final[dict[str, tuple[float, ...]]] = {
     "plain_length": (10.0, 20.0, 1_000.0),
     "behind": (0.0, 0.125, 0.5),
     "in_words": (0.1, 0.15, 0.2),
+    "behind_alone": (0.25, 0.75, 2.0),
+    "few_words": (0.15, 0.35),
     "said": (0.0, 0.25, 0.5),
     "apart": (0.0, 0.1, 0.3),
     "feedback": (0.0, 0.4, 0.6, 0.8, 1.2),

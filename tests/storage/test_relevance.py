@@ -120,7 +120,7 @@ async def test_a_sign_that_is_no_word_breaks_nothing(engine: Engine, word: str) 
 
 @pytest.mark.parametrize(
     ("lessons", "near", "symptom"),
-    list(zip(OWN_SETS, (29, 30, 30), (12, 21, 19), strict=True)),
+    list(zip(OWN_SETS, (29, 30, 30), (13, 22, 20), strict=True)),
 )
 async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_that_fits(
     lessons: str, near: int, symptom: int

@@ -18,6 +18,7 @@ from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.troubles import terms_behind
 from mcp_reflect.storage.retrieval.vectors import (
     MOST_COMPARED,
+    WORDS_WORTH,
     Closeness,
     QueryVector,
     weighed_in_bank,
@@ -60,6 +61,10 @@ class Weights:
     # best row shares, and nothing from this part on, since a task is asked for in a lesson's words.
     behind: float = 0.25
     in_words: float = 0.25
+    # The same where no row has this part of the question's words: of two hundred lessons some have one of them, and
+    # some are near, by chance.
+    behind_alone: float = 1.25
+    few_words: float = 0.25
 
     def norm(self, length: float) -> float:
         """Return the count of a term that gives half of its weight, in a row of this relative length."""
@@ -283,6 +288,20 @@ class Search:
         most = max(parts.values(), default=0.0)
         return max(0.0, 1 - (most / weights.in_words) ** 2)
 
+    def _worth_behind(self, weights: Weights) -> float:
+        """Return what the words of likely causes are worth: more where no row has many of the question's own.
+
+        Not where a model compared rows: its closeness tells more than a guess.
+        """
+        worths = self._closeness.worth_of_row.values() if self._closeness else ()
+        if any(worth > WORDS_WORTH for worth in worths):
+            return weights.behind
+        own = self.question.own.keys()
+        most = max(len(own & record.counts.keys()) for record in self._records.values())
+        if most < weights.few_words * self.question.telling:
+            return weights.behind_alone
+        return weights.behind
+
     def _guessed(self, parts: Mapping[int, float], weights: Weights) -> dict[int, float]:
         """Return how much each row has of what may be behind the question's trouble."""
         unclear = self._in_other_words(parts, weights)
@@ -311,7 +330,8 @@ class Search:
             if weights.feedback:
                 moved = {**close, **self._moved(order, plain, weights)}
                 order = self._scores(parts, self._by_what_is_said(moved, weights), worth)
-        order = {row: score + weights.behind * guessed[row] for row, score in order.items()}
+        behind = self._worth_behind(weights)
+        order = {row: score + behind * guessed[row] for row, score in order.items()}
         scale = max(plain.values()) / (max(order.values()) or 1.0)
         return {row: score * scale for row, score in order.items()}
 
@@ -354,7 +374,7 @@ class Search:
             worth_of_row = self._closeness.worth_of_row
         scores: dict[int, float] = {}
         for row, part in parts.items():
-            worth = weight * worth_of_row.get(row, 1.0)
+            worth = weight * worth_of_row.get(row, WORDS_WORTH)
             scores[row] = (part + worth * close.get(row, 0.0)) / (1 + worth)
         return scores
 

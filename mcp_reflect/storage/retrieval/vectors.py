@@ -22,6 +22,7 @@ WORDS: Final = "words-1"
 WORDS_MODEL: Final = 1
 WORDS_BACKGROUND: Final = 0.1
 
+WORDS_WORTH: Final = 1.0  # how much a closeness by averages of word vectors counts
 _MODEL_WORTH: Final = 2.0
 """How much more the closeness by a model counts than that by averages of word vectors.
 
@@ -110,7 +111,7 @@ class QueryVector:
     def worth(self) -> float:
         """How much a closeness to this vector counts, beside one by word vectors."""
         if self.model == WORDS_MODEL:
-            return 1.0
+            return WORDS_WORTH
         return _MODEL_WORTH
 
     @property
