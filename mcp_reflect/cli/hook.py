@@ -251,11 +251,11 @@ def _ask_service(
         spool.pending.append({**body, "file": None})
     try:
         answered = _send(options, body, seconds=_SERVICE_SECONDS)
-    except (BankError, NotAllowedError) as error:
-        if hook.moment is Moment.BEFORE and isinstance(error, BankError):
+    except BankError as error:
+        if hook.moment is Moment.BEFORE:
             raise  # what this machine keeps of its guards decides
-        if hook.moment is not Moment.START:
-            return None
+        return _out_of_reach(hook, str(error))
+    except NotAllowedError as error:
         return _out_of_reach(hook, str(error))
     except InputError:  # it will not be read later either
         spool.pending.clear()
@@ -288,7 +288,12 @@ def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) 
 
 
 def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
-    """Return the answer that tells the agent, and the person where the host shows it, that the service is not there."""
+    """Return the answer that tells the agent, and the person where the host shows it, that the service is not there.
+
+    It is told once, at the start of a session; at other moments there is nothing to say (None).
+    """
+    if hook.moment is not Moment.START:
+        return None
     from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see above
 
     line = clean_text(f"mcp-reflect: no lessons of the team in this session. {fault}")
@@ -302,16 +307,25 @@ def deliver(options: Mapping[str, str]) -> None:
     """Send in order what earlier hooks could not send; keep it if the service still does not accept it."""
 
     def send(record: dict[str, Any]) -> None:
-        """Send one call or session that waits. What the service refuses is dropped, but for the fault of a token."""
+        """Send one call or session that waits. To return says that it is done with; to raise keeps it, and all after it.
+
+        | the service                       | the record                                          |
+        |-----------------------------------|-----------------------------------------------------|
+        | accepts it                        | is delivered                                        |
+        | refuses what it says (InputError) | is dropped: it would be refused each time           |
+        | refuses the token                 | is kept: another token may be allowed to send it    |
+        | does not answer (BankError)       | is kept                                             |
+        """
         file = Path(record.get("file") or os.devnull)
         transcript = ""
         if file.is_file():
             transcript = file.read_text("utf-8", "replace")[-MOST_TRANSCRIPT_CHARS:]
         try:
             _send(options, {"hook": record["hook"], "transcript": transcript})
-        except InputError as error:
-            if isinstance(error, NotAllowedError):
-                raise  # another token may be allowed to; any other fault stays one
+        except NotAllowedError:
+            raise
+        except InputError:
+            return
 
     with suppress(BankError, NotAllowedError):
         team_spool(options, Settings.from_env().bank_path).send_all(send)

@@ -59,6 +59,7 @@ class _Editor:
     """Finds the edits of one text, written with its own line ends and indentation."""
 
     def __init__(self, text: str) -> None:
+        """Note how the text is written, so that an edit looks like what is around it."""
         self._text = text
         self._line_end = "\n"
         if "\r\n" in text:

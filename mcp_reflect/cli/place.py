@@ -54,6 +54,7 @@ def with_engine(
     """
 
     async def run() -> _Result:
+        """Work in one event loop, and close the engine also where the work fails."""
         engine = Engine(settings)
         try:
             if opens:
@@ -106,6 +107,7 @@ def _with_service(options: "Namespace", work: Callable[[Do], Awaitable[_Result]]
     from mcp_reflect.services.curation import USES  # noqa: PLC0415 - same
 
     async def do(use: str, sent: Mapping[str, Any]) -> Any:
+        """Ask the service for a use of `USES`; its JSON becomes a value of that use's type."""
         answer = ask_as(options, use, sent)
         result_type = USES[use].result
         if result_type is None:

@@ -139,6 +139,7 @@ class Watch:
     """
 
     def __init__(self, seconds: float) -> None:
+        """Begin to watch: from now on this process ends after `seconds`, whatever it is doing."""
         import faulthandler  # noqa: PLC0415 - a module of the interpreter itself
 
         self.at_end: Any = None

@@ -81,6 +81,7 @@ def _reflect_on_runs(transcript: Transcript, settings: Settings, options: Namesp
     """Reflect on each run of a session, unless another process does that right now."""
 
     async def work(engine: Engine) -> None:
+        """Reflect on the runs one after another: a later one may be about the same failure."""
         with _alone(engine, options.session) as is_alone:
             if not is_alone:
                 return

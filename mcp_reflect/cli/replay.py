@@ -38,6 +38,7 @@ def run_replay(options: Namespace) -> None:
     """
 
     async def replay_and_print(engine: Engine) -> None:
+        """Replay with the lessons of one bank, and write what came of it."""
         replayed = await replay(
             engine.context, session=options.session, days=options.days, progress=show_progress
         )

@@ -69,7 +69,7 @@ def run_recall(options: Namespace) -> None:
     query = RecallQuery(**values, kinds=tuple(map(RecordKind, options.kinds)))
 
     async def work(engine: Engine) -> None:
-        # A person who looks is not an agent who applies: it does not count as a use.
+        """Recall as an agent would, but without counting a use: a person who looks applies nothing."""
         own, holdout = engine.scopes.own, engine.settings.holdout
         recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
         if recall.lessons:

@@ -167,6 +167,7 @@ def _import_here(options: Namespace) -> None:
         raise InputError("--here", "it goes with no file, service or --own", fix)
 
     async def read_here(engine: Engine) -> None:
+        """Store what is new, and say how much of it waits for the person."""
         await refuse_missing_here(engine.context)
         stored, shared = await import_here(engine.context)
         waiting = sum(lesson.status == "quarantined" for lesson in stored)
@@ -211,6 +212,7 @@ def run_import(options: Namespace) -> None:
         parts = [*_parts(lines)]
 
     async def import_parts(do: Do) -> list[Stored]:
+        """Store the lines, to a service in parts: one request may only be so long."""
         stored: list[Stored] = []
         for part in parts:
             stored += await do("import", {"lines": part, "own": options.own})

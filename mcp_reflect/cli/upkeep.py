@@ -203,6 +203,7 @@ def run_embed(options: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
     async def embed_all(engine: Engine) -> tuple[int, Any]:
+        """Give lessons vectors, and say after each batch how many have one: a large bank takes minutes."""
         embeddings = engine.bank.embeddings
         if embeddings is None:
             fault = "it names no embedder: every lesson got its word vector when it was stored"

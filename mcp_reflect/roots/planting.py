@@ -51,7 +51,7 @@ class LessonText:
 def plant(tree: Path, here: Path, lesson: LessonText) -> Roots:
     """Return the roots of a lesson in a tree; `here` is the folder in it that is worked in."""
     words = words_in(lesson.texts, lesson.calls)
-    paths = _files(tree, here, lesson)
+    paths = _files_of(tree, here, lesson)
     roots_or_none = [_root(tree, path, words, lesson.fix_lines) for path in paths]
     files = [root for root in roots_or_none if root is not None]
     folders = ["", *_folder_of(here, tree), *(path.rpartition("/")[0] for path in paths)]
@@ -71,38 +71,52 @@ def _scoped_names(text: str) -> list[str]:
 
 
 def _folder_of(here: Path, tree: Path) -> list[str]:
-    """Return the folder of a tree that is worked in, as its path in the tree; none for the tree itself."""
+    """Return the folder that is worked in as a path in the tree, nothing for the tree itself or a folder outside."""
     if here == tree or not here.is_relative_to(tree):
         return []
     return [here.relative_to(tree).as_posix()]
 
 
-def _files(tree: Path, here: Path, lesson: LessonText) -> list[str]:
-    """Return the files of the tree that a lesson names: first those that it was sent with, then calls, then words."""
+def _files_of(tree: Path, here: Path, lesson: LessonText) -> list[str]:
+    """Return the paths in the tree of the files that a lesson names, each once and the surest first.
+
+    Those that it was sent with come first, then those in its calls, then those in its words. A file of locked versions
+    is none of them: `versions_of` reads it.
+    """
     listing = Listing(tree)
-    within = "".join(f"{folder}/" for folder in _folder_of(here, tree))
-    files: dict[str, None] = {}
-    named = list(lesson.files)
+    folders = _folder_of(here, tree)
+    names = list(lesson.files)
     for text in (*lesson.calls, *lesson.texts):
-        named += files_named(text)
-    for name in named:
-        path = inside(name, tree)
-        if path is None:
-            continue
-        place = _place_of(path, within, tree) or listing.ending_with(path)
-        if place is not None and is_file_in(tree, place) and not is_lock(place):
-            files.setdefault(place)
-        if len(files) >= MOST_FILES:
+        names += files_named(text)
+    paths: dict[str, None] = {}
+    for name in names:
+        path = _path_in_tree(tree, folders, name, listing)
+        if path is not None and not is_lock(path):
+            paths.setdefault(path)
+        if len(paths) >= MOST_FILES:
             break
-    return list(files)
+    return list(paths)
 
 
-def _place_of(path: str, within: str, tree: Path) -> str | None:
-    """Return where a file is: as it is named from the tree, or from the folder `within` it; None for neither."""
-    for place in (path, f"{within}{path}"):
-        if is_file_in(tree, place):
-            return place
-    return None
+def _path_in_tree(tree: Path, folders: Sequence[str], name: str, listing: Listing) -> str | None:
+    """Return the path in the tree of a file that a lesson names, None if no file there is meant.
+
+    | the name is                          | example, working in `api`                        |
+    |--------------------------------------|--------------------------------------------------|
+    | a path from the top of the tree      | `api/app.py` is `api/app.py`                     |
+    | a path from the folder worked in     | `app.py` is `api/app.py`                         |
+    | the end of one file's path           | `app.py` is `web/app.py`, if no other is so named |
+    """
+    path = inside(name, tree)
+    if path is None:
+        return None
+    for candidate in (path, *(f"{folder}/{path}" for folder in folders)):
+        if is_file_in(tree, candidate):
+            return candidate
+    found = listing.ending_with(path)
+    if found is None or not is_file_in(tree, found):
+        return None
+    return found
 
 
 def _root(tree: Path, path: str, words: NamingWords, fix_lines: Sequence[str]) -> FileRoot | None:

@@ -56,10 +56,16 @@ def field_name(title: str) -> str:
 
 
 def split_sections(markdown: str) -> list[tuple[str, str]]:
-    """Return the sections of a text in order, titles without their marks; that before the first heading has none.
+    r"""Return the sections of a text in order, each with its title without marks; a text before any title has "".
 
-    Headings are `## Title` and `**Title:** text`, and of the known `_TITLES` also `Title: text` and a title in a list;
-    inside of a line where the text has several of them.
+    `Fine.\n## Summary\nIt ran.\n**Advice:** wait` is `[("", "Fine."), ("Summary", "It ran."), ("Advice", "wait")]`.
+
+    | a line, or a part of one | is a heading                                                           |
+    |--------------------------|------------------------------------------------------------------------|
+    | `## Title`               | always                                                                 |
+    | `**Title:** text`        | at the start of a line                                                 |
+    | `Title: text`, `- Title` | for the known `_TITLES`, since any sentence may begin so               |
+    | `... Title: text`        | for these, where a text has two: models write all sections on one line |
     """
     return [(section.title, section.body) for section in _sections_of(markdown)]
 

@@ -71,6 +71,7 @@ class Engine:
         tenant_id: str = "local",
         scopes: Scopes | None = None,
     ) -> None:
+        """Put the parts together; nothing is opened or read before `open`."""
         self.settings = settings or Settings.from_env()
         if reflection_bank_size is not None:
             self.settings = replace(self.settings, bank_size=reflection_bank_size)
@@ -135,6 +136,7 @@ class Engine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Close, also after an error: what was noted is then written all the same."""
         await self.close()
 
     async def close(self) -> None:
@@ -400,7 +402,11 @@ class Engine:
     async def dream(
         self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None
     ) -> "Dream":
-        """Consolidate the project's records: plan merges and removals, then apply them unless `plan_only`."""
+        """Consolidate the project's records: plan merges and removals, then apply them unless `plan_only`.
+
+        `analysis` are merges that an agent proposes, as an object or as JSON in a text; None asks a model for them, where
+        one is configured.
+        """
         return await services.consolidate.dream(
             self.context, plan_only=plan_only, analysis=analysis
         )

@@ -165,6 +165,7 @@ class _Collector:
         queue: Sequence[SessionToRead],
         progress: Progress | None,
     ) -> None:
+        """Begin with nothing read of a queue, whose bytes tell how far `progress` is."""
         self._context = context
         self._learned = learned
         self._sessions = len(queue)

@@ -24,7 +24,6 @@ from mcp_reflect.services.instruction_files import (
     write_file,
 )
 from mcp_reflect.services.lesson_blocks import (
-    START,
     Block,
     block_in,
     block_of,
@@ -62,6 +61,33 @@ class Plan:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file as it is now: its text, and where our block stands in it (None: it has none)."""
+
+    path: Path
+    text: str
+    block: Block | None
+
+    @classmethod
+    def read(cls, path: Path) -> "_File":
+        """Read a file. InputError if it cannot be read, or somebody changed our block in it."""
+        text = text_of(path)
+        return cls(path, text, block_in(text, path.name))
+
+    @classmethod
+    def of(cls, promotion: Promotion) -> "_File":
+        """Read the file of an earlier promotion. InputError also if it may not be written any more."""
+        path = Path(promotion.file)
+        return cls.read(writable_path(path.parent, path))
+
+    def without_block(self, lead: str) -> str:
+        """Return the text without our block, and without its `lead`, the line ends that we added before it."""
+        if self.block is None:
+            return self.text
+        return without_block(self.block, self.text, lead)
+
+
 async def plan(
     context: Context, name: str, *, subject: str | None = None, ids: Sequence[str] = ()
 ) -> Plan:
@@ -69,31 +95,37 @@ async def plan(
 
     The file is the one of this `name` in FILES, or the skill of a `subject`. Without `ids`, all lessons are promoted
     that a person vouched for, or that were proven. What the file says already, outside of our block, is not written
-    again. InputError if there is nothing to promote, or the file is not ours to change.
+    again; a skill is ours alone, so that nothing is said in it before. InputError if there is nothing to promote, or the
+    file is not ours to change.
     """
     root = root_of(context)
     path = writable_path(root, path_of(root, name, subject))
-    promotion = await _promotion_of(context, path)
-    text = text_of(path)
+    earlier = await _promotion_of(context, path)
+    file = _File.read(path)
     if not subject:
         refuse_second_block(root, path)
-    block = block_in(text, path.name)
     lessons = await chosen_lessons(context, subject, ids)
     said_ids: list[str] = []
     if not subject:
-        said_ids = _said_already(lessons, text, block, promotion)
-    new = [lesson for lesson in lessons if lesson.id not in said_ids]
-    if not new and not block:
-        why = "the file says them already" if said_ids else "no lesson is proven, or a person's"
-        fault = f"there is nothing to promote: {why}"
-        raise InputError("promote", fault, "Keep some: mcp-reflect lessons review.")
-    if promotion is None or block is None:
-        promotion = _first_promotion(path, text, block, subject)
-    written, too_many = new[:_MOST_LESSONS], new[_MOST_LESSONS:]
+        said_ids = _said_already(lessons, file.without_block(earlier.lead if earlier else ""))
+    unsaid = [lesson for lesson in lessons if lesson.id not in said_ids]
+    if not unsaid and file.block is None:
+        raise _nothing_to_promote(is_said=bool(said_ids))
+    if earlier is None or file.block is None:
+        earlier = _first_promotion(file, subject)
+    written, too_many = unsaid[:_MOST_LESSONS], unsaid[_MOST_LESSONS:]
     left_out = [(lesson_id, f"{path.name} says it already") for lesson_id in said_ids]
     left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in too_many]
     lines = {lesson.id: line_of(lesson) for lesson in written}
-    return _plan_of_lines(replace(promotion, said=tuple(said_ids)), lines, tuple(left_out))
+    change = _change_to_lines(file, replace(earlier, said=tuple(said_ids)), lines)
+    return replace(change, left_out=tuple(left_out))
+
+
+def _nothing_to_promote(*, is_said: bool) -> InputError:
+    """Return the error that says why no lesson would be written into a file that has none yet."""
+    why = "the file says them already" if is_said else "no lesson is proven, or a person's"
+    fault = f"there is nothing to promote: {why}"
+    return InputError("promote", fault, "Keep some: mcp-reflect lessons review.")
 
 
 async def _promotion_of(context: Context, path: Path) -> Promotion | None:
@@ -104,27 +136,27 @@ async def _promotion_of(context: Context, path: Path) -> Promotion | None:
     return None
 
 
-def _said_already(
-    lessons: Sequence[Lesson], text: str, block: Block | None, promotion: Promotion | None
-) -> list[str]:
-    """Return the ids of lessons that the file says outside of our block."""
-    own_text = text
-    if block is not None:
-        own_text = without_block(block, text, promotion.lead if promotion else "")
+def _said_already(lessons: Sequence[Lesson], own_text: str) -> list[str]:
+    """Return the ids of lessons that the text of a file outside of our block says."""
     return [lesson.id for lesson in lessons if _says(own_text, lesson)]
 
 
-def _first_promotion(path: Path, text: str, block: Block | None, subject: str | None) -> Promotion:
-    """Return what the bank keeps of a file into which nothing was promoted yet, so that all of it can be taken out.
+def _first_promotion(file: _File, subject: str | None) -> Promotion:
+    """Return what the bank keeps of a file without our block, so that all that we add can be taken out again.
 
-    `lead` are the line ends that we add before our block, `head` the lines with which a new file begins.
+    | file             | `lead`: what is put in front of the block | `head`: how the file begins |
+    |------------------|-------------------------------------------|-----------------------------|
+    | new, or empty    | nothing                                   | its header (`_head_of`)     |
+    | has a text       | line ends, so that a line is free         | nothing                     |
+    | has our block    | nothing: it stands where it stands        | nothing                     |
     """
     lead = head = ""
-    if block is None and text:
-        lead = _with_line_ends_of(text, "\n" if text.endswith("\n") else "\n\n")
-    if not text:
-        head = _head_of(path, subject)
-    return Promotion(file=str(path), lessons=(), lead=lead, head=head, made=not path.exists())
+    if not file.text:
+        head = _head_of(file.path, subject)
+    elif file.block is None:
+        lead = _with_line_ends_of(file.text, "\n" if file.text.endswith("\n") else "\n\n")
+    is_new = not file.path.exists()
+    return Promotion(file=str(file.path), lessons=(), lead=lead, head=head, made=is_new)
 
 
 def _with_line_ends_of(text: str, added: str) -> str:
@@ -134,24 +166,20 @@ def _with_line_ends_of(text: str, added: str) -> str:
     return added
 
 
-def _plan_of_lines(
-    promotion: Promotion, lines: Mapping[str, str], left_out: tuple[tuple[str, str], ...] = ()
-) -> Plan:
-    """Return the change that puts these lines into the block of a file, or removes the block if there are none.
+def _change_to_lines(file: _File, promotion: Promotion, lines: Mapping[str, str]) -> Plan:
+    """Return the change that puts these lines, under the ids of their lessons, into our block of a file.
 
-    The lines stand under the ids of their lessons. InputError if the file is not ours to change.
+    Without lines it takes the block out, and removes a file in which nothing else than we wrote is left.
     """
-    path = Path(promotion.file)
-    text = text_of(writable_path(path.parent, path))
-    block = block_in(text, path.name)
     if lines:
-        after = _with_block(promotion, text, block, lines.values())
-        promotion = replace(promotion, lessons=tuple(lines))
-        return Plan(path=path, before=text, after=after, promotion=promotion, left_out=left_out)
-    without = without_block(block, text, promotion.lead) if block else text
-    is_ours_alone = promotion.made and without == promotion.head
-    after = None if is_ours_alone else without
-    return Plan(path=path, before=text, after=after, promotion=None, left_out=left_out)
+        after = _with_block(promotion, file.text, file.block, lines.values())
+        promoted = replace(promotion, lessons=tuple(lines))
+        return Plan(path=file.path, before=file.text, after=after, promotion=promoted)
+    after = file.without_block(promotion.lead)
+    is_ours_alone = promotion.made and after == promotion.head
+    if is_ours_alone:
+        return Plan(path=file.path, before=file.text, after=None, promotion=None)
+    return Plan(path=file.path, before=file.text, after=after, promotion=None)
 
 
 def _with_block(promotion: Promotion, text: str, block: Block | None, lines: Iterable[str]) -> str:
@@ -207,40 +235,64 @@ async def undo_plans(
     if not promotions:
         fault = "nothing of this project was promoted"
         raise InputError("--undo", fault, "`mcp-reflect promote` does it.")
-    return [_plan_of_lines(promotion, {}) for promotion in promotions]
+    return [_change_to_lines(_File.of(promotion), promotion, {}) for promotion in promotions]
 
 
 async def refresh(context: Context, by: Speaker, since: float) -> None:
     """Bring our blocks into step with their lessons: new words, and without those that are not in use any more.
 
     `by` runs this process, which began at `since`, in seconds since 1970. A file stays as it is if it is gone, cannot
-    be written, or somebody edited its block.
+    be written, somebody edited its block, or another bank wrote it (`_is_block_of`).
     """
     for promotion in await context.bank.findings.promotions(context.scopes.own):
         with suppress(InputError, OSError):
-            change = _plan_of_lines(promotion, await _lines_now(context, promotion, by, since))
-            if change.after != change.before and START.search(change.before):
+            file = _File.of(promotion)
+            if file.block is None or not _is_block_of(promotion, file):
+                continue
+            lines = await _lines_now(context, promotion, file, by, since)
+            change = _change_to_lines(file, promotion, lines)
+            if change.after != change.before:
                 await apply(context, change)
 
 
+def _is_block_of(promotion: Promotion, file: _File) -> bool:
+    """Return whether the block in a file can be the one that this bank wrote: it has a line for each lesson.
+
+    A file that comes with git may have the block of another branch, or of a colleague's bank: its lines are not ours to
+    take out, and which lesson each is of is not known here.
+    """
+    return len(_written_lines(file)) == len(promotion.lessons)
+
+
+def _written_lines(file: _File) -> list[str]:
+    """Return the lines of lessons that stand in a file."""
+    if file.block is None:
+        return []
+    return lines_in(file.text, file.block)
+
+
 async def _lines_now(
-    context: Context, promotion: Promotion, by: Speaker, since: float
+    context: Context, promotion: Promotion, file: _File, by: Speaker, since: float
 ) -> dict[str, str]:
-    """Return the lines that a block should have, under the ids of their lessons."""
-    text = text_of(Path(promotion.file))
-    block = block_in(text, promotion.file)
-    written_lines = lines_in(text, block) if block else []
+    """Return the lines that a block should have, under the ids of their lessons.
+
+    | the lesson            | its line                        |
+    |-----------------------|---------------------------------|
+    | may not be followed   | stays as it is                  |
+    | is in use             | the lesson's words as of now    |
+    | is retired, or erased | is taken out                    |
+    """
     lines: dict[str, str] = {}
-    for lesson_id, line in zip(promotion.lessons, written_lines, strict=False):
+    for lesson_id, line in zip(promotion.lessons, _written_lines(file), strict=True):
         lesson = await _stored_lesson(context, lesson_id)
-        if not _changed_by_person(lesson, by, since):
+        if not _may_follow(lesson, by, since):
             lines[lesson_id] = line
         elif lesson is not None and is_usable(lesson):
             lines[lesson_id] = line_of(lesson)
     return lines
 
 
-def _changed_by_person(lesson: Lesson | None, by: Speaker, since: float) -> bool:
+def _may_follow(lesson: Lesson | None, by: Speaker, since: float) -> bool:
     """Return whether a line may follow its lesson (None: erased), since only a person's word changes a file.
 
     A lesson that a person keeps is changed by a person alone. Any other one has to be changed or erased by the person
@@ -248,7 +300,9 @@ def _changed_by_person(lesson: Lesson | None, by: Speaker, since: float) -> bool
     """
     if lesson is not None and lesson.is_kept_by_person:
         return True
-    return by is Speaker.PERSON and (lesson is None or lesson.updated_at >= since)
+    if by is not Speaker.PERSON:
+        return False
+    return lesson is None or lesson.updated_at >= since
 
 
 async def _stored_lesson(context: Context, lesson_id: str) -> Lesson | None:

@@ -73,6 +73,7 @@ async def _look_up(
     session = _session_id(session)
 
     def read_call() -> tuple[Json, Forms]:
+        """Return what is kept of the arguments, and the forms of that."""
         kept = cast("Json", clean_middles(without_labels(tool, arguments), KEPT_CHARS))
         return kept, forms_of(tool, kept)
 
@@ -174,8 +175,12 @@ async def _noted(
 async def _at_guard(
     context: Context, scope: Scope, call: WatchedCall, *, holds: bool
 ) -> CallWarning | None:
-    """Return what is said about a call that goes against a lesson, and record it; None if nothing is said."""
-    spoken = guarded(
+    """Return what is said about a call that goes against a lesson, and record it; None if nothing is said.
+
+    `holds`: the host can refuse the call. A refusal that could not be recorded would come again each time that the agent
+    insists, which is right for a guard that a person enforces alone: any other one is then only told.
+    """
+    objection = guarded(
         call.known.guards,
         call.session,
         call.forms.exact_key,
@@ -183,20 +188,21 @@ async def _at_guard(
         holds=holds,
         unread=call.known.unread,
     )
-    if spoken is None:
+    if objection is None:
         return None
 
     def after_guard(notes: SessionNotes) -> SessionNotes:
-        return notes.after_guard(spoken.watched)
+        """Return the notes of the session with this call as one at which the guard has spoken."""
+        return notes.after_guard(objection.watched)
 
-    noted = await _noted(context, scope, call, after_guard, spoken.shown)
+    is_recorded = await _noted(context, scope, call, after_guard, objection.shown)
+    may_refuse = is_recorded or objection.enforced
     return CallWarning(
-        text=await _with_change(context, scope, spoken.text, spoken.lesson_id),
-        # What is refused once must be on record, or it would be refused each time, as an enforced guard does.
-        hold=spoken.hold and (noted or spoken.enforced),
+        text=await _with_change(context, scope, objection.text, objection.lesson_id),
+        hold=objection.hold and may_refuse,
         match=Match.GUARD,
         certainty=1.0,
-        lesson_id=spoken.lesson_id,
+        lesson_id=objection.lesson_id,
     )
 
 

@@ -33,6 +33,12 @@ SUMMARY_LIMIT: Final = (
     900  # characters; an answer to an agent, which has the run before it, stays within 2.5 kB
 )
 MOST_EVENTS: Final = 3  # messages of one kind that are quoted, the last ones
+_MOST_LISTED: Final = (
+    4  # events that tell what was done where no call has arguments, the first ones
+)
+_MOST_HEADLINE: Final = (
+    300  # characters of the caller's error in which its category is looked for first
+)
 
 
 def diagnose(trace: Trace) -> Diagnosis:
@@ -67,7 +73,7 @@ def _category(reading: RunReading) -> ErrorCategory | None:
     if reading.loops and category in (None, ErrorCategory.UNKNOWN, ErrorCategory.NO_RESULT):
         return ErrorCategory.LOOP
     if category is None and error is not None and error.message:
-        return category_of(clip(error.message, 300), error.message)
+        return category_of(clip(error.message, _MOST_HEADLINE), error.message)
     if category is None and reading.trace.outcome is Outcome.TIMEOUT:
         return ErrorCategory.TIMEOUT
     return category
@@ -84,16 +90,27 @@ def _named_by_event(reading: RunReading) -> ErrorCategory | None:
 
 
 def _category_of_failures(reading: RunReading) -> ErrorCategory | None:
-    """The category of the first error that nothing put right, one that is known before one that is not."""
+    """Return the category of the first of these that there is, None for a run in which nothing failed.
+
+    | order | what                                                                                 |
+    |-------|--------------------------------------------------------------------------------------|
+    | 1     | an error that nothing put right and whose category is known                          |
+    | 2     | an error that nothing put right: its category is unknown                             |
+    | 3     | a search without a result that nothing put right: it is no error, and says less      |
+    | 4     | the first failing event: all was put right, and this is what there was to learn from |
+    """
     not_cured = [item for item in reading.failed if item.index not in reading.worked_later]
     errors = [item for item in not_cured if not item.empty]
     for error in errors[:MOST_CATEGORIES]:
         if error.category is not ErrorCategory.UNKNOWN:
             return error.category
-    candidates = (*errors, *not_cured, reading.first)
-    if candidates[0] is None:
-        return None
-    return candidates[0].category
+    if errors:
+        return errors[0].category
+    if not_cured:
+        return not_cured[0].category
+    if reading.first is not None:
+        return reading.first.category
+    return None
 
 
 # The facts as one text.
@@ -159,7 +176,9 @@ def _done_without_arguments(trace: Trace) -> list[str]:
 
 def _listed(events: Sequence[Event]) -> str:
     """The first events, quoted."""
-    return ", ".join(f"{quoted_start(event.content)} ({event.id})" for event in events[:4])
+    return ", ".join(
+        f"{quoted_start(event.content)} ({event.id})" for event in events[:_MOST_LISTED]
+    )
 
 
 def _last_answer(trace: Trace) -> list[str]:

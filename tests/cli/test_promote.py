@@ -15,6 +15,7 @@ from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.services import hooks
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook
+from mcp_reflect.services.lesson_blocks import block_of
 from mcp_reflect.services.promote import MOST_LINES
 from mcp_reflect.text.signature import digest
 from tests.cli.commands import Command
@@ -137,6 +138,16 @@ def test_the_block_keeps_in_step_with_its_lessons(command: Command, project: Pat
     assert "make db" not in (project / "CLAUDE.md").read_text()
     command.by_person("lessons", "erase", known[OTHER], "--yes")
     assert (project / "CLAUDE.md").read_text() == OWN
+
+
+def test_a_block_that_a_colleague_s_bank_wrote_is_left_alone(
+    command: Command, project: Path
+) -> None:
+    command.by_person("promote", "CLAUDE.md", "--yes")
+    of_colleague = OWN + block_of(["- Lock the till", "- Count the stock", "- Close at six"])
+    (project / "CLAUDE.md").write_text(of_colleague)
+    command.by_person("lessons", "edit", ids(command)[RULE], "--correction", "Run make all")
+    assert (project / "CLAUDE.md").read_text() == of_colleague
 
 
 def test_three_lessons_of_one_subject_become_a_skill(command: Command, project: Path) -> None:

@@ -56,7 +56,16 @@ class ClaudeCodeReader(MessagesReader):
         self._no_ids: set[str] = set()  # what stands on lines that say different things
 
     def add(self, record: Record) -> None:
-        """Read a line."""
+        """Read a line of a session, unless it says nothing new.
+
+        | a line                                  | is read as                                                   |
+        |-----------------------------------------|--------------------------------------------------------------|
+        | of what was sent to the model           | nothing: the conversation stands on the other lines          |
+        | that was read, here or in another file  | nothing: a session that goes on begins with a copy           |
+        | `attachment`                            | what was queued while the agent worked                       |
+        | with `isMeta`                           | nothing: the host wrote it for the model, no person did      |
+        | any other one                           | a message                                                    |
+        """
         self.name_session(record.get("sessionId"))
         if str(record.get("type")).startswith(_SENT_TO_MODEL) or self._is_known(record):
             return
