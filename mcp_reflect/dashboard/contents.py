@@ -37,7 +37,7 @@ async def collect(
     data = await engine.bank.views.board(scope, most=most, whole=whole)
     plan, _ = await by_rules(engine.context, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
-    card = await engine.bank.effects.card(scope)
+    session_card = await engine.bank.effects.card(scope)
     effects = await engine.bank.effects.of(scope)
     return {
         **data,
@@ -47,10 +47,14 @@ async def collect(
             plain(merge) for merge in plan.merges if shown.issuperset((merge.keep, *merge.gone))
         ],
         "archivings": [plain(archiving) for archiving in plan.archivings if archiving.id in shown],
-        "dreams": [_dream(one) for one in await engine.bank.consolidations.latest(scope)],
+        "dreams": [_dream(dream) for dream in await engine.bank.consolidations.latest(scope)],
         "proof": await engine.bank.warnings.effect(scope),
-        "card": [*card.lines] if card else [],
-        "effects": {name: one.comparison.told for name, one in effects.items() if name in shown},
+        "card": [*session_card.lines] if session_card else [],
+        "effects": {
+            lesson_id: effect.comparison.told
+            for lesson_id, effect in effects.items()
+            if lesson_id in shown
+        },
     }
 
 
@@ -59,27 +63,29 @@ async def _what_waits(engine: "Engine", *, whole: bool) -> dict[str, Any]:
     if not whole:
         return {"findings": [], "doubted": [], "proposals": []}
     findings = await engine.bank.findings.waiting(engine.scopes.own)
+    doubted_lessons = await doubted(engine.context)
+    proposals = await proposed_changes(engine)
     return {
-        "findings": [_finding(one) for one in findings],
-        "doubted": [
-            {"id": one.lesson.id, "told": one.told} for one in await doubted(engine.context)
-        ],
-        "proposals": [_proposal(one) for one in await proposed_changes(engine)],
+        "findings": [_finding(stored) for stored in findings],
+        "doubted": [{"id": doubt.lesson.id, "told": doubt.told} for doubt in doubted_lessons],
+        "proposals": [_proposal(proposed) for proposed in proposals],
     }
 
 
-def _proposal(found: Proposed) -> dict[str, Any]:
-    body = found.proposal.body
+def _proposal(proposed: Proposed) -> dict[str, Any]:
+    """Return a proposed change of a lesson as the page shows it: what is wished, and the new texts."""
+    body = proposed.proposal.body
     texts = {name: body[name] for name in ("mistake", "correction", "text") if body.get(name)}
     return {
-        "id": found.proposal.id,
-        "lesson": found.lesson.id,
-        "wish": wish_text(found.proposal),
+        "id": proposed.proposal.id,
+        "lesson": proposed.lesson.id,
+        "wish": wish_text(proposed.proposal),
         "texts": texts,
     }
 
 
 def _dream(dream: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dream, which is one consolidation of the bank, as the page lists it: when, by whom, and what it did."""
     plan = dream["plan"]
     # An earlier release spelled the name with an s.
     added = plan.get("generalizations", plan.get("generalisations", ()))
@@ -94,17 +100,18 @@ def _dream(dream: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _finding(found: StoredFinding) -> dict[str, Any]:
-    latest = reversed(found.seen[-_MOST_EVIDENCE:])
-    wording = found.finding.wording or Wording(mistake="", correction="")
+def _finding(stored: StoredFinding) -> dict[str, Any]:
+    """Return what code saw in sessions, with the wording of a model if there is one, and the latest evidence."""
+    latest = reversed(stored.seen[-_MOST_EVIDENCE:])
+    wording = stored.finding.wording or Wording(mistake="", correction="")
     return {
-        "id": found.id,
-        "sessions": found.sessions,
-        "facts": facts_of(found.finding),
+        "id": stored.id,
+        "sessions": stored.sessions,
+        "facts": facts_of(stored.finding),
         "mistake": wording.mistake,
         "correction": wording.correction,
         "evidence": [
-            {"session": one.session, "host": one.host, "at": one.at, "lines": one.lines}
-            for one in latest
+            {"session": seen.session, "host": seen.host, "at": seen.at, "lines": seen.lines}
+            for seen in latest
         ],
     }

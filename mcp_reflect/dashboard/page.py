@@ -75,13 +75,13 @@ def render_page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
 def script_json(data: Mapping[str, Any] | None) -> str:
     """Return data as JSON for a script block: no text in it can end the block, open a comment or break a line."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
-    return text.encode(
-        "utf-8", "backslashreplace"
-    ).decode()  # half a surrogate pair as its JSON escape
+    # Half a surrogate pair is written as its JSON escape.
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @cache
 def _style() -> str:
+    """Return all style sheets of the page as one; kept, since a policy names it by its hash."""
     return "\n".join(
         [_text(VENDORED / "uPlot.min.css"), *(_text(ASSETS / name) for name in STYLES)]
     )
@@ -89,11 +89,13 @@ def _style() -> str:
 
 @cache
 def _script() -> str:
+    """Return all scripts of the page as one, ours in a scope of their own; kept, since a policy names it by its hash."""
     own = "\n".join(_text(ASSETS / name) for name in SCRIPTS)
     return f'{_text(VENDORED / "uPlot.iife.min.js")}\n(() => {{\n"use strict";\n{own}\n}})();'
 
 
 def _text(path: Path) -> str:
+    """Return a file's text without blanks around it."""
     return path.read_text(encoding="utf-8").strip()
 
 

@@ -33,6 +33,7 @@ MAX_BODY_BYTES: Final = 4 << 20
 """The longest request, such as lessons of an import."""
 
 TICKET_PREFIX: Final = "once-"
+"""The beginning of a ticket, by which the page knows that it is no token."""
 
 HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -72,16 +73,13 @@ def answering(enter: Enter, answer: Answer, log: Log) -> Callable[[Request], Awa
     """Return a handler. A caller's and the bank's errors are answered in words; our own go to the log."""
 
     async def answered(request: Request) -> Response:
+        """Answer a request, with its errors in words."""
         try:
             return await answer(await enter(request), request)
         except RefusalError as error:
             return error_response(error.status, str(error))
         except McpReflectError as error:
-            statuses = {NotFoundError: 404, NotAllowedError: 403, InputError: 400}
-            status = next(
-                (status for kind, status in statuses.items() if isinstance(error, kind)), 503
-            )
-            return error_response(status, str(error))
+            return error_response(_status_of(error), str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
             trace = clean_text(traceback.format_exc())
             log.error(
@@ -92,6 +90,17 @@ def answering(enter: Enter, answer: Answer, log: Log) -> Callable[[Request], Awa
             )
 
     return answered
+
+
+def _status_of(error: McpReflectError) -> int:
+    """Return the status of HTTP for an error of the caller or, for any other, of the bank."""
+    if isinstance(error, NotFoundError):
+        return 404
+    if isinstance(error, NotAllowedError):
+        return 403
+    if isinstance(error, InputError):
+        return 400
+    return 503
 
 
 def board_routes(enter: Enter, log: Log) -> list[Route]:
@@ -114,6 +123,7 @@ async def show_board(viewer: Viewer, _: Request) -> Response:
 
 
 async def _use(name: str, viewer: Viewer, request: Request) -> Response:
+    """Do one of the uses of a bank (`services.curation.USES`), such as keeping a lesson, if the viewer's role allows it."""
     use = USES[name]
     viewer.principal.refuse_below(use.role, f"use `{name}`")
     sent = await read_body(request)
@@ -125,7 +135,7 @@ async def _use(name: str, viewer: Viewer, request: Request) -> Response:
             "body", f"it is not what `{name}` takes", "Use the command line of this version."
         ) from None
     if isinstance(result, tuple):
-        return json_response([asdict(one) for one in cast("tuple[Any, ...]", result)])
+        return json_response([asdict(item) for item in cast("tuple[Any, ...]", result)])
     if is_dataclass(result) and not isinstance(result, type):
         return json_response(asdict(result))
     return json_response(result)
@@ -241,9 +251,11 @@ class OwnBoard:
         return viewer._replace(engine=type(own)(settings, store=own.bank, scopes=scopes))
 
     async def _page(self, _: Viewer, __: Request) -> Response:
+        """Answer the page, which holds no lessons: anyone on this machine may read it."""
         return page_response()
 
     async def _exchange(self, _: Viewer, request: Request) -> Response:
+        """Answer the token for a ticket, once."""
         ticket = str((await read_body(request)).get("ticket"))
         if ticket not in self._tickets:
             raise RefusalError(

@@ -33,9 +33,8 @@ FIRST_PAUSE: Final = 30.0  # seconds after a failure without a request; doubled 
 LONGEST_PAUSE: Final = 900.0
 LOADING_SECONDS: Final = 10.0  # who waits so long waits for a model that is loaded
 _LEAST_NORM: Final = 1e-6  # a shorter vector has no direction
-_MOST_BACKGROUND: Final = (
-    0.9  # a model that gives all texts the same vector shall not divide by zero
-)
+_MOST_BACKGROUND: Final = 0.9
+"""The most that `measure` returns as a mean cosine: a model that gives all texts one vector shall not divide by zero."""
 
 
 class Embedder(Protocol):
@@ -47,9 +46,13 @@ class Embedder(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The model and who runs it: `openai:nomic-embed-text@http://localhost:11434/v1`."""
+        ...
 
-    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]: ...
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Return a vector for each text."""
+        ...
 
 
 def open_embedder(settings: Mapping[str, str]) -> Embedder:
@@ -69,15 +72,13 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
         # The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
         names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, OPENAI_KEY_NAME)
         endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, names)
-        return CheckedEmbedder(
-            OpenAIEmbedder(spec.model, replace(endpoint, retries=0)), "the endpoint"
-        )  # `Patient` tries again
+        without_retries = replace(endpoint, retries=0)  # `Patient` tries again
+        return CheckedEmbedder(OpenAIEmbedder(spec.model, without_retries), "the endpoint")
     embedder, package = open_package(
         ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai", PROVIDER)
     )
-    if not isinstance(getattr(embedder, "name", None), str) or not callable(
-        getattr(embedder, "embed", None)
-    ):
+    has_name = isinstance(getattr(embedder, "name", None), str)
+    if not has_name or not callable(getattr(embedder, "embed", None)):
         fault = f'the provider "{spec.provider}" opens no embedder'
         raise LLMSettingError(SETTING, fault, f"Write to the authors of the package {package}")
     return CheckedEmbedder(embedder, f"the package {package}")
@@ -95,16 +96,15 @@ class OpenAIEmbedder:
         """Return a vector for each text, unchecked: `CheckedEmbedder` checks them."""
 
         async def ask(client: Any) -> Any:
+            """Ask the endpoint once, by the HTTP client of this request."""
             embeddings = open_openai(self._endpoint, client, _SILENCE_SECONDS).embeddings
             return await embeddings.create(
                 model=self._model, input=list(map(whole, texts)), encoding_format="float"
             )
 
         answer = await call(self._endpoint, _SILENCE_SECONDS, ask)
-        return [
-            item.embedding
-            for item in sorted(answer.data, key=lambda item: getattr(item, "index", None) or 0)
-        ]
+        in_order = sorted(answer.data, key=lambda item: getattr(item, "index", None) or 0)
+        return [item.embedding for item in in_order]
 
 
 class CheckedEmbedder:
@@ -214,10 +214,12 @@ class Patient:
         vectors = await self.embed(UNRELATED, seconds)
         if not vectors:
             return None
-        cosines = [sum(map(mul, one, other)) for one, other in combinations(vectors, 2)]
-        return len(vectors[0]), min(max(sum(cosines) / len(cosines), 0.0), _MOST_BACKGROUND)
+        cosines = [sum(map(mul, first, second)) for first, second in combinations(vectors, 2)]
+        mean_cosine = sum(cosines) / len(cosines)
+        return len(vectors[0]), min(max(mean_cosine, 0.0), _MOST_BACKGROUND)
 
     def _opened(self) -> Embedder:
+        """Return the embedder, opened once."""
         if self._embedder is None:
             self._embedder = self._open()
         return self._embedder

@@ -122,7 +122,7 @@ def _repaired(text: str) -> Iterator[dict[str, Json]]:
         values: list[object] = [value]
         if isinstance(value, list):
             values = value
-        yield from (one for one in values if isinstance(one, dict))
+        yield from (item for item in values if isinstance(item, dict))
 
 
 def _inside(value: Json, depth: int = 4) -> Iterator[dict[str, Json]]:
@@ -175,22 +175,39 @@ def _schema(item: Json) -> Json:
 
 def _schema_of_value(text: str) -> dict[str, Json]:
     """Return `number 0..1 or null` as a schema: its type, whether it may be null, and the words as a description."""
-    kind = next((name for name in _TYPES if text.startswith(name)), "string")
-    schema: dict[str, Json] = {"type": kind}
+    json_type = _type_of(text)
+    schema: dict[str, Json] = {"type": json_type}
     if "or null" in text:
-        schema = {"anyOf": [{"type": kind}, {"type": "null"}]}
-    description = text.removeprefix(kind).lstrip(", ")
+        schema = {"anyOf": [{"type": json_type}, {"type": "null"}]}
+    description = text.removeprefix(json_type).lstrip(", ")
     if description and description != "or null":
         schema["description"] = description
     return schema
 
 
+def _type_of(text: str) -> str:
+    """Return the type of JSON that the words of a shape begin with; a text where they name none."""
+    for name in _TYPES:
+        if text.startswith(name):
+            return name
+    return "string"
+
+
 def as_mapping(value: Json, key: str) -> Json:
-    """Return a list such as `[{key: "safety", "score": 0.9}]`, which a closed schema allows, as an object by `key`."""
+    """Return a list such as `[{key: "safety", "score": 0.9}]`, which a closed schema allows, as an object by `key`.
+
+    Anything but a list stays as it is; entries without a name are left out.
+    """
     if not isinstance(value, list):
         return value
-    entries = [item for item in value if isinstance(item, dict)]
-    return {str(name): item for item in entries if (name := item.get(key) or item.get("name"))}
+    by_name: dict[str, Json] = {}
+    for entry in value:
+        if not isinstance(entry, dict):
+            continue
+        name = entry.get(key) or entry.get("name")
+        if name:
+            by_name[str(name)] = entry
+    return by_name
 
 
 def is_closed(schema: Mapping[str, Json]) -> bool:

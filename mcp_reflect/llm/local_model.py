@@ -48,14 +48,14 @@ class LoadedModel:
         """Return a vector for each text: the mean of its tokens, or the first token's where the model says so."""
         np = _package("numpy")
         encoded = self.tokenizer.encode_batch(list(texts))
-        mask = np.array([one.attention_mask for one in encoded], dtype=np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encoded], dtype=np.int64)
         columns = {
-            "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
+            "input_ids": np.array([encoding.ids for encoding in encoded], dtype=np.int64),
             "attention_mask": mask,
-            "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
+            "token_type_ids": np.array([encoding.type_ids for encoding in encoded], dtype=np.int64),
         }
-        wanted = {name: column for name, column in columns.items() if name in self.inputs}
-        output = self.session.run(None, wanted)[0]
+        inputs = {name: column for name, column in columns.items() if name in self.inputs}
+        output = self.session.run(None, inputs)[0]
         if output.ndim == 2:  # texts by dimensions: the network took the mean itself
             vectors = output
         elif self.takes_first_token:
@@ -91,10 +91,12 @@ class LocalModel:
         return await asyncio.to_thread(self._run, loaded, texts)
 
     def _run(self, loaded: LoadedModel, texts: Sequence[str]) -> list[list[float]]:
+        """Embed texts in this thread, one batch after the other."""
         with self._running:  # a question and a batch of lessons share one core
             return loaded.embed(texts)
 
     def _load(self) -> LoadedModel:
+        """Load the model from its folder, or from the hub where no such folder is."""
         folder = Path(self._model).expanduser()
         file_named = _in_folder(folder) if folder.is_dir() else _on_hub(self._model)
         try:
@@ -105,12 +107,15 @@ class LocalModel:
 
 
 def _has_failed(loading: "asyncio.Future[LoadedModel]") -> bool:
+    """Return whether a loading has ended without a model, so that it is to be tried again."""
     return loading.done() and (loading.cancelled() or loading.exception() is not None)
 
 
 def _load_files(file_named: FileNamed, name: str) -> LoadedModel:
-    runtime, tokenizers = _package("onnxruntime"), _package("tokenizers")
-    graph = next((path for path in map(file_named, _GRAPHS) if path), None)
+    """Return the tokenizer and the network of a model, by the files that `file_named` finds."""
+    runtime = _package("onnxruntime")
+    tokenizers = _package("tokenizers")
+    graph = file_named(_GRAPHS[0]) or file_named(_GRAPHS[1])
     words = file_named(_TOKENIZER)
     if graph is None or words is None:
         missing = _TOKENIZER if graph else " or ".join(_GRAPHS)
@@ -123,25 +128,34 @@ def _load_files(file_named: FileNamed, name: str) -> LoadedModel:
     options.intra_op_num_threads = _THREADS
     options.inter_op_num_threads = _THREADS
     session = runtime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
-    inputs = frozenset(one.name for one in session.get_inputs())
+    inputs = frozenset(network_input.name for network_input in session.get_inputs())
     return LoadedModel(tokenizer, session, inputs, _takes_first_token(file_named(_POOLING)))
 
 
 def _most_tokens(path: Path | None) -> int:
+    """Return how many tokens of a text the network reads, by its file of settings; a longer text is cut."""
     length = _read_settings(path).get("max_seq_length")
     return length if isinstance(length, int) and length > 0 else _USUAL_TOKENS
 
 
 def _takes_first_token(path: Path | None) -> bool:
+    """Return whether a text's vector is that of its first token ([CLS]), by the file of settings; else it is the mean."""
     return _read_settings(path).get("pooling_mode_cls_token") is True
 
 
 def _read_settings(path: Path | None) -> dict[str, Any]:
-    settings: Any = json.loads(path.read_text("utf-8")) if path else {}
-    return cast("dict[str, Any]", settings) if isinstance(settings, dict) else {}
+    """Return the settings in a JSON file; none if there is no file, or if it holds no object."""
+    if path is None:
+        return {}
+    settings: Any = json.loads(path.read_text("utf-8"))
+    if not isinstance(settings, dict):
+        return {}
+    return cast("dict[str, Any]", settings)
 
 
 def _in_folder(folder: Path) -> FileNamed:
+    """Return what finds the files of a model in a folder."""
+
     def file_named(name: str) -> Path | None:
         path = folder / name
         return path if path.is_file() else None
@@ -170,6 +184,7 @@ def _on_hub(repository: str) -> FileNamed:
 
 
 def _unreachable(repository: str, error: Exception) -> UnreachableError:
+    """Return the error for a model that is neither on this machine nor can be brought from the hub."""
     fault = (
         "the model is not on this machine, and cannot be brought from huggingface.co "
         f"({type(error).__name__})"

@@ -37,7 +37,7 @@ _OF_THE_HOST = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
 
 
 class ProgramOutput(NamedTuple):
-    """The result of a program: its text, its tokens, and its error instead."""
+    """The result of a program: its text, its tokens, and its error (empty for none)."""
 
     text: str = ""
     usage: Usage = Usage()
@@ -46,9 +46,12 @@ class ProgramOutput(NamedTuple):
 
 def _read(output: str) -> ProgramOutput:
     """Read the JSON of Claude Code and Gemini CLI (one object, perhaps after other text), or of Codex (one a line)."""
-    text, error, usage = "", "", Usage()
+    text = ""
+    error = ""
+    usage = Usage()
     for event in _objects(output):
-        item, failure = _section(event, "item"), _section(event, "error")
+        item = _section(event, "item")
+        failure = _section(event, "error")
         said = event.get("result") or event.get("response")
         if failure or event.get("is_error") or event.get("type") == "error":
             error = str(failure.get("message") or event.get("message") or said)
@@ -56,26 +59,39 @@ def _read(output: str) -> ProgramOutput:
             text = str(item.get("text", ""))
         elif isinstance(said, str):
             text = said
-        models = _section(_section(event, "stats"), "models").values()
-        for counts in (_section(event, "usage"), *(_section(model, "tokens") for model in models)):
-            usage = Usage(
-                usage.input_tokens + count_of(counts, *_READ_IN),
-                usage.output_tokens + count_of(counts, "output_tokens", "candidates", "thoughts"),
-            )
-    return ProgramOutput(text, usage, error or ("" if text else output))
+        usage = _added(usage, _section(event, "usage"))
+        for model in _section(_section(event, "stats"), "models").values():  # of Gemini CLI
+            usage = _added(usage, _section(model, "tokens"))
+    if not error and not text:
+        error = output
+    return ProgramOutput(text, usage, error)
+
+
+def _added(usage: Usage, counts: Mapping[str, Json]) -> Usage:
+    """Return the tokens with those that a program counts under its own names."""
+    return Usage(
+        usage.input_tokens + count_of(counts, *_READ_IN),
+        usage.output_tokens + count_of(counts, "output_tokens", "candidates", "thoughts"),
+    )
 
 
 def _objects(output: str) -> list[Mapping[str, Json]]:
-    for texts in ([output[output.find("{") :]], output.splitlines()):
-        values = [json_of(text) for text in texts]
-        if objects := [value for value in values if isinstance(value, dict)]:
-            return [*objects]
-    return []
+    """Return the objects of an output: the one that begins at its first brace, else those that are a line each."""
+    whole_object = json_of(output[output.find("{") :])
+    if isinstance(whole_object, dict):
+        return [whole_object]
+    values = [json_of(line) for line in output.splitlines()]
+    return [value for value in values if isinstance(value, dict)]
 
 
 def _section(body: object, name: str) -> Mapping[str, Json]:
-    value = cast("dict[str, Json]", body).get(name) if isinstance(body, dict) else None
-    return value if isinstance(value, dict) else {}
+    """Return the object under a name of another one, empty if there is none."""
+    if not isinstance(body, dict):
+        return {}
+    value = cast("dict[str, Json]", body).get(name)
+    if not isinstance(value, dict):
+        return {}
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +199,14 @@ class AgentProgram:
                 await children.end_program(process)
         result = _read((output.strip() or errors.strip()).decode("utf-8", "replace"))
         if result.error or process.returncode:
+            printed_errors = errors.decode("utf-8", "replace")
             raise self._error(
-                result.error
-                or errors.decode("utf-8", "replace")
-                or f"it ended with {process.returncode}"
+                result.error or printed_errors or f"it ended with {process.returncode}"
             )
         return reply_of(self._name, result.text, Stop.END, result.usage)
 
     def _error(self, words: str) -> RefusedError:
+        """Return the error of a program in its own words, cut short, with what to do about it."""
         fault = quoted(" ".join(words.split()).rstrip("."), _LONGEST_QUOTE)
         fix = f"Try `{self._program.command}` in a terminal"
         if _NO_LOGIN.search(words):

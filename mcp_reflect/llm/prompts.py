@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import NoReturn
 
 from mcp_reflect.errors import PromptError
 from mcp_reflect.models.common import Json, json_of
@@ -165,13 +166,13 @@ class Prompts:
         if template.output is not None:
             shape = json.dumps(template.output, ensure_ascii=False)
             parts.append(f"Reply with one JSON object of this shape and nothing else:\n{shape}")
-        texts = _fenced({input_: inputs[input_] for input_ in template.inputs})
-        return Rendered(
-            template, "\n\n".join(filter(None, parts)), _Places(template.user).substitute(texts)
-        )
+        texts = _fenced({place: inputs[place] for place in template.inputs})
+        system = "\n\n".join(filter(None, parts))
+        return Rendered(template, system, _Places(template.user).substitute(texts))
 
 
 def _template(path: Path) -> Template:
+    """Return the template of a file, checked. FileNotFoundError where there is none, PromptError where it is broken."""
     file = str(path)
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would wait for a writer
@@ -189,9 +190,8 @@ def _template(path: Path) -> Template:
             file, 1, fault, f"Begin with what `mcp-reflect prompts show {path.stem}` prints."
         )
     values = _front_matter(parts["front"].splitlines(), file)
-    for number, line in enumerate(
-        parts["user"].splitlines(), text.count("\n", 0, parts.start("user")) + 1
-    ):
+    first_line = text.count("\n", 0, parts.start("user")) + 1
+    for number, line in enumerate(parts["user"].splitlines(), first_line):
         if not _Places(line).is_valid():
             raise PromptError(
                 file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign."
@@ -221,27 +221,37 @@ def _front_matter(lines: list[str], file: str) -> dict[str, str]:
         if not is_usable(value):
             raise PromptError(file, number, f"{key} cannot be {value!r}", fix)
         values[key] = value
-    if missing := [key for key in _RULES if key not in values]:
+    missing = [key for key in _RULES if key not in values]
+    if missing:
         raise PromptError(file, 1, f"front matter lacks {', '.join(missing)}", _KEYS)
     return values
 
 
 def _refuse_misfit(override: Template, shipped: Template) -> None:
     """Raise PromptError for an override that needs an unknown input or has another output."""
-    fix = f"The inputs are {', '.join(shipped.inputs)}."
-    if extra := set(override.inputs) - set(shipped.inputs):
-        sought, fault = f"${min(extra)}", f"there is no input {min(extra)}"
-    elif misplaced := set(_Places(override.system).get_identifiers()) & set(shipped.inputs):
-        sought, fault = f"${min(misplaced)}", f"${min(misplaced)} is in the system part"
+    unknown = set(override.inputs) - set(shipped.inputs)
+    if unknown:
+        name = min(unknown)
+        fix = f"The inputs are {', '.join(shipped.inputs)}."
+        _refuse_line(override, f"${name}", f"there is no input {name}", fix)
+    misplaced = set(_Places(override.system).get_identifiers()) & set(shipped.inputs)
+    if misplaced:
+        name = min(misplaced)
         fix = f"Move it below {_USER_MARK}."
-    elif (override.output or {}).keys() != (shipped.output or {}).keys():
-        sought, fault = "output:", "asks for another output"
-        fix = f"The fields are {', '.join(shipped.output or {}) or 'none: `output: text`'}."
-    else:
-        return
-    lines = enumerate(override.text.splitlines(), 1)
-    number = next((number for number, line in lines if sought in line.replace("{", "")), 1)
-    raise PromptError(override.file, number, fault, fix)
+        _refuse_line(override, f"${name}", f"${name} is in the system part", fix)
+    if (override.output or {}).keys() != (shipped.output or {}).keys():
+        fields = ", ".join(shipped.output or {}) or "none: `output: text`"
+        _refuse_line(override, "output:", "asks for another output", f"The fields are {fields}.")
+
+
+def _refuse_line(override: Template, words: str, fault: str, fix: str) -> NoReturn:
+    """Raise PromptError for the first line of an override with some words, else for its first line."""
+    number_of_fault = 1
+    for number, line in enumerate(override.text.splitlines(), 1):
+        if words in line.replace("{", ""):  # a place may be written `${name}`
+            number_of_fault = number
+            break
+    raise PromptError(override.file, number_of_fault, fault, fix)
 
 
 def _fenced(inputs: Mapping[str, Input]) -> dict[str, str]:

@@ -145,7 +145,9 @@ class LLM(Protocol):
     purpose, and leaves nothing running when it is canceled.
     """
 
-    async def complete(self, request: Request) -> Reply: ...
+    async def complete(self, request: Request) -> Reply:
+        """Return the reply to a request."""
+        ...
 
 
 def reply_of(llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
@@ -158,11 +160,11 @@ def reply_of(llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
 
 def count_of(usage: object, *names: str) -> int:
     """Return the sum of the counts under these names in an object or a mapping; what is not a count is 0."""
-    fields = cast(
-        "Mapping[str, object]",
-        usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", {}),
-    )
-    return sum(count for name in names if isinstance(count := fields.get(name), int) and count > 0)
+    fields: object = usage
+    if not isinstance(usage, Mapping):
+        fields = getattr(usage, "__dict__", {})
+    counts = [cast("Mapping[str, object]", fields).get(name) for name in names]
+    return sum(count for count in counts if isinstance(count, int) and count > 0)
 
 
 def whole(text: str) -> str:

@@ -30,6 +30,7 @@ OFF = "off"
 _KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
 _EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1", "claude-code" or "off"'
 _PROGRAMS = ("claude-code", "codex", "gemini")  # they know their model
+_SHOWN_VALUE = 80  # characters of a bad value in an error
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]*")
 _HOST = re.compile(r"[a-z0-9._:-]+")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
@@ -55,22 +56,27 @@ def parse_spec(setting: str, text: str, examples: str = _EXAMPLES) -> Spec | Non
     text = text.strip()
     if text.casefold() in {"", OFF}:
         return None
-    provider, colon, rest = text.partition(":")
+    provider, colon, model_and_address = text.partition(":")
     provider = provider.strip().casefold()
-    if provider in _PROGRAMS and not rest.strip():
+    if provider in _PROGRAMS and not model_and_address.strip():
         return Spec(provider, "")
-    model, *address = (part.strip() for part in _ADDRESS.split(rest, maxsplit=1))
+    parts = [part.strip() for part in _ADDRESS.split(model_and_address, maxsplit=1)]
+    model = parts[0]
+    address = parts[1] if len(parts) > 1 else None
     # A bad value may hold a password in its address.
-    quote, fault = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), 80), ""
-    if not colon or not _PROVIDER.fullmatch(provider) or rest.startswith("//"):
+    quote = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), _SHOWN_VALUE)
+    fault = ""
+    if not colon or not _PROVIDER.fullmatch(provider) or model_and_address.startswith("//"):
         fault = f'"{quote}" names no provider'
     elif not model or any(char.isspace() or not char.isprintable() for char in model):
         fault = f'"{quote}" names no model'
-    elif not address and _BARE_ADDRESS.search(model):
+    elif address is None and _BARE_ADDRESS.search(model):
         fault = f'the address in "{quote}" does not start with http:// or https://'
     if fault:
         raise LLMSettingError(setting, fault, f"Write {examples}")
-    return Spec(provider, model, parse_base_url(setting, address[0]) if address else None)
+    if address is None:
+        return Spec(provider, model)
+    return Spec(provider, model, parse_base_url(setting, address))
 
 
 def parse_base_url(setting: str, text: str) -> str:
@@ -78,24 +84,23 @@ def parse_base_url(setting: str, text: str) -> str:
     text = text.strip()
     try:
         parts = urlsplit(text)
-        usable = (
-            parts.scheme in {"http", "https"}
-            and parts.port != 0
-            and bool(_HOST.fullmatch(parts.hostname or ""))
-        )
-    except ValueError:
-        parts, usable = urlsplit(""), False
-    if usable and "@" in parts.netloc:
+        is_web_scheme = parts.scheme in {"http", "https"}
+        has_host = _HOST.fullmatch(parts.hostname or "") is not None
+        is_usable = is_web_scheme and parts.port != 0 and has_host
+    except ValueError:  # a port that is no number, for one
+        parts = urlsplit("")
+        is_usable = False
+    if is_usable and "@" in parts.netloc:
         fix = "Put the key into the environment or a key file"
         raise LLMSettingError(setting, "the address holds a user name or a password", fix)
-    if not usable or parts.query or parts.fragment or not text.isprintable() or " " in text:
+    if not is_usable or parts.query or parts.fragment or not text.isprintable() or " " in text:
         fix = "Write an http or https address such as http://localhost:11434/v1, without a query"
         raise LLMSettingError(setting, "the address cannot be used", fix)
     return text.rstrip("/")
 
 
 def is_near(url: str) -> bool:
-    """True if the host is this machine or in a private network, as far as its name shows."""
+    """Return whether the host of an address is this machine or in a private network, as far as its name shows."""
     host = urlsplit(url).hostname or ""
     try:
         return not ipaddress.ip_address(host).is_global
@@ -108,7 +113,8 @@ def is_near(url: str) -> bool:
 def _read_keys(path: Path) -> dict[str, str]:
     """Return the keys of a file, `NAME=KEY` in each line, by name. Raises `LLMSettingError` where it cannot be used."""
     try:
-        mode, text = path.stat().st_mode, path.read_text("utf-8-sig", "replace")
+        mode = path.stat().st_mode
+        text = path.read_text("utf-8-sig", "replace")
     except OSError as error:
         fault = f"{path} cannot be read ({error.strerror})"
         raise LLMSettingError(_KEY_FILE, fault, "Name a file that holds the key") from None
@@ -153,9 +159,12 @@ def open_endpoint(
     url = spec.base_url or parse_base_url(
         url_setting, settings.get(url_setting, "").strip() or usual
     )
-    path = settings.get(_KEY_FILE, "").strip()
-    keys = {**settings, **(_read_keys(Path(path).expanduser()) if path else {})}
-    key_name = next((name for name in key_names if keys.get(name, "").strip()), key_names[-1])
+    keys = dict(settings)
+    key_file = settings.get(_KEY_FILE, "").strip()
+    if key_file:
+        keys |= _read_keys(Path(key_file).expanduser())
+    names_with_key = [name for name in key_names if keys.get(name, "").strip()]
+    key_name = names_with_key[0] if names_with_key else key_names[-1]
     key = keys.get(key_name, "").strip()
     if not key and url == usual:
         fix = f"Set it, or name a file with the key in {_KEY_FILE}"
@@ -214,6 +223,7 @@ class Model:
         return await self._account.complete(self._name, self._ask, request)
 
     async def _ask(self, request: Request) -> Reply:
+        """Ask the model once within the time of the request; whatever else it raises becomes an LLMError."""
         limit = asyncio.timeout(request.timeout)
         try:
             async with limit:
@@ -298,10 +308,13 @@ class Registry:
 
     def _setting_of(self, role: Role) -> str:
         """Return the name of the setting for `role`: its own if that is set, else the general one."""
-        own = f"{MAIN}_{role.value.upper()}"
-        return own if self._settings.get(own, "").strip() else MAIN
+        name_for_role = f"{MAIN}_{role.value.upper()}"
+        if self._settings.get(name_for_role, "").strip():
+            return name_for_role
+        return MAIN
 
     def _open(self, spec: Spec, setting: str) -> LLM:
+        """Return the model of a spec, opened once; the provider is ours, or one of another package."""
         if spec in self._opened:
             return self._opened[spec]
         if spec.provider in _OWN:  # no package can take the name of one of ours

@@ -164,9 +164,9 @@ class ModelRunner:
         llm_name = None
         if isinstance(error, LLMError):
             llm_name = error.llm
-        kind = type(error).__name__
+        error_type = type(error).__name__
         self._log.warning(
-            "llm_failed", role=role.value, kind=kind, llm=llm_name, problem=str(error)
+            "llm_failed", role=role.value, kind=error_type, llm=llm_name, problem=str(error)
         )
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
@@ -206,9 +206,9 @@ def _with_fault(request: Request, rendered: Rendered, fault: str) -> Request:
 
     The fault may quote the reply, and the reply a text of the trace: it is data too.
     """
-    shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
-    again = f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone."
-    return replace(request, user=again)
+    shown_fault = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
+    user_part = f"{rendered.user}\n\n{shown_fault}\nReply again with the JSON object alone."
+    return replace(request, user=user_part)
 
 
 async def _converse(
@@ -220,19 +220,19 @@ async def _converse(
     reads_text: bool,
 ) -> ModelResult[_Read]:
     """Return the value of one of at most two replies; else of the plain text of the last one."""
-    end = time.monotonic() + request.timeout
-    names = set(rendered.template.output or {})
+    deadline = time.monotonic() + request.timeout
+    field_names = set(rendered.template.output or {})
     replies: list[Reply] = []
     fault = ""
     while len(replies) < _MOST_REPLIES:
-        if replies and end - time.monotonic() < _LEAST_SECONDS:
+        if replies and deadline - time.monotonic() < _LEAST_SECONDS:
             break
-        reply = await _complete(llm, replace(request, timeout=end - time.monotonic()))
+        reply = await _complete(llm, replace(request, timeout=deadline - time.monotonic()))
         replies.append(reply)
         if reply.stop not in (Stop.END, Stop.LENGTH):
             return _result_of(replies, note=f"{reply.llm} gave no answer ({reply.stop.value})")
         try:
-            return _result_of(replies, read(_object(reply, names)))
+            return _result_of(replies, read(_object(reply, field_names)))
         except InputError as error:
             fault = quoted(error, _SHOWN_ERROR)
             request = _with_fault(request, rendered, fault)
@@ -253,6 +253,7 @@ async def _complete(llm: LLM, request: Request) -> Reply:
     errors: list[Exception] = []
 
     def on_text(chunk: TextChunk) -> None:
+        """Pass a chunk on, and keep an error of the listener for later."""
         heard.append(chunk)
         try:
             listener(chunk)

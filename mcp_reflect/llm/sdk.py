@@ -262,6 +262,7 @@ def _teller(request: Request) -> Callable[[str], None]:
     first = True
 
     def tell(piece: str) -> None:
+        """Pass a piece on; an empty one is no piece."""
         nonlocal first
         if piece and request.on_text:
             request.on_text(TextChunk(role=request.role, text=whole(piece), first=first))
@@ -295,16 +296,19 @@ def open_client(endpoint: Endpoint, seconds: float) -> "AsyncClient":
     end = time.monotonic() + seconds
 
     class Limited(AsyncByteStream):
+        """A body that ends after _LONGEST_BODY bytes."""
+
         def __init__(self, body: "AsyncByteStream") -> None:
             self._body = body
             self.aclose = body.aclose
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = _LONGEST_BODY
+            """Yield the body in chunks, up to the limit."""
+            bytes_left = _LONGEST_BODY
             async for chunk in self._body:
-                yield chunk[:left]
-                left -= len(chunk)
-                if left <= 0:
+                yield chunk[:bytes_left]
+                bytes_left -= len(chunk)
+                if bytes_left <= 0:
                     return
 
     async def check(response: "Response") -> None:
@@ -336,14 +340,14 @@ def _wait(headers: Mapping[str, str]) -> float:
 
 def error_of(error: Exception, endpoint: Endpoint) -> LLMError:
     """Return what an SDK raised as one of our errors, without the key and without the error itself."""
-    kinds = {kind.__name__ for kind in type(error).__mro__}
+    class_names = {base.__name__ for base in type(error).__mro__}
     body = cast("object", getattr(error, "body", None))
-    is_event = "APIError" in kinds and isinstance(body, dict)  # of a stream
-    if "APIStatusError" in kinds or is_event:
+    is_event = "APIError" in class_names and isinstance(body, dict)  # of a stream
+    if "APIStatusError" in class_names or is_event:
         return status_error(endpoint, getattr(error, "status_code", 200), cast("object", body))
-    if kinds & {"APITimeoutError", "TimeoutException"}:
+    if class_names & {"APITimeoutError", "TimeoutException"}:
         return TimedOutError(endpoint.llm, "no reply in time", "Try again, or set a faster model")
-    if kinds & {"APIConnectionError", "HTTPError", "InvalidURL"}:
+    if class_names & {"APIConnectionError", "HTTPError", "InvalidURL"}:
         cause = error.__cause__ or error
         fix = "Check that it runs and is reachable"
         if not is_near(endpoint.url):
