@@ -172,7 +172,7 @@ class Program:
     @cached_property
     def _values(self) -> dict[str, set[str]]:
         """The values of each flag, and the flags as they are written."""
-        values = {one.word: set[str]() for one in self._options}
+        values = {option_word.word: set[str]() for option_word in self._options}
         for flag, value in self.flags:
             values.setdefault(self._flag_name(flag), set()).add(value)
         return values

@@ -157,6 +157,7 @@ def _in_folder(folder: Path) -> FileNamed:
     """Return what finds the files of a model in a folder."""
 
     def file_named(name: str) -> Path | None:
+        """Return the path of a file of the folder, None for none."""
         path = folder / name
         return path if path.is_file() else None
 
@@ -167,7 +168,9 @@ def _on_hub(repository: str) -> FileNamed:
     """Return what finds the files of a repository on this machine, or else brings them there from the hub."""
 
     def file_named(name: str) -> Path | None:
-        hub, errors = _package("huggingface_hub"), _package("huggingface_hub.errors")
+        """Return the path of a file of the repository on this machine, None for none."""
+        hub = _package("huggingface_hub")
+        errors = _package("huggingface_hub.errors")
         try:
             try:
                 return Path(hub.hf_hub_download(repository, name, local_files_only=True))

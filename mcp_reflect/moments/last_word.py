@@ -152,9 +152,9 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
     latest = [proof for proof in runs if proof.step == runs[-1].step]
     if ledger.delegated > latest[-1].step:
         return None  # the other agent may have run it again
-    failed = next((proof for proof in latest if proof.outcome.passed is False), None)
-    if failed is not None:
-        return _doubt_of_failed(claim, failed, runs, ledger)
+    failed_runs = [proof for proof in latest if proof.outcome.passed is False]
+    if failed_runs:
+        return _doubt_of_failed(claim, failed_runs[0], runs, ledger)
     if any(proof.outcome.passed is None for proof in latest):
         return None
     return _doubt_of_stale(claim, latest[-1], ledger)

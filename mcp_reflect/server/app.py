@@ -189,6 +189,7 @@ class ReflectServer(MCPServer[None]):
         argument: types.CompletionArgument,
         context: types.CompletionContext | None,
     ) -> types.Completion | None:
+        """Return the values that an argument of a prompt or a template of addresses may have, by what was typed so far."""
         del context
         from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
 
@@ -206,6 +207,7 @@ class ReflectServer(MCPServer[None]):
         async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
 
             async def answer(fault: types.JSONRPCError) -> None:
+                """Send an error that answers a line."""
                 await writing.send(SessionMessage(fault))
 
             lines.refuse = answer
@@ -226,6 +228,7 @@ def build(settings: Settings | None = None, *, engine: "Engine | None" = None) -
 
 @asynccontextmanager
 async def _closing(server: MCPServer[None]) -> AsyncGenerator[None]:
+    """Close what calls used when the SDK ends the server."""
     try:
         yield
     finally:

@@ -51,17 +51,19 @@ class Confirmation:
 
     def _sent_back(self, question: str) -> Any:
         """Return the answer that the client sent back, or end the call with the question."""
-        asked = digest(question, 32)
-        if self._context.request_state == asked:
+        question_key = digest(question, 32)
+        if self._context.request_state == question_key:
             return (self._context.input_responses or {}).get(_KEY)
         params = types.ElicitRequestFormParams(message=question, requested_schema=_SCHEMA)
         raise InputNeeded(
             types.InputRequiredResult(
-                input_requests={_KEY: types.ElicitRequest(params=params)}, request_state=asked
+                input_requests={_KEY: types.ElicitRequest(params=params)},
+                request_state=question_key,
             )
         )
 
     async def _ask(self, question: str) -> types.ElicitResult | None:
+        """Ask the person in the middle of the call, as hosts of the old era let us; None if nobody answers in time."""
         asking = self._context.session.elicit_form(question, _SCHEMA, self._context.request_id)
         try:
             async with asyncio.timeout(_SECONDS):

@@ -16,11 +16,15 @@ def is_dense(message: bytes | bytearray) -> bool:
     """Return whether a message has more values than are parsed; texts in it count for nothing, however long."""
     if len(message) <= MOST_SIGNS or _count(message) <= MOST_SIGNS:
         return False
-    plain = message.replace(rb"\\", b"").replace(rb"\"", b"")
-    if plain.count(b'"') > 4 * MOST_SIGNS:  # each text has two, and needs a sign before it
+    without_escapes = message.replace(rb"\\", b"").replace(rb"\"", b"")
+    if (
+        without_escapes.count(b'"') > 4 * MOST_SIGNS
+    ):  # each text has two, and needs a sign before it
         return True
-    return sum(map(_count, plain.split(b'"')[::2])) > MOST_SIGNS
+    outside_of_texts = without_escapes.split(b'"')[::2]  # every second part stands between quotes
+    return sum(map(_count, outside_of_texts)) > MOST_SIGNS
 
 
 def _count(text: bytes | bytearray) -> int:
+    """Return how many commas and opening brackets there are."""
     return sum(map(text.count, _SIGNS))

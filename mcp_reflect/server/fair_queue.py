@@ -51,6 +51,7 @@ class FairQueue:
             self._give_back(tenant)
 
     async def _wait(self, tenant: str) -> None:
+        """Wait until a turn is given to the tenant; who is canceled gives one back that came just then."""
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tenant, deque()).append(turn)
         try:
@@ -61,6 +62,7 @@ class FairQueue:
             raise
 
     def _give_back(self, tenant: str) -> None:
+        """End the running work of a tenant, and give turns to the tenants that wait, in their order."""
         self._running.discard(tenant)
         for name in list(self._waiting):
             if len(self._running) >= self._at_once:

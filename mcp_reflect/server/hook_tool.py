@@ -26,24 +26,19 @@ from mcp_reflect.services.hook_events import ends_of, hook_answer, is_watched, k
 from mcp_reflect.storage.spool import append
 
 _TOLD: Final = b'__hook"'  # in the line of a transcript in which a model calls this tool
-_LOOKED_AT: Final = (
-    1 << 16,
-    1 << 20,
-)  # bytes at the end of a transcript, where the latest calls are
+_LOOKED_AT: Final = (1 << 16, 1 << 20)
+"""Bytes at the end of a transcript, where the latest calls are: a short end first, then a longer one."""
+
 _MOST_AGENTS: Final = 8  # transcripts of subagents that are looked at, the latest
 _WAITS: Final = 20  # times that a transcript is looked at again for a call
-_PAUSE: Final = 0.025  # seconds
+_PAUSE: Final = 0.025  # seconds between two looks: half a second in all
 _MOST_OBJECTS: Final = 200  # of a line of a transcript that are looked at
-_PACKED: Final = (
-    "tool_input",
-    "tool_response",
-    "is_interrupt",
-    "stop_hook_active",
-)  # hosts send them as JSON text
+_PACKED: Final = ("tool_input", "tool_response", "is_interrupt", "stop_hook_active")
+"""The fields that hosts send as JSON text."""
 
 
 class Sight(Enum):
-    """What a transcript shows of a call."""
+    """What a transcript, the file in which a host records a session, shows of a call."""
 
     MADE = auto()
     OF_SUBAGENT = auto()  # in a transcript of its own
@@ -148,14 +143,15 @@ def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_call(part: Mapping[str, Any], hook: HookInput) -> bool:
+    """Return whether an object of a transcript is the very call of a hook: its id, and its arguments or its command."""
     if hook.call_id not in (part.get("id"), part.get("call_id")):
         return False
-    sent = unpacked(part.get("input", part.get("arguments")))
-    if sent == hook.arguments:
+    recorded_arguments = unpacked(part.get("input", part.get("arguments")))
+    if recorded_arguments == hook.arguments:
         return True
     # Codex names the command of its tool differently than its hook does.
-    made, told = Call(SHELL, sent), Call(SHELL, hook.arguments)
-    return bool(made.commands) and made.commands == told.commands
+    recorded_call, hook_call = Call(SHELL, recorded_arguments), Call(SHELL, hook.arguments)
+    return bool(recorded_call.commands) and recorded_call.commands == hook_call.commands
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -185,10 +181,11 @@ async def _sight_of(hook: HookInput, *, is_behind: bool) -> Sight:
 
 
 def _look(path: Path, call_id: bytes) -> Sight:
-    agents = sorted(path.with_suffix("").glob("subagents/*.jsonl"), key=_changed)
-    for most in _LOOKED_AT:
-        for file in (path, *agents[-_MOST_AGENTS:]):
-            end = b"\n".join(ends_of(file, most))
+    """Return what the ends of a session's transcript and of its subagents' show of a call, by its id."""
+    transcripts_of_agents = sorted(path.with_suffix("").glob("subagents/*.jsonl"), key=_changed)
+    for bytes_of_end in _LOOKED_AT:
+        for file in (path, *transcripts_of_agents[-_MOST_AGENTS:]):
+            end = b"\n".join(ends_of(file, bytes_of_end))
             if call_id not in end:
                 continue
             lines = [line for line in end.splitlines() if call_id in line]
@@ -199,6 +196,7 @@ def _look(path: Path, call_id: bytes) -> Sight:
 
 
 def _changed(file: Path) -> float:
+    """Return when a file was changed last, in seconds since 1970; 0 if it is gone."""
     try:
         return file.stat().st_mtime
     except OSError:  # it is gone

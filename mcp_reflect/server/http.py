@@ -82,6 +82,7 @@ class RequestLimits:
         await PlainTextResponse(fault[1], fault[0], {"connection": "close"})(scope, receive, send)
 
     def _hold(self, waiting: anyio.CancelScope, size: int) -> None:
+        """Count the bytes of a body that is awaited; if all are too many, give up the one that is awaited longest."""
         self._awaited[waiting] = size
         if sum(self._awaited.values()) > MOST_HELD:
             longest = next(iter(self._awaited))
@@ -89,10 +90,12 @@ class RequestLimits:
             longest.cancel()
 
     async def _hand_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Hand a request with its whole body on to the application."""
         scope["body_bytes"] = len(body)
         left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def again() -> Message:
+            """Give the body once, then what comes on the connection."""
             return left.pop() if left else await receive()
 
         self._open += 1
@@ -117,7 +120,9 @@ class Connection(H11Protocol):
         self._watch(None)
         self._all[self] = None
         if len(self._all) > self.most:
-            next((one for one in self._all if one.is_idle()), self).transport.close()
+            idle_connections = (connection for connection in self._all if connection.is_idle())
+            oldest = next(idle_connections, self)
+            oldest.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the watch."""
@@ -130,10 +135,11 @@ class Connection(H11Protocol):
         return not self.cycle or self.cycle.response_complete
 
     def _watch(self, last: Any) -> None:
-        """Look again later, when `last` was the latest request."""
+        """Look again after the time that a connection may be kept alive; `last` is the latest request now."""
         self._watched = self.loop.call_later(self.timeout_keep_alive, self._look, last)
 
     def _look(self, last: Any) -> None:
+        """Close the connection if no other request than `last` came on it and none is answered."""
         if self.cycle is last and self.is_idle():
             self.transport.close()
         else:
@@ -146,6 +152,7 @@ class _Once(logging.Filter):
     _was_said = False
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a line is logged."""
         if "out of system resource" not in record.getMessage():
             return True
         was_said, self._was_said = self._was_said, True

@@ -29,4 +29,5 @@ def without_orders(value: Any) -> Any:
 
 
 def _is_plain_name(text: str) -> bool:
+    """Return whether a text is one short word, which is no order."""
     return len(text) <= _LONGEST_NAME and text.isascii() and len(text.split()) <= 1

@@ -61,6 +61,7 @@ def _read_arguments(asked: Prompt, arguments: Mapping[str, Any], limits: Limits)
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
+    """Return the advice for an unknown name: the known one that it is like, or all of them."""
     return did_you_mean(name, known, f"Send one of {', '.join(known)}.")
 
 
@@ -91,8 +92,9 @@ async def _review_inputs(engine: Engine, values: dict[str, str]) -> dict[str, An
     """Return the task and its outcome as they were sent, else as they are stored."""
     inputs: dict[str, Any] = {"task": None, "outcome": None, "stored": None}
     outcome = values.get("outcome", "")
-    if name := values.get("reflection_id"):
-        stored = await engine.bank.reflections.by_id(engine.scopes.own, name)
+    reflection_id = values.get("reflection_id")
+    if reflection_id:
+        stored = await engine.bank.reflections.by_id(engine.scopes.own, reflection_id)
         inputs["task"] = without_orders(stored.task)
         inputs["stored"] = _reflection_note(stored)
         outcome = values.get("outcome", stored.outcome)
@@ -104,6 +106,7 @@ async def _review_inputs(engine: Engine, values: dict[str, str]) -> dict[str, An
 
 
 def _outcome(sent: str) -> Outcome:
+    """Return the outcome that a person wrote, in any case; InputError for another word."""
     outcome = sent.strip().lower()
     if outcome not in [*Outcome]:
         fault = f"'{quoted(outcome)}' is not one of its values"
@@ -112,6 +115,7 @@ def _outcome(sent: str) -> Outcome:
 
 
 async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, Any]:
+    """Return the reflections and lessons from which a model is to distill lessons, a line or more each."""
     reflections = await _reflections_for(engine, values)
     lessons = await _lessons_for(engine, values)
     return {
@@ -124,8 +128,9 @@ async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, A
 async def _reflections_for(engine: Engine, values: dict[str, str]) -> Sequence[StoredReflection]:
     """Return the reflection that was named, else the newest, of a task type if one was sent."""
     stored, scope = engine.bank.reflections, engine.scopes.own
-    if name := values.get("reflection_id"):
-        return [await stored.by_id(scope, name)]
+    reflection_id = values.get("reflection_id")
+    if reflection_id:
+        return [await stored.by_id(scope, reflection_id)]
     task_type = values.get("task_type")
     if task_type is None:
         return await stored.latest(scope, limit=_MOST_REFLECTIONS)
@@ -136,8 +141,9 @@ async def _reflections_for(engine: Engine, values: dict[str, str]) -> Sequence[S
 async def _lessons_for(engine: Engine, values: dict[str, str]) -> Sequence[Lesson]:
     """Return the lesson that was named, else the newest, of a task type if one was sent."""
     stored, scope = engine.bank.lessons, engine.scopes.own
-    if name := values.get("lesson_id"):
-        return [await stored.get(scope, await stored.resolve_id(scope, name))]
+    lesson_id = values.get("lesson_id")
+    if lesson_id:
+        return [await stored.get(scope, await stored.resolve_id(scope, lesson_id))]
     task_type = values.get("task_type")
     if task_type is None:
         return await stored.latest(scope, limit=_MOST_LESSONS)
@@ -189,6 +195,7 @@ def _reflection_note(stored: StoredReflection) -> str:
 
 
 def _task_type(stored: StoredReflection) -> object:
+    """Return the task type of the run that a reflection is about, None if it has none."""
     if not isinstance(stored.trace, dict):
         return None
     return stored.trace.get("task_type")

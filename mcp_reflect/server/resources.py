@@ -24,7 +24,10 @@ from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.server.orders import without_orders
 from mcp_reflect.services.engine import Engine
 
-_MOST_COMPLETED: Final = 100
+_MOST_COMPLETED: Final = (
+    100  # values that a client is proposed at once; the protocol allows no more
+)
+_MOST_LOOKED_AT: Final = 1_000  # records whose ids are compared with what was typed
 _WORDS: Final = (
     "mistake",
     "correction",
@@ -54,6 +57,7 @@ async def read(engine: Engine, uri: str) -> str:
 
 
 async def _value(engine: Engine, uri: str) -> Any:
+    """Return what an address names: `bank://NAME`, or `lesson://ID` and the like."""
     scheme, _, rest = uri.partition("://")
     name = unquote(rest).strip("/")
     if scheme == "bank" and name in _OF_BANK:
@@ -64,6 +68,7 @@ async def _value(engine: Engine, uri: str) -> Any:
 
 
 def _unknown(address: str) -> ResourceNotFoundError:
+    """Return the error for an address that names nothing."""
     return ResourceNotFoundError(f"Unknown resource: {quoted(address, 200)}")
 
 
@@ -73,10 +78,12 @@ async def _board(engine: Engine) -> Any:
 
 
 async def _stats(engine: Engine) -> Any:
+    """Return the counts of the bank."""
     return dict(await engine.get_stats())
 
 
 async def _lessons(engine: Engine) -> Any:
+    """Return the latest lessons of the project."""
     scope = engine.scopes.own
     lessons = await engine.bank.lessons.latest(scope, limit=engine.settings.max_listed)
     return {"scope": str(scope), "lessons": [_shown(plain(lesson)) for lesson in lessons]}
@@ -95,21 +102,23 @@ async def _reflections(engine: Engine) -> Any:
 
 async def _of_lesson(engine: Engine, name: str) -> Any:
     """Return a lesson, or what lies one step from it in the graph."""
-    bank, scope = engine.bank, engine.scopes.own
-    part = name.removesuffix("/neighbors")
-    full = await bank.lessons.resolve_id(scope, part)
-    if part == name:
-        return await _lesson(engine, full)
-    lesson = await bank.lessons.get(scope, full)
+    bank = engine.bank
+    scope = engine.scopes.own
+    lesson_id = name.removesuffix("/neighbors")
+    full_id = await bank.lessons.resolve_id(scope, lesson_id)
+    if lesson_id == name:
+        return await _lesson(engine, full_id)
+    lesson = await bank.lessons.get(scope, full_id)
     return {"id": lesson.id, "neighbors": await _neighbors(engine, "record", lesson.id)}
 
 
 async def _of_graph(engine: Engine, name: str) -> Any:
-    kind, slash, record = name.partition("/")
+    """Return what lies one step from a node of the graph, by its kind and name: `graph://tool/bash`."""
+    node_kind, slash, node_name = name.partition("/")
     if not slash:
         raise _unknown(f"graph://{name}")
-    neighbors = await _neighbors(engine, kind, record)
-    return {"kind": clean_text(kind), "name": clean_text(record), "neighbors": neighbors}
+    neighbors = await _neighbors(engine, node_kind, node_name)
+    return {"kind": clean_text(node_kind), "name": clean_text(node_name), "neighbors": neighbors}
 
 
 async def _of_prompt(engine: Engine, name: str) -> Any:
@@ -129,11 +138,14 @@ async def complete(engine: Engine, name: str, start: str) -> list[str]:
         case "lesson_id" | "lesson://{id}":
             values = [
                 lesson.id
-                for lesson in await bank.lessons.latest(scope, kind=None, state=None, limit=1000)
+                for lesson in await bank.lessons.latest(
+                    scope, kind=None, state=None, limit=_MOST_LOOKED_AT
+                )
             ]
         case "reflection_id" | "reflection://{id}":
             values = [
-                reflection.id for reflection in await bank.reflections.latest(scope, limit=1000)
+                reflection.id
+                for reflection in await bank.reflections.latest(scope, limit=_MOST_LOOKED_AT)
             ]
         case "prompt://{name}":
             values = engine.context.runner.prompts.names()
@@ -148,6 +160,7 @@ async def complete(engine: Engine, name: str, start: str) -> list[str]:
 
 
 async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
+    """Return a lesson with its versions, its links and what lies one step from it."""
     bank, scope = engine.bank, engine.scopes.own
     lesson = await bank.lessons.get(scope, name)
     versions = [_shown(version) for version in await bank.lessons.history(scope, name)]
@@ -165,6 +178,7 @@ async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
 
 
 async def _reflection(engine: Engine, name: str) -> dict[str, Any]:
+    """Return a reflection with the run that it is about, its versions and its links."""
     bank, scope = engine.bank, engine.scopes.own
     stored = await bank.reflections.by_id(scope, name)
     value = {
@@ -180,10 +194,10 @@ async def _reflection(engine: Engine, name: str) -> dict[str, Any]:
 async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any]]:
     """Return one step of the graph. A name that two records share came with a run, so it is judged here."""
     neighbors = await engine.bank.views.neighbors(engine.scopes.own, kind, name)
-    return [
-        item | {key: without_orders(item[key]) for key in item if key == "through"}
-        for item in neighbors
-    ]
+    for neighbor in neighbors:
+        if "through" in neighbor:
+            neighbor["through"] = without_orders(neighbor["through"])
+    return neighbors
 
 
 def _shown(record: dict[str, Any]) -> dict[str, Any]:

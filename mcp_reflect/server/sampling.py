@@ -22,8 +22,10 @@ from mcp_reflect.server.service import InputNeeded
 from mcp_reflect.text.signature import digest
 
 NAME: Final = "sampling"
-MOST_REQUESTS: Final = 8
+MOST_REQUESTS: Final = 8  # of one call: a person may be asked to allow each
 MODERN: Final = "2026-07-28"
+"""The version of the protocol from which on a server may not ask in the middle of a call."""
+
 _KEY: Final = "answer"
 _STOPS: Final = {"maxTokens": Stop.LENGTH, "toolUse": Stop.TOOL_USE, "refusal": Stop.REFUSAL}
 
@@ -72,6 +74,7 @@ class Sampling:
         )
 
     async def _ask(self, request: Request) -> Reply:
+        """Ask the host in the middle of the call, as hosts of the old era let us."""
         params = _params(request)
         with warnings.catch_warnings():
             # Sampling is deprecated, and until July 2027 it is what hosts of the old era have.
@@ -96,6 +99,7 @@ class Sampling:
 
 
 def _params(request: Request) -> types.CreateMessageRequestParams:
+    """Return a request in the form of the protocol."""
     return types.CreateMessageRequestParams(
         messages=[
             types.SamplingMessage(
@@ -118,5 +122,6 @@ def _plain(answer: types.CreateMessageResult) -> dict[str, str]:
     return {"text": text, "stop": stop.value}
 
 
-def _reply(plain: dict[str, str]) -> Reply:
-    return Reply(text=plain["text"], stop=Stop(plain["stop"]), llm=NAME)
+def _reply(plain_reply: dict[str, str]) -> Reply:
+    """Return a reply from its plain form, in which it may have been sealed and sent back."""
+    return Reply(text=plain_reply["text"], stop=Stop(plain_reply["stop"]), llm=NAME)

@@ -113,6 +113,7 @@ class Service:
         self.next_dream = time.monotonic() + _DREAM_SECONDS
 
         async def dream() -> None:
+            """Consolidate the bank (merge what says the same, archive what is useless) if the day's time is due."""
             from mcp_reflect.services import consolidate  # noqa: PLC0415 - see the class
 
             engine = self.engine()
@@ -129,6 +130,7 @@ class Service:
         from mcp_reflect.storage.spool import ENDING, Spool  # noqa: PLC0415 - see the class
 
         async def note() -> None:
+            """Note the calls in the spool, for a few seconds at most."""
             from mcp_reflect import services  # noqa: PLC0415 - see the class
 
             spooled_calls = await asyncio.to_thread(
@@ -165,6 +167,7 @@ class Service:
     async def _answered(
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None", agent: str
     ) -> CallToolResult | InputRequiredResult:
+        """Answer a call: by the hook's tool, the board, or one of the eight tools; its errors become text."""
         if name == _HOOK and not self.is_of_team:
             return await self._answer_hook(arguments)
         names = _names(context)
@@ -279,6 +282,7 @@ def _names(context: "Context[Any, Any] | None") -> list[str]:
 
 
 def _unknown(name: str, names: Collection[str]) -> CallToolResult:
+    """Return the error for a tool that there is not, with the nearest name that there is."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
 
     fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
@@ -308,6 +312,7 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
     from mcp_reflect.llm.runner import ClientCapabilities  # noqa: PLC0415 - see the class
 
     async def progress(step: float, text: str) -> None:
+        """Report a step to the client."""
         await context.report_progress(step, message=text)
 
     llm = confirm = None
@@ -326,6 +331,7 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
 
 
 def _client_name(context: "Context[Any, Any] | None") -> str:
+    """Return the name by which the client introduced itself, empty if it has not."""
     if context is None or context.session.client_params is None:
         return ""
     return context.session.client_params.client_info.name
@@ -340,16 +346,19 @@ def name_agent(name: str) -> None:
 
 
 def _json(value: dict[str, Any]) -> TextContent:
+    """Return a value as JSON without blanks, as the content of a result."""
     return TextContent(
         type="text", text=json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     )
 
 
 def _clean(text: str) -> Clean:
+    """Return a text without secrets."""
     from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see the class
 
     return clean_text(text)
 
 
 def failure(text: Sayable) -> CallToolResult:
+    """Return a result that tells an error."""
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)

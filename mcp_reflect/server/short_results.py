@@ -87,6 +87,7 @@ def _short_hit(hit: Hit) -> dict[str, Any]:
 
 
 def _short_stored(stored: Stored) -> dict[str, Any]:
+    """Return what became of a lesson that was sent, with its text as it is kept."""
     return {
         "lesson_id": short_id(stored.lesson_id),
         "status": stored.status,
@@ -97,6 +98,7 @@ def _short_stored(stored: Stored) -> dict[str, Any]:
 
 
 def _short_outcome(outcome: OutcomeResult) -> dict[str, Any]:
+    """Return how many lessons an outcome counts for, and how much."""
     return {
         "lessons": len(outcome.updated),
         "evidence": outcome.evidence,
@@ -110,9 +112,9 @@ def _counted(outcome: OutcomeResult) -> str | None:
     if not outcome.counts:
         return None
     effects = [
-        f"{short_id(one.id)}: {one.effectiveness:.2f}"
-        for one in outcome.updated[:_MOST_COUNTED]
-        if one.effectiveness is not None
+        f"{short_id(updated.id)}: {updated.effectiveness:.2f}"
+        for updated in outcome.updated[:_MOST_COUNTED]
+        if updated.effectiveness is not None
     ]
     if not effects:
         return None
@@ -120,6 +122,7 @@ def _counted(outcome: OutcomeResult) -> str | None:
 
 
 def _short_forgotten(forgotten: Forgotten) -> dict[str, Any]:
+    """Return the state of the lesson, and why it stays if it does."""
     return {
         "lesson_id": short_id(forgotten.lesson_id),
         "state": forgotten.state,
@@ -128,6 +131,7 @@ def _short_forgotten(forgotten: Forgotten) -> dict[str, Any]:
 
 
 def _short_critique(critique: Critique) -> dict[str, Any]:
+    """Return the claims and outputs in short; what else an agent acts on is as it is."""
     short = _without(plain(critique), _CRITIQUE_DETAILS)
     short["claims"] = short_claims(critique)
     short["outputs"] = short_outputs(critique)
@@ -157,7 +161,8 @@ def _short_reflection(reflection: Reflection) -> dict[str, Any]:
 def _analysis(reflection: Reflection) -> dict[str, Any]:
     """Return what rules or a model found. Facts that rules list share their room with the note."""
     found: dict[str, Any] = {}
-    if validation := reflection.validation:
+    validation = reflection.validation
+    if validation:
         found["validation"] = {
             "valid": validation.valid,
             "failed_check": validation.failed_check,
@@ -165,7 +170,8 @@ def _analysis(reflection: Reflection) -> dict[str, Any]:
         }
     if reflection.assessment:
         found["assessment"] = plain(reflection.assessment)
-    note, text = _clipped(reflection.note or "", _NOTE_CHARS), reflection.reflection
+    note = _clipped(reflection.note or "", _NOTE_CHARS)
+    text = reflection.reflection
     if reflection.thinker == RULES:
         text = _clipped(text, _REFLECTION_CHARS - len(note))
     return {
@@ -181,6 +187,7 @@ def _analysis(reflection: Reflection) -> dict[str, Any]:
 
 
 def _without(values: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Return an object without some of its fields."""
     return {name: value for name, value in values.items() if name not in names}
 
 

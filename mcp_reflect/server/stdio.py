@@ -31,6 +31,7 @@ LOOK: Final = 4096
 """Bytes at either end of a line in which its id is searched."""
 
 _LONG: Final = 1 << 20  # bytes of a line that is decoded in a thread
+_PIECE: Final = 1 << 16  # bytes of a line that is skipped, which are read at a time
 
 _ESCAPE: Final = re.compile(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u]|\\u(?![dD][89a-fA-F]))|\\u[dD][0-9a-fA-F]{3}"
@@ -59,53 +60,57 @@ class Lines:
         self.refuse: Answer | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
+        """Yield the lines that may be parsed; the others are answered here."""
         file = sys.stdin.buffer
         while line := await to_thread.run_sync(file.readline, self._most + 1):
             if is_dense(line):
                 text = f"message: it has more than {MOST_SIGNS} values. Send fewer at once."
-                await self._answer(
-                    refusal(request_id(line[:LOOK], line[-LOOK:]), INVALID_REQUEST, text)
-                )
-                continue
-            if len(line) <= self._most:
+                request = request_id(line[:LOOK], line[-LOOK:])
+                await self._answer(refusal(request, INVALID_REQUEST, text))
+            elif len(line) > self._most:
+                await self._skip(line)
+            elif len(line) > _LONG:
                 # A line of 20 MB takes some 60 ms: others are answered meanwhile.
-                yield (
-                    await to_thread.run_sync(_decoded, line)
-                    if len(line) > _LONG
-                    else _decoded(line)
-                )
-                continue
-            head, tail, size, piece = line[:LOOK], line[-LOOK:], len(line), line
-            while not piece.endswith(b"\n") and (
-                piece := await to_thread.run_sync(file.readline, 1 << 16)
-            ):
-                tail, size = (tail + piece)[-LOOK:], size + len(piece)
-            text = f"message: it has {size} bytes. Send at most {self._most}."
-            await self._answer(refusal(request_id(head, tail), INVALID_REQUEST, text))
+                yield await to_thread.run_sync(_decoded, line)
+            else:
+                yield _decoded(line)
+
+    async def _skip(self, start: bytes) -> None:
+        """Read a line that is too long to its end without keeping it, and refuse it; `start` was read of it."""
+        file = sys.stdin.buffer
+        size = len(start)
+        tail = start[-LOOK:]
+        piece = start
+        while piece and not piece.endswith(b"\n"):
+            piece = await to_thread.run_sync(file.readline, _PIECE)
+            tail = (tail + piece)[-LOOK:]
+            size += len(piece)
+        text = f"message: it has {size} bytes. Send at most {self._most}."
+        await self._answer(refusal(request_id(start[:LOOK], tail), INVALID_REQUEST, text))
 
     async def _answer(self, error: JSONRPCError) -> None:
+        """Send an error to the client, once there is a transport to send it by."""
         if self.refuse is not None:
             await self.refuse(error)
 
 
 def request_id(head: bytes, tail: bytes) -> int | str | None:
-    """Return the id of a request whose line begins with `head` and ends with `tail`, before or after its params."""
+    """Return the id of a request whose line begins with `head` and ends with `tail`, None if neither shows it."""
     match = _FIRST_ID.search(head.partition(b'"params"')[0]) or _LAST_ID.search(tail)
     return None if match is None else json.loads(match[1].decode("utf-8", "replace"))
 
 
 def _decoded(line: bytes) -> str:
+    """Return a line as text; bytes that are no UTF-8 are replaced."""
     return readable(line.decode("utf-8", "replace"))
 
 
 def readable(line: str) -> str:
     """Return the line without a byte order mark, and with U+FFFD for each escaped half of a surrogate pair."""
     line = line.removeprefix("\ufeff")
-    return (
-        _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line)
-        if "\\ud" in line or "\\uD" in line
-        else line
-    )
+    if "\\ud" not in line and "\\uD" not in line:
+        return line
+    return _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line)
 
 
 def fault_of(error: Exception) -> JSONRPCError | None:
@@ -114,26 +119,23 @@ def fault_of(error: Exception) -> JSONRPCError | None:
     for fault in faults:
         if fault["type"] == "json_invalid":
             data = fault["input"].encode("utf-8", "replace")
+            if not data.strip():
+                return None
             text = f"message: {fault['ctx']['error']}. Send one JSON object a line."
-            return (
-                refusal(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text)
-                if data.strip()
-                else None
-            )
-    message = next(
-        (fault["input"] for fault in faults if fault["type"] in ("missing", "model_type")), None
-    )
-    name = None
+            return refusal(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text)
+    if not faults:
+        return None
+    inputs = [fault["input"] for fault in faults if fault["type"] in ("missing", "model_type")]
+    message = inputs[0] if inputs else None
+    request: int | str | None = None
     if isinstance(message, dict):
         values = cast("dict[str, Any]", message)
         if "method" not in values or "id" not in values:
             return None  # a response or a notification: neither is ever answered
-        name = (
-            values["id"]
-            if isinstance(values["id"], int | str) and not isinstance(values["id"], bool)
-            else None
-        )
-    return refusal(name, INVALID_REQUEST, _NO_MESSAGE) if faults else None
+        sent_id = values["id"]
+        if isinstance(sent_id, int | str) and not isinstance(sent_id, bool):
+            request = sent_id
+    return refusal(request, INVALID_REQUEST, _NO_MESSAGE)
 
 
 async def messages(
@@ -146,7 +148,9 @@ async def messages(
         async for item in reading:
             if not isinstance(item, Exception):
                 await send.send(item)
-            elif (fault := fault_of(item)) is not None:
+                continue
+            fault = fault_of(item)
+            if fault is not None:
                 await answer(fault)
 
 
@@ -161,6 +165,7 @@ async def session(env: Mapping[str, str]) -> AsyncGenerator[Call]:
     async with Client(stdio_client(parameters)) as client:
 
         async def call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+            """Call a tool of the server that was started."""
             result = await client.call_tool(tool, dict(arguments))
             if result.is_error:
                 texts = [block.text for block in result.content if isinstance(block, TextContent)]

@@ -78,7 +78,7 @@ _SWITCH_SECONDS: Final = 0.0005
 _FINISH_SECONDS: Final = (
     50  # for running calls when the service stops: a call that asks a model takes 45
 )
-_READY_SECONDS: Final = 3.0
+_READY_SECONDS: Final = 3.0  # in which the bank has to answer for the replica to count as ready
 _LIGHT_BYTES: Final = 1 << 16  # of a hook that is answered at once
 _PROBES: Final = ("/healthz", "/readyz")
 
@@ -208,6 +208,7 @@ class Replica:
         await asyncio.gather(*self._reflecting)
 
     async def _health(self, _: Request) -> Response:
+        """Answer that the process runs."""
         return JSONResponse({"status": "ok"})
 
     async def _ready(self, _: Request) -> Response:
@@ -240,6 +241,7 @@ class Replica:
         )
 
     async def _page(self, _: Request) -> Response:
+        """Answer the board to who is logged in, else the form to log in."""
         if CALLER.get(None):
             return page_response()
         return _login_form("", 200)
@@ -260,6 +262,7 @@ class Replica:
         return response
 
     async def _whoami(self, viewer: Viewer, _: Request) -> Response:
+        """Answer who the token of a request names, and which release and schema answer."""
         opened = await viewer.engine.bank.open()
         principal = {
             name: value for name, value in asdict(viewer.principal).items() if name != "id"
@@ -291,6 +294,7 @@ class Replica:
     async def _answer_hook(
         self, viewer: Viewer, body: Mapping[str, Any], size: int = 0
     ) -> Response:
+        """Answer a hook whose input and, at the end of a session, transcript are in `body`; reflect on its runs afterwards."""
         try:
             sent: HookInput = from_json(HookInput, body["hook"])
             transcript = str(body.get("transcript", ""))
@@ -330,22 +334,20 @@ class Replica:
         from mcp_reflect.sessions.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
 
         try:
-            for _, run in (
-                await asyncio.to_thread(read_transcript, transcript, "partial", session)
-            ).runs:
-                if (
-                    await engine.bank.reflections.of_run(
-                        engine.scopes.own, str(run.get("run_id", ""))
-                    )
-                    is None
-                ):
-                    await self._team.refuse_more_lessons(engine.scopes.own.tenant)
-                    await engine.reflect(**run)
+            scope = engine.scopes.own
+            read = await asyncio.to_thread(read_transcript, transcript, "partial", session)
+            for _, run in read.runs:
+                run_id = str(run.get("run_id", ""))
+                if await engine.bank.reflections.of_run(scope, run_id) is not None:
+                    continue
+                await self._team.refuse_more_lessons(scope.tenant)
+                await engine.reflect(**run)
         except McpReflectError as error:  # the hook has its answer already
             engine.log.warning("session_not_reflected", error=str(error))
 
 
 def _login_form(said: str, status: int) -> Response:
+    """Return the page that asks for a token, with a sentence on what was wrong with the last one."""
     headers = {**HEADERS, "Content-Security-Policy": _LOGIN_POLICY}
     return HTMLResponse(_LOGIN.format(said), status, headers)
 
@@ -370,15 +372,16 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if (
-            scope["path"] != PATH
-            and not _bearer(scope)
-            and (token := Request(scope).cookies.get(COOKIE))
-        ):
-            scope["headers"] = [*scope["headers"], (b"authorization", f"Bearer {token}".encode())]
-        began, status = time.monotonic(), 500
+        if scope["path"] != PATH and not _has_authorization(scope):
+            token = Request(scope).cookies.get(COOKIE)
+            if token:
+                header = (b"authorization", f"Bearer {token}".encode())
+                scope["headers"] = [*scope["headers"], header]
+        began = time.monotonic()
+        status = 500
 
         async def note(message: Message) -> None:
+            """Send a message on, and keep the status of the answer for the log."""
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -405,6 +408,7 @@ class Front:
             )
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
+        """Return the answer to a request that is not let in, None for one that is."""
         headers = dict(scope["headers"])
         if scope["path"] in _PROBES:
             return None  # monitoring calls the service by its address
@@ -422,7 +426,8 @@ class Front:
         return None
 
 
-def _bearer(scope: Scope) -> bool:
+def _has_authorization(scope: Scope) -> bool:
+    """Return whether a request brings a token of its own."""
     return any(name == b"authorization" for name, _ in scope["headers"])
 
 
@@ -437,6 +442,7 @@ def serve_team(options: TeamOptions) -> None:
 
 
 async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> None:
+    """Serve a bank at an open socket until the process is told to stop."""
     log = Log.of(settings)
     bank = open_bank(settings, Scopes.of(settings), clock=Clock(), log=log)
     try:
@@ -469,6 +475,7 @@ async def _checked(options: TeamOptions, bank: Bank, log: Log) -> TeamOptions:
 
 
 def _host_names(options: TeamOptions, port: int) -> list[str]:
+    """Return the names by which the service may be called, each as it stands in the header Host."""
     names = [
         *options.allowed_hosts,
         f"{HOST}:{port}",

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import anyio
 import anyio.to_thread
@@ -91,9 +91,13 @@ class Authenticator:
         if len(token) > _LONGEST_TOKEN:
             return None
         if token.startswith(PREFIX):
-            found = await self._tokens.find(token)
-            return found and access(found, client_id=found.id)
-        return await self._jwts.verify_token(token) if self._jwts else None
+            stored_token = await self._tokens.find(token)
+            if stored_token is None:
+                return None
+            return access(stored_token, client_id=stored_token.id)
+        if self._jwts is None:
+            return None
+        return await self._jwts.verify_token(token)
 
 
 class JwtVerifier:
@@ -208,6 +212,14 @@ NoteCall = Callable[[str, str, object, float], None]
 """Takes the tenant, the tool, the result and the seconds of a call."""
 
 
+class _Minute(NamedTuple):
+    """What a tenant sent since its minute began; `began` is a time of the monotonic clock."""
+
+    began: float
+    requests: int = 0
+    sent_bytes: int = 0
+
+
 class Team:
     """The services of recent callers, over one bank, and the limits of their tenants."""
 
@@ -230,9 +242,7 @@ class Team:
         self._is_own = is_own  # the server of a person, on their machine
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
         self._most_bytes = bytes_a_minute
-        self._used: dict[
-            str, tuple[float, int, int]
-        ] = {}  # when a tenant's minute began, its requests, their bytes
+        self._used: dict[str, _Minute] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def service(self, caller: Caller) -> Service:
@@ -265,19 +275,26 @@ class Team:
 
         One request may pass the limit on bytes: a tenant that sent less than it may is not held.
         """
-        most, now = self.settings.max_calls_per_minute, time.monotonic()
-        began, count, sent = self._used.get(tenant, (now, 0, 0))
-        if now - began >= _MINUTE:
-            began, count, sent = now, 0, 0
-        if 0 < most <= count or 0 < self._most_bytes <= sent:
-            return began + _MINUTE - now
-        self._used[tenant] = began, count + 1, sent + size
+        most_requests = self.settings.max_calls_per_minute
+        now = time.monotonic()
+        minute = self._used.get(tenant, _Minute(now))
+        if now - minute.began >= _MINUTE:
+            minute = _Minute(now)
+        has_too_many_requests = 0 < most_requests <= minute.requests
+        has_too_many_bytes = 0 < self._most_bytes <= minute.sent_bytes
+        if has_too_many_requests or has_too_many_bytes:
+            return minute.began + _MINUTE - now
+        self._used[tenant] = _Minute(minute.began, minute.requests + 1, minute.sent_bytes + size)
         return 0.0
 
     async def refuse_more_lessons(self, tenant: str) -> None:
         """Raise InputError if a tenant has as many lessons as it may have (0: any number)."""
         most = self._most_lessons
-        if most and (kept := sum((await self.bank.lessons.projects(tenant)).values())) >= most:
+        if not most:
+            return
+        lessons_by_project = await self.bank.lessons.projects(tenant)
+        kept = sum(lessons_by_project.values())
+        if kept >= most:
             fix = "Forget lessons that you do not need, or ask the person who runs the service."
             raise InputError("lessons", f"your team has {kept}, and may have {most}", fix)
 
@@ -310,6 +327,7 @@ class TeamServer(ReflectServer):
         arguments: dict[str, Any],
         context: Context[None, Any] | None,
     ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool by the caller's service, unless the role or the number of lessons forbids it."""
         try:
             if name in _WRITING:
                 caller.principal.refuse_below(AccessRole.WRITER, _WRITING[name])
@@ -349,10 +367,9 @@ class Gate:
         if scope["type"] != "http" or principal is None:
             await self._app(scope, receive, send)
             return
-        named = next(
-            (value for name, value in scope["headers"] if name == PROJECT_HEADER), b""
-        ).decode("utf-8", "replace")
-        own = next((name for name in principal.projects if name != ANY_PROJECT), GLOBAL)
+        named = _project_named(scope)
+        own_projects = [name for name in principal.projects if name != ANY_PROJECT]
+        usual_project = own_projects[0] if own_projects else GLOBAL
         if named and not principal.uses(named):
             allowed = ", ".join(name or "(global)" for name in principal.projects)
             text = f"Mcp-Reflect-Project: your token is not for it. Leave it out, or send one of: {allowed}."
@@ -363,15 +380,27 @@ class Gate:
             text = f"Your team sent too many requests or bytes in a minute. Wait {headers['Retry-After']} s."
             await PlainTextResponse(text, 429, headers)(scope, receive, send)
         else:
-            before = CALLER.set(Caller(principal, named or own))
+            before = CALLER.set(Caller(principal, named or usual_project))
             try:
                 await self._app(scope, receive, send)
             finally:
                 CALLER.reset(before)
 
 
+def _project_named(scope: Scope) -> str:
+    """Return the project that a request names by its header, empty if it names none."""
+    for name, value in scope["headers"]:
+        if name == PROJECT_HEADER:
+            return value.decode("utf-8", "replace")
+    return ""
+
+
 def principal_of(scope: Scope) -> Principal | None:
     """Return the caller that the token of a request names, or None if it has no accepted token."""
     user = scope.get("user")
-    token = user.access_token if isinstance(user, AuthenticatedUser) else None
-    return token.principal if isinstance(token, Access) and SCOPES[0] in token.scopes else None
+    if not isinstance(user, AuthenticatedUser):
+        return None
+    token = user.access_token
+    if not isinstance(token, Access) or SCOPES[0] not in token.scopes:
+        return None
+    return token.principal

@@ -58,9 +58,11 @@ def parse(source: bytes, seconds: float) -> "Tree | None":
     ends = time.thread_time() + seconds
 
     def chunk(offset: int, _point: object) -> bytes:
+        """Return what the parser reads from a place on."""
         return source[offset : offset + _CHUNK]
 
     def is_late(_offset: int, _has_error: bool) -> bool:
+        """Return True to stop the parser."""
         return time.thread_time() > ends
 
     try:

@@ -118,7 +118,7 @@ def raw_value(node: Node, source: bytes) -> str:
 
 def _has_quotes(node: Node) -> bool:
     """Return whether a word is put together of several parts, one of them in quotes: `a"b c"`."""
-    return node.type == "concatenation" and any("string" in one.type for one in node.children)
+    return node.type == "concatenation" and any("string" in child.type for child in node.children)
 
 
 def _pieces(

@@ -209,21 +209,25 @@ def _told(score: float | None) -> float:
 
 def _result(run: dict[str, Any], generated: Generated) -> EngineV2Result:
     """What was generated for a run, under the names of the document."""
-    made = generated.reflection
-    told = {"outcome": run.get("outcome"), "task_description": run.get("task_description")}
-    told |= {"event_count": len(run.get("events") or ()), "session_id": run.get("session_id")}
-    told |= {"thinker": made.thinker, "ignored": list(made.ignored), "note": made.note}
+    reflection = generated.reflection
+    metadata = {"outcome": run.get("outcome"), "task_description": run.get("task_description")}
+    metadata |= {"event_count": len(run.get("events") or ()), "session_id": run.get("session_id")}
+    metadata |= {
+        "thinker": reflection.thinker,
+        "ignored": list(reflection.ignored),
+        "note": reflection.note,
+    }
     return EngineV2Result(
-        reflection_text=made.reflection,
-        strategy_text=made.strategy,
-        importance=_told(made.importance),
-        confidence=_told(made.confidence),
-        tags=list(made.tags),
-        error_category=_category(made.error_category),
-        source_event_ids=list(made.source_event_ids),
+        reflection_text=reflection.reflection,
+        strategy_text=reflection.strategy,
+        importance=_told(reflection.importance),
+        confidence=_told(reflection.confidence),
+        tags=list(reflection.tags),
+        error_category=_category(reflection.error_category),
+        source_event_ids=list(reflection.source_event_ids),
         related_memory_ids=list(run.get("related_memory_ids") or ()),
-        metadata={name: value for name, value in told.items() if value not in (None, [])},
-        generated_at=datetime.fromisoformat(made.generated_at),
+        metadata={name: value for name, value in metadata.items() if value not in (None, [])},
+        generated_at=datetime.fromisoformat(reflection.generated_at),
         run=run,
         generated=generated,
     )
@@ -248,19 +252,21 @@ def _as_generated(result: EngineV2Result, session_id: UUID | str | None) -> Gene
 
 def _judged_run(result: EngineV2Result, session_id: UUID | str | None) -> dict[str, Any]:
     """The run with the result as its analysis: that of a result which the caller changed or made itself."""
-    said = {
+    analysis = {
         "reflection": result.reflection_text,
         "strategy": result.strategy_text,
         "importance": result.importance,
         "confidence": result.confidence,
         "tags": list(result.tags),
     }
-    told = {
+    run_in_short = {
         "task_description": result.metadata.get("task_description"),
         "outcome": result.metadata.get("outcome") or Outcome.PARTIAL,
     }
-    known = {name: value for name, value in result.run.items() if name != "related_memory_ids"}
-    judged = {**told, **known, "analysis": said}
+    run_as_sent = {
+        name: value for name, value in result.run.items() if name != "related_memory_ids"
+    }
+    judged = {**run_in_short, **run_as_sent, "analysis": analysis}
     if session_id is not None:
         judged["session_id"] = session_id
     return judged

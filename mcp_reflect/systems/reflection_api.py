@@ -122,11 +122,12 @@ class ReflectionEngine:
             step_number=step_number,
             is_final_step=is_final_step,
         )
-        found = trigger_of(step, self.settings)
-        if found is None or self._taken[step_number] >= self.settings.max_reflections_per_step:
+        trigger = trigger_of(step, self.settings)
+        if trigger is None or self._taken[step_number] >= self.settings.max_reflections_per_step:
             return False, None
         self._taken[step_number] += 1
-        return True, ReflectionTrigger(found[0])
+        name_of_trigger = trigger[0]
+        return True, ReflectionTrigger(name_of_trigger)
 
     def reset_step_counts(self) -> None:
         """Give every step its reflections again, at the start of a task."""
@@ -197,6 +198,7 @@ class ReflectionEngine:
         """Store a lesson. A near-duplicate strengthens the one that is stored, which is returned."""
 
         async def work(engine: Engine) -> Lesson:
+            """Store it, and read it as it is stored."""
             sent = {
                 "task_type": task_type,
                 "mistake": mistake,
@@ -214,6 +216,7 @@ class ReflectionEngine:
         """Return lessons of the task type: those of the same context first, then the most effective ones."""
 
         async def work(engine: Engine) -> list[Lesson]:
+            """Find lessons, and read them whole."""
             asked = {"task_type": task_type, "context": context or None, "limit": limit}
             hits = await engine.get_relevant_lessons(**asked)
             return [
@@ -243,15 +246,20 @@ class ReflectionEngine:
         }
 
     def _prompt(self, name: str, **inputs: str) -> str:
+        """Return a prompt as one text, its inputs without secrets."""
         clean = {key: clean_text(text) for key, text in inputs.items()}
         prompt = self._engine().context.runner.render(name, clean)
         return f"{prompt.system}\n\n{prompt.user}"
 
     def _engine(self) -> Engine:
+        """Return an engine over the bank of the settings, under the tenant of these lessons."""
         return Engine(self.settings, tenant_id=_TENANT)
 
     def _in_bank(self, work: Callable[[Engine], Coroutine[Any, Any, _T]]) -> _T:
+        """Run some work on an engine that is opened and closed for it, from plain code."""
+
         async def opened() -> _T:
+            """Do the work while the engine is open."""
             async with self._engine() as engine:
                 return await work(engine)
 
@@ -260,15 +268,18 @@ class ReflectionEngine:
 
 def _evidence(result: Mapping[str, Any]) -> str:
     """A tool result of any form as the prompt shows one."""
-    name = result.get("tool") or result.get("tool_name") or result.get("name") or "tool"
-    code = result.get("exit_code")
-    content = result.get("content")
-    is_text = isinstance(content, str)
-    text = content if is_text else json.dumps(dict(result), ensure_ascii=False, default=str)
-    return f"{name}{'' if code is None else f' (exit code {code})'}:\n{text}"
+    head = result.get("tool") or result.get("tool_name") or result.get("name") or "tool"
+    exit_code = result.get("exit_code")
+    if exit_code is not None:
+        head = f"{head} (exit code {exit_code})"
+    text = result.get("content")
+    if not isinstance(text, str):
+        text = json.dumps(dict(result), ensure_ascii=False, default=str)
+    return f"{head}:\n{text}"
 
 
 def _lesson(lesson: Lesson) -> ReflectionLesson:
+    """Return a stored lesson under the names of the document."""
     return ReflectionLesson(
         lesson_id=lesson.id,
         task_type=lesson.task_type or "",

@@ -61,6 +61,7 @@ def reflect_and_replan(
         """Plan with a model if there is one, by rules where the engine cannot be used."""
 
         async def work() -> SearchPlan:
+            """Plan with an engine that is opened and closed here."""
             async with make_engine() as engine:
                 return await services.replan.plan_for_graph(engine.context, request, attempts)
 

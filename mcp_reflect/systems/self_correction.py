@@ -58,6 +58,7 @@ class SelfCorrection:
             return trace
 
         async def work() -> Critique:
+            """Have the steps checked and corrected by an engine of this call."""
             async with self._engine() as engine:
                 return await engine.critique(
                     goal=query,
@@ -81,8 +82,8 @@ class SelfCorrection:
                 iterations = event.iteration
                 if iterations == 1:
                     yield _verified(trace, event.issues)
-                found = f"Fixing {len(event.issues)} issue(s)"
-                yield f"[REFLECT]\n   Iteration {iterations}: {found}\n{_numbered(steps)}\n\n"
+                what_is_fixed = f"Fixing {len(event.issues)} issue(s)"
+                yield f"[REFLECT]\n   Iteration {iterations}: {what_is_fixed}\n{_numbered(steps)}\n\n"
             elif isinstance(event, Critique) and not iterations:
                 steps = list(event.corrected_steps) or trace
                 yield _verified(trace, event.issues)
@@ -97,12 +98,14 @@ class SelfCorrection:
         events: SimpleQueue[Any] = SimpleQueue()
 
         async def work() -> None:
+            """Put each event of the critique into the queue."""
             async with self._engine() as engine:
                 sent = {"goal": query, "steps": trace, "max_iterations": self.max_iterations}
                 async for event in engine.critique_stream(**sent):
                     events.put(event)
 
         def in_thread() -> None:
+            """Run the critique in a loop of this thread; None in the queue is its end."""
             try:
                 asyncio.run(work())
             except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
