@@ -175,6 +175,7 @@ def _month_and_day(numbers: tuple[Plain, Plain], day_first: bool) -> tuple[int, 
 
 
 def _date_of(numbers: tuple[Plain, Plain], year: int, day_first: bool) -> date | None:
+    """Return a day and a month in a year; None where they are none, such as 30/2."""
     month, day = _month_and_day(numbers, day_first)
     try:
         return date(year, month, day)

@@ -87,7 +87,11 @@ def value_of(tree: Tree) -> Fraction | None:
 
 
 def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: bool) -> bool:
-    # 3.33, 0.67 and 33 % are how thirds are written.
+    """True if a number may stand for one with more digits, since what is computed from it then differs a little.
+
+    "33%" and "0.67" are how thirds are written; "3.14" is a constant; others count where an earlier result was rounded to
+    them, or where all with decimals are asked for.
+    """
     looks_like_thirds = number.text.endswith(("33", "67", "66"))
     if number.is_percent and looks_like_thirds:
         return True
@@ -100,6 +104,7 @@ def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: boo
 
 
 def _of_number(number: Plain, *, may_be_rounded: bool) -> Bounds:
+    """Return what a number may stand for: itself, or one less to one more in its last digit if it was rounded."""
     width = Fraction(0)
     if may_be_rounded:
         width = Fraction(1, 10**number.decimals)
@@ -125,6 +130,7 @@ def _subtract(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _multiply(left: Bounds, right: Bounds) -> Bounds:
+    """Return the bounds of a product: with negative factors each pair of ends may be the lowest or the highest."""
     corners = (
         left.low * right.low,
         left.low * right.high,
@@ -135,12 +141,18 @@ def _multiply(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _divide(left: Bounds, right: Bounds) -> Bounds | None:
+    """Return the bounds of a quotient; None where the divisor may be zero."""
     if right.low <= 0 <= right.high:
         return None
     return _multiply(left, Bounds(1 / right.high, 1 / right.low))
 
 
 def _raise(left: Bounds, right: Bounds) -> Bounds | None:
+    """Return the bounds of a power; None where it is not computed.
+
+    Only small whole exponents are, since the digits of a power grow with them. An even power of what may be zero is least
+    there and not at an end: (-2..3)² is 0..9.
+    """
     exponent = right.exact
     if exponent is None or exponent.denominator != 1 or abs(exponent) > _MOST_EXPONENT:
         return None

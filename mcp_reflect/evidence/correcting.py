@@ -32,7 +32,11 @@ class _Change:
 
 
 def correct_steps(steps: Sequence[str], goal: str = "") -> tuple[str, ...]:
-    """Return the steps with every false equation and all that follows from it corrected; else as they are."""
+    """Return the steps with every false equation and all that follows from it corrected; else as they are.
+
+    Each round corrects the first false equation. ("2 + 2 = 5", "5 × 3 = 15") gives ("2 + 2 = 4", "4 × 3 = 12"). With a
+    third step "So she has 16 left." nothing is corrected, because the 16 may rest on the wrong 5.
+    """
     given = tuple(steps)
     if sum(map(len, given)) > MOST_READ:
         return given
@@ -58,17 +62,21 @@ def correct_steps(steps: Sequence[str], goal: str = "") -> tuple[str, ...]:
 def _with_fix(steps: tuple[str, ...], number: int, fix: Fix, goal: str) -> tuple[str, ...]:
     """Return the steps with a value in the place of a wrong one, there and wherever it was used later.
 
-    A value that stands in the goal, or before the mistake, may have another origin, and stays.
+    ("2 + 2 = 5", "5 × 3 = 15") with 4 for the 5 gives ("2 + 2 = 4", "4 × 3 = 15"); the next round corrects the 15.
+    A value that stands in the goal, or before the mistake, stays in later text, because it may have another origin.
     """
     at = number - 1
     step = steps[at]
-    head, wrong, tail = step[: fix.start], step[fix.start : fix.end], step[fix.end :]
-    later = [tail, *steps[at + 1 :]]
-    old, new = _last_number(wrong), _last_number(fix.text)
-    earlier = _values("\n".join((goal, *steps[:at], head)))
-    if old is not None and new is not None and _value(old) not in earlier:
-        later = [_replaced(text, old, new) for text in later]
-    return (*steps[:at], head + fix.text + later[0], *later[1:])
+    text_before = step[: fix.start]
+    text_behind = step[fix.end :]
+    later_texts = [text_behind, *steps[at + 1 :]]
+    wrong = _last_number(step[fix.start : fix.end])
+    right = _last_number(fix.text)
+    values_before = _values("\n".join((goal, *steps[:at], text_before)))
+    if wrong is not None and right is not None and _value(wrong) not in values_before:
+        later_texts = [_replaced(text, wrong, right) for text in later_texts]
+    corrected = text_before + fix.text + later_texts[0]
+    return (*steps[:at], corrected, *later_texts[1:])
 
 
 def _last_number(text: str) -> str | None:
@@ -101,6 +109,7 @@ def _replaced(text: str, old: str, new: str) -> str:
 
 
 def _value(text: str) -> Fraction | None:
+    """Return the value of a number in the style that reads it, with a decimal point before a decimal comma."""
     plain = text.lstrip("-−")
     value = read_number(plain, Style.POINT)
     if value is None:

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from mcp_reflect.evidence.expressions import Sign, Token, is_currency, read_tokens
+from mcp_reflect.evidence.expressions import Token, TokenKind, is_currency, read_tokens
 from mcp_reflect.evidence.word_lists import read_word_list
 
 MOST_READ: Final = 20_000
@@ -109,11 +109,11 @@ def _is_stated(tokens: Sequence[Token]) -> bool:
     """False for a sentence that asks, supposes, quotes, or says what is wrong."""
     if any(token.text == "?" for token in tokens):
         return False
-    words = {token.text.lower() for token in tokens if token.kind is Sign.WORD}
+    words = {token.text.lower() for token in tokens if token.kind is TokenKind.WORD}
     if "base" in words and any(
         one.text.lower() == "base"
         and other.apart
-        and (other.kind is Sign.NUMBER or other.text in _BASES)
+        and (other.kind is TokenKind.NUMBER or other.text in _BASES)
         for one, other in pairwise(tokens)
     ):
         return False
@@ -132,9 +132,15 @@ def is_of_another_arithmetic(goal: str) -> bool:
 def _equations(
     tokens: Sequence[Token], sentence: str, place: int, letter: str, context: str
 ) -> Iterator[Equation]:
+    """Yield the equations of a sentence: "so 3 + 4 = 7 = 2 + 5" has the sides 3 + 4, 7 and 2 + 5.
+
+    A side that may be part of something larger, "May 3 + 4 = 7", is left out, since its value is not known.
+    """
     for first, last in _runs(tokens, letter):
         run = tokens[first:last]
-        if not any(token.kind is Sign.EQUALS for token in run) or _is_conditional(tokens, first):
+        if not any(token.kind is TokenKind.EQUALS for token in run) or _is_conditional(
+            tokens, first
+        ):
             continue
         if _has_remark_behind(tokens, last):
             continue
@@ -147,7 +153,7 @@ def _equations(
         if len(sides) < 2:
             continue
         unit = ""
-        if last < len(tokens) and tokens[last].kind is Sign.WORD:
+        if last < len(tokens) and tokens[last].kind is TokenKind.WORD:
             unit = tokens[last].text
         yield Equation(
             sides=tuple(sides),
@@ -164,7 +170,7 @@ def _is_conditional(tokens: Sequence[Token], first: int) -> bool:
     for token in reversed(tokens[:first]):
         if token.text in (",", ":", "then", "dann", "alors", "entonces"):
             return False
-        if token.kind is Sign.WORD and token.text.lower() in conditions:
+        if token.kind is TokenKind.WORD and token.text.lower() in conditions:
             return True
     return False
 
@@ -172,14 +178,16 @@ def _is_conditional(tokens: Sequence[Token], first: int) -> bool:
 def _has_remark_behind(tokens: Sequence[Token], last: int) -> bool:
     """True for "50 ml + 50 ml = 96 ml (water and ethanol)": the words may say how it is counted."""
     unit = tokens[last : last + 1]
-    if unit and unit[0].kind is Sign.WORD:
+    if unit and unit[0].kind is TokenKind.WORD:
         last += 1
     remark = tokens[last : last + 2]
-    return len(remark) == 2 and remark[0].kind is Sign.OPEN and remark[1].kind is Sign.WORD
+    return (
+        len(remark) == 2 and remark[0].kind is TokenKind.OPEN and remark[1].kind is TokenKind.WORD
+    )
 
 
 def _last_equals(run: Sequence[Token]) -> int:
-    return max(at for at, token in enumerate(run) if token.kind is Sign.EQUALS)
+    return max(at for at, token in enumerate(run) if token.kind is TokenKind.EQUALS)
 
 
 def _runs(tokens: Sequence[Token], letter: str) -> Iterator[tuple[int, int]]:
@@ -196,7 +204,7 @@ def _runs(tokens: Sequence[Token], letter: str) -> Iterator[tuple[int, int]]:
 
 def _without_open_end(tokens: Sequence[Token], start: int, end: int) -> int:
     """Return the end of a run without a parenthesis that words follow: "= $21 (with the tip)"."""
-    while end > start and tokens[end - 1].kind is Sign.OPEN:
+    while end > start and tokens[end - 1].kind is TokenKind.OPEN:
         end -= 1
     return end
 
@@ -207,9 +215,9 @@ def _belongs(tokens: Sequence[Token], at: int, letter: str) -> bool:
     Numbers and signs of arithmetic belong, and the letter that stands for the unknown. Other signs ("," or "#") do not.
     """
     token = tokens[at]
-    if token.kind is Sign.OTHER:
+    if token.kind is TokenKind.OTHER:
         return False
-    is_word = token.kind is Sign.WORD
+    is_word = token.kind is TokenKind.WORD
     return not is_word or (bool(letter) and token.text == letter) or _is_word_of_a_sum(tokens, at)
 
 
@@ -228,32 +236,38 @@ def _is_word_of_a_sum(tokens: Sequence[Token], at: int) -> bool:
     before = tokens[at - 1] if at else None
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     if before is not None and before.text in ("/", "per"):
-        return at > 1 and tokens[at - 2].kind in (Sign.NUMBER, Sign.WORD)
+        return at > 1 and tokens[at - 2].kind in (TokenKind.NUMBER, TokenKind.WORD)
     if before is None or after is None:
         return False
     if token.text == "of":
-        return before.kind is Sign.PERCENT
+        return before.kind is TokenKind.PERCENT
     if is_currency(token):
-        return Sign.NUMBER in (before.kind, after.kind)
+        return TokenKind.NUMBER in (before.kind, after.kind)
     if token.text == "per":
-        is_behind_amount = before.kind is Sign.NUMBER or _is_unit(tokens, at - 1)
-        return is_behind_amount and after.kind is Sign.WORD
+        is_behind_amount = before.kind is TokenKind.NUMBER or _is_unit(tokens, at - 1)
+        return is_behind_amount and after.kind is TokenKind.WORD
     return _is_unit(tokens, at)
 
 
 def _is_unit(tokens: Sequence[Token], at: int) -> bool:
     """True for a word between a number and a sign: the "km" of "3 km + 2 km"."""
-    if at == 0 or at + 1 >= len(tokens) or tokens[at - 1].kind is not Sign.NUMBER:
+    if at == 0 or at + 1 >= len(tokens) or tokens[at - 1].kind is not TokenKind.NUMBER:
         return False
     after = tokens[at + 1]
-    ends_an_operand = after.kind in (Sign.OPERATOR, Sign.EQUALS, Sign.CLOSE, Sign.POWER)
+    ends_an_operand = after.kind in (
+        TokenKind.OPERATOR,
+        TokenKind.EQUALS,
+        TokenKind.CLOSE,
+        TokenKind.POWER,
+    )
     return ends_an_operand or after.text == "per"
 
 
 def _sides(run: Sequence[Token], place: int) -> Iterator[Side]:
+    """Yield the sides of a run; one without a token for "= = 5" and "= 5", so that each equals sign parts two sides."""
     own: list[Token] = []
     for token in [*run, None]:
-        if token is not None and token.kind is not Sign.EQUALS:
+        if token is not None and token.kind is not TokenKind.EQUALS:
             own.append(token)
             continue
         if own:
@@ -271,11 +285,13 @@ def _starts_plainly(tokens: Sequence[Token], first: int) -> bool:
     if first == 0:
         return True
     before, token = tokens[first - 1], tokens[first]
-    if token.kind is Sign.WORD:  # the letter of the unknown: nothing is a larger number with it
-        return before.kind is Sign.WORD or before.text in ",:;"
-    if before.kind is Sign.OTHER:
+    if (
+        token.kind is TokenKind.WORD
+    ):  # the letter of the unknown: nothing is a larger number with it
+        return before.kind is TokenKind.WORD or before.text in ",:;"
+    if before.kind is TokenKind.OTHER:
         return _starts_behind_a_mark(tokens, first)
-    if before.kind is Sign.WORD and token.apart:
+    if before.kind is TokenKind.WORD and token.apart:
         return _starts_behind_a_word(tokens, first)
     return False  # the word touches the number: "v2"
 
@@ -293,7 +309,7 @@ def _starts_behind_a_mark(tokens: Sequence[Token], first: int) -> bool:
         return False
     if tokens[first].apart:
         return True
-    is_clock = mark == ":" and first > 1 and tokens[first - 2].kind is Sign.NUMBER
+    is_clock = mark == ":" and first > 1 and tokens[first - 2].kind is TokenKind.NUMBER
     return mark != "," and not is_clock
 
 
@@ -317,9 +333,9 @@ def _starts_behind_a_word(tokens: Sequence[Token], first: int) -> bool:
     if word in words_for("joined"):
         return _begins_an_amount(word, earlier)
     is_name = (
-        before.text[0].isupper() and earlier.kind is Sign.WORD and not _has_unit(tokens, first)
+        before.text[0].isupper() and earlier.kind is TokenKind.WORD and not _has_unit(tokens, first)
     )
-    return word not in _UNFIT and earlier.kind is not Sign.NUMBER and not is_name
+    return word not in _UNFIT and earlier.kind is not TokenKind.NUMBER and not is_name
 
 
 def _has_unit(tokens: Sequence[Token], first: int) -> bool:
@@ -333,7 +349,7 @@ def _begins_an_amount(word: str, earlier: Token) -> bool:
     """True for "a total of 24 + 48", "comes to 3 × 4" and ", and 3 + 4", where no number stands before."""
     if earlier.text in (",", ")"):
         return word in words_for("adding")
-    if earlier.kind is not Sign.WORD:
+    if earlier.kind is not TokenKind.WORD:
         return False
     if word == "to":
         return True
@@ -359,22 +375,22 @@ def _ends_plainly(tokens: Sequence[Token], last: int) -> bool:
     if last == len(tokens):
         return True
     token = tokens[last]
-    if token.kind is Sign.OPEN:
+    if token.kind is TokenKind.OPEN:
         return token.apart
-    if token.kind is Sign.OTHER:
+    if token.kind is TokenKind.OTHER:
         following = tokens[last + 1] if last + 1 < len(tokens) else None
         return token.text in _MAY_FOLLOW and (
             following is None or following.apart or token.text in ")]}"
         )
-    if token.kind is not Sign.WORD:
+    if token.kind is not TokenKind.WORD:
         return False
     word = token.text.lower()
     if word in words_for("months") | words_for("other_arithmetic"):
         return False
     following = tokens[last + 1 : last + 3]
-    if any(one.kind is Sign.NUMBER for one in following[:1]):
+    if any(one.kind is TokenKind.NUMBER for one in following[:1]):
         return False
-    if len(following) < 2 or following[1].kind is not Sign.NUMBER:
+    if len(following) < 2 or following[1].kind is not TokenKind.NUMBER:
         return True
     return following[0].text.lower() not in words_for("adding")  # "7 apples and 2 pears"
 
@@ -382,5 +398,6 @@ def _ends_plainly(tokens: Sequence[Token], last: int) -> bool:
 def has_numbers_side_by_side(tokens: Sequence[Token]) -> bool:
     """True for "1 500" and "1 1/2": one number or two, nobody knows."""
     return any(
-        one.kind is Sign.NUMBER and other.kind is Sign.NUMBER for one, other in pairwise(tokens)
+        one.kind is TokenKind.NUMBER and other.kind is TokenKind.NUMBER
+        for one, other in pairwise(tokens)
     )

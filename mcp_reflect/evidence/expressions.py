@@ -1,8 +1,8 @@
-"""Whole expressions over plain numbers: the signs of a text, and a small tree of ours for what they say.
+"""Whole expressions over plain numbers: the tokens of a text, and a small tree of ours for what they say.
 
 The grammar is small on purpose. It knows `+ - × ÷ ^`, parentheses, `%`, "of" after a percentage, a currency or a unit
 beside a number, and one letter as the unknown. What it does not know, it does not read. Everything is bounded: the
-signs of an expression, the depth of its parentheses, the digits of a number.
+tokens of an expression, the depth of its parentheses, the digits of a number.
 """
 
 import re
@@ -16,14 +16,14 @@ from typing import Final
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.evidence.written_numbers import Style, decimals_in, read_number
 
-MOST_SIGNS: Final = 80
-"""Signs of one side of an equation."""
+MOST_TOKENS: Final = 80
+"""Tokens of one side of an equation."""
 
 _DEEPEST: Final = 16  # parentheses
 
 
-class Sign(StrEnum):
-    """The kind of a sign."""
+class TokenKind(StrEnum):
+    """What a token is. `OTHER` is any character that belongs to no sum, such as "#" or ","."""
 
     NUMBER = "number"
     OPERATOR = "operator"
@@ -39,9 +39,12 @@ class Sign(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A sign of a text: its kind, its place, and whether a blank stands before it."""
+    """A piece of a text, with its place: "= $5" has the tokens "=", "$" and "5".
 
-    kind: Sign
+    `apart`: a blank stands before it, as before the "3" of "total: 3" and not of "4:30".
+    """
+
+    kind: TokenKind
     text: str
     start: int
     end: int
@@ -69,11 +72,11 @@ _CURRENCY_WORDS: Final = frozenset(
 
 
 def read_tokens(text: str) -> list[Token]:
-    """Return the signs of a text, in order."""
+    """Return the tokens of a text, in order: "3 x 4" gives a number, an operator and a number."""
     tokens: list[Token] = []
     end = 0
     for found in _TOKEN.finditer(text):
-        kind = Sign(found.lastgroup or Sign.OTHER)
+        kind = TokenKind(found.lastgroup or TokenKind.OTHER)
         tokens.append(Token(kind, found[0], found.start(), found.end(), found.start() > end))
         end = found.end()
     return [_as_times(tokens, at) for at in range(len(tokens))]
@@ -85,23 +88,26 @@ def _as_times(tokens: Sequence[Token], at: int) -> Token:
     if token.text not in ("x", "X") or not 0 < at < len(tokens) - 1:
         return token
     before, after = tokens[at - 1], tokens[at + 1]
-    ends = before.kind in (Sign.NUMBER, Sign.CLOSE, Sign.PERCENT, Sign.CURRENCY)
-    is_unit = before.kind is Sign.WORD and at > 1 and _takes_a_unit(tokens[at - 2])
-    begins = after.kind in (Sign.NUMBER, Sign.OPEN, Sign.CURRENCY)
+    ends = before.kind in (TokenKind.NUMBER, TokenKind.CLOSE, TokenKind.PERCENT, TokenKind.CURRENCY)
+    is_unit = before.kind is TokenKind.WORD and at > 1 and _takes_a_unit(tokens[at - 2])
+    begins = after.kind in (TokenKind.NUMBER, TokenKind.OPEN, TokenKind.CURRENCY)
     is_hexadecimal = before.text == "0" and not token.apart and not after.apart
     if not begins or not (ends or is_unit) or is_hexadecimal:
         return token
-    return Token(Sign.OPERATOR, token.text, token.start, token.end, token.apart)
+    return Token(TokenKind.OPERATOR, token.text, token.start, token.end, token.apart)
 
 
 def _takes_a_unit(token: Token) -> bool:
     """True for what a unit may stand behind: a number, or the "per" of "25 miles per gallon x 12"."""
-    return token.kind is Sign.NUMBER or token.text in ("per", "/")
+    return token.kind is TokenKind.NUMBER or token.text in ("per", "/")
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A number with its unit, if it has one; `decimals` are those that it shows, `text` is as it was written."""
+    """A number as it was written: "1,200.50 kg" has the value 1200.5, two decimals and the unit "kg".
+
+    `text` are its digits with what parts them, "1,200.50". The value of "20%" is 20 with `is_percent`.
+    """
 
     value: Fraction
     text: str
@@ -138,7 +144,7 @@ Tree = Plain | Unknown | Negative | Operation
 
 
 class NotReadError(Exception):
-    """The signs are no expression of this grammar."""
+    """The tokens are no expression of this grammar."""
 
 
 def read_expression(tokens: Sequence[Token], style: Style, letter: str = "") -> Tree | None:
@@ -146,7 +152,7 @@ def read_expression(tokens: Sequence[Token], style: Style, letter: str = "") -> 
 
     `letter` is the unknown that may stand in it.
     """
-    if not tokens or len(tokens) > MOST_SIGNS:
+    if not tokens or len(tokens) > MOST_TOKENS:
         return None
     reader = _Reader(tokens, style, letter)
     try:
@@ -175,6 +181,7 @@ class _Reader:
         return tree
 
     def product(self) -> Tree:
+        """Read factors: "3 × 4", "12 / 2", and those without an operator between, "2(3 + 4)"."""
         tree = self.signed()
         while True:
             if operator := self._operator("*/"):
@@ -187,6 +194,7 @@ class _Reader:
                 return tree
 
     def signed(self) -> Tree:
+        """Read the signs before a value: "-3", "+3". They bind weaker than a power: -2² is -4."""
         if self._operator("-"):
             return Negative(self.signed())
         if self._operator("+"):
@@ -194,8 +202,9 @@ class _Reader:
         return self.power()
 
     def power(self) -> Tree:
+        """Read a value with its exponent: "2^3", "2**-1", "3²"."""
         base = self.atom()
-        if (token := self._token()) is not None and token.kind is Sign.POWER:
+        if (token := self._token()) is not None and token.kind is TokenKind.POWER:
             self.at += 1
             digits = token.text.translate(_SUPERSCRIPTS)
             return Operation("^", base, Plain(Fraction(int(digits[:4])), digits, 0))
@@ -207,24 +216,26 @@ class _Reader:
         return base
 
     def atom(self) -> Tree:
+        """Read what no operator parts: a sum in parentheses, the unknown, or a number with its unit."""
         token = self._token()
         if token is None:
             raise NotReadError
-        if token.kind is Sign.OPEN:
+        if token.kind is TokenKind.OPEN:
             return self._in_parentheses()
-        if token.kind is Sign.WORD and token.text == self.letter:
+        if token.kind is TokenKind.WORD and token.text == self.letter:
             self.at += 1
             return Unknown(self.letter)
         return self._number()
 
     def _in_parentheses(self) -> Tree:
+        """Read a sum in parentheses, and mark it, since "12 - 15" may be a range and "(12 - 15)" is none."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise NotReadError
         self.at += 1
         tree = self.sum()
         closing = self._token()
-        if closing is None or closing.kind is not Sign.CLOSE:
+        if closing is None or closing.kind is not TokenKind.CLOSE:
             raise NotReadError
         self.at += 1
         self.depth -= 1
@@ -233,9 +244,10 @@ class _Reader:
         return tree
 
     def _number(self) -> Tree:
+        """Read a number with what belongs to it: "$5", "5 km", "20%", "20% of 50"."""
         unit = self._unit_before()
         token = self._token()
-        if token is None or token.kind is not Sign.NUMBER:
+        if token is None or token.kind is not TokenKind.NUMBER:
             raise NotReadError
         value = read_number(token.text, self.style)
         if value is None:
@@ -254,16 +266,22 @@ class _Reader:
         return number
 
     def _percent(self) -> bool:
+        """Take a percent sign behind a number, and return whether it stands there."""
         token = self._token()
-        if token is None or token.kind is not Sign.PERCENT:
+        if token is None or token.kind is not TokenKind.PERCENT:
             return False
         self.at += 1
         after = self._token()
-        if after is not None and after.kind in (Sign.NUMBER, Sign.OPEN, Sign.CURRENCY):
+        if after is not None and after.kind in (
+            TokenKind.NUMBER,
+            TokenKind.OPEN,
+            TokenKind.CURRENCY,
+        ):
             raise NotReadError  # 5 % 2 is what is left of a division
         return True
 
     def _unit_before(self) -> str:
+        """Take a currency before a number, "$" or "EUR", and return its one name; empty if there is none."""
         token = self._token()
         if token is None or not is_currency(token):
             return ""
@@ -279,14 +297,15 @@ class _Reader:
         if is_currency(token):
             self.at += 1
             unit = currency_of(token)
-        elif token.kind is Sign.WORD and token.text != "per":
+        elif token.kind is TokenKind.WORD and token.text != "per":
             self.at += 1
             unit = unit_of(token.text) + self._power_of_a_unit()
         return unit + self._per()
 
     def _power_of_a_unit(self) -> str:
+        """Take the exponent that touches a unit, the "²" of "m²"; empty if there is none."""
         token = self._token()
-        if token is None or token.kind is not Sign.POWER or token.apart:
+        if token is None or token.kind is not TokenKind.POWER or token.apart:
             return ""
         self.at += 1
         return f"^{token.text.translate(_SUPERSCRIPTS)}"
@@ -296,7 +315,11 @@ class _Reader:
         if self.at + 1 >= len(self.tokens):
             return ""
         mark, word = self.tokens[self.at : self.at + 2]
-        if mark.text not in ("/", "per") or word.kind is not Sign.WORD or word.text == self.letter:
+        if (
+            mark.text not in ("/", "per")
+            or word.kind is not TokenKind.WORD
+            or word.text == self.letter
+        ):
             return ""
         self.at += 2
         return f"/{unit_of(word.text)}"
@@ -307,15 +330,18 @@ class _Reader:
         if token is None or token.apart or self.at == 0:
             return False
         before = self.tokens[self.at - 1]
-        if before.kind not in (Sign.NUMBER, Sign.CLOSE, Sign.POWER) and before.text != self.letter:
+        if (
+            before.kind not in (TokenKind.NUMBER, TokenKind.CLOSE, TokenKind.POWER)
+            and before.text != self.letter
+        ):
             return False
         is_letter = bool(self.letter) and token.text == self.letter
-        return token.kind is Sign.OPEN or is_letter
+        return token.kind is TokenKind.OPEN or is_letter
 
     def _operator(self, wanted: str) -> str:
         """Take an operator of those that are wanted, and return it in its plain form; empty if there is none."""
         token = self._token()
-        if token is None or token.kind is not Sign.OPERATOR:
+        if token is None or token.kind is not TokenKind.OPERATOR:
             return ""
         plain = _OPERATORS.get(token.text, token.text)
         if plain not in wanted:
@@ -332,7 +358,7 @@ class _Reader:
 
 def is_currency(token: Token) -> bool:
     """True for `$` and for "EUR"."""
-    return token.kind is Sign.CURRENCY or token.text.lower() in _CURRENCY_WORDS
+    return token.kind is TokenKind.CURRENCY or token.text.lower() in _CURRENCY_WORDS
 
 
 def currency_of(token: Token) -> str:

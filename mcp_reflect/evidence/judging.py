@@ -328,6 +328,7 @@ def _score(value: Json, field: str) -> float | None:
 
 
 def _text(value: Json, field: str) -> str | None:
+    """Return a text without blanks around it; None for "none", "N/A" and the like, which say that there is nothing."""
     if value is None or (isinstance(value, str) and NONE.fullmatch(value)):
         return None
     if isinstance(value, int | float):
@@ -338,6 +339,7 @@ def _text(value: Json, field: str) -> str | None:
 
 
 def _texts(value: Json, field: str) -> tuple[str, ...]:
+    """Return a list of texts; a plain text is a list of one, since judges send both."""
     if value is None or isinstance(value, str):
         return tuple(text for text in (_text(value, field),) if text)
     if not isinstance(value, list):
@@ -357,6 +359,7 @@ def _said_by(item: Json) -> Json:
 
 
 def _criteria(value: Json, field: str) -> Mapping[str, Score]:
+    """Return the score of each criterion; {"clarity": 0.8} is read as {"clarity": {"score": 0.8}}."""
     value = as_mapping(value, "criterion")
     if value is None:
         return {}

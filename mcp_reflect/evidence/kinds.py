@@ -73,6 +73,7 @@ def words_of_kinds(extra: Sequence[str] = ()) -> dict[ProofKind, list[list[str]]
 
 @lru_cache(maxsize=4)
 def _by_program(extra: tuple[str, ...]) -> dict[str, list[tuple[ProofKind, list[str]]]]:
+    """Return what each program may prove with which words behind it, so that a command needs one look-up."""
     table: dict[str, list[tuple[ProofKind, list[str]]]] = {}
     for kind, programs in words_of_kinds(extra).items():
         for program, *rest in programs:
@@ -116,6 +117,13 @@ def _plain(rest: Sequence[str]) -> list[str]:
 def _follows(
     wanted: Sequence[str], rest: Sequence[str], plain: Sequence[str], program: str
 ) -> bool:
+    """True if a program is called with the words that the list wants behind it.
+
+    - none are wanted: any call
+    - an option is wanted, "--check": among the first words, also as "--check=…"
+    - programs that take several goals, `mvn clean test`: any of the first ones, also in a module, ":app:test"
+    - else: the first plain words, in their order, `npm run test`
+    """
     if not wanted:
         return True
     if wanted[0].startswith("-"):

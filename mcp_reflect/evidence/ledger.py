@@ -204,6 +204,7 @@ class Ledger:
     def _add_proof(
         self, kind: ProofKind, program: str, command: str, answer: str, ending: Ending | None
     ) -> None:
+        """Keep a run as a proof, with the start of its command, and of a long answer the start and the end, which tell most."""
         shown = " ".join(command[: 2 * _MOST_COMMAND].split())
         if len(shown) > _MOST_COMMAND:
             shown = f"{shown[: _MOST_COMMAND - 3]}..."
@@ -342,6 +343,7 @@ class Ledger:
         return frozenset()
 
     def _drop_unknown_failures(self) -> None:
+        """Forget failed runs of unknown programs, since a later good end outdates them."""
         self.proofs = [
             proof
             for proof in self.proofs

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 from mcp_reflect.evidence.equations import words_for
-from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Sign, Tree, numbers_in
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, TokenKind, Tree, numbers_in
 from mcp_reflect.evidence.sum_sides import SumSide, terms_in
 
 _MOST_TIMES: Final = 366  # that one change is repeated
@@ -87,7 +87,7 @@ def is_in_points(before: SumSide, own: SumSide) -> bool:
 
 
 def _begins_with_a_sign(side: SumSide) -> bool:
-    return side.side.tokens[0].kind is Sign.OPERATOR
+    return side.side.tokens[0].kind is TokenKind.OPERATOR
 
 
 def is_rounded_hundred(before: SumSide, own: SumSide) -> bool:
@@ -125,6 +125,7 @@ def _changes_in(tree: Tree) -> Iterator[Fraction]:
 
 
 def _signed_terms(tree: Tree, sign: int) -> Iterator[tuple[Plain, int]]:
+    """Yield the numbers of a sum with 1 or -1: "10% - (5% - 2%)" gives 10, -5 and 2; nothing for what is no sum."""
     match tree:
         case Plain():
             yield tree, sign

@@ -43,8 +43,19 @@ _FENCE: Final = re.compile(r"\A```\w{0,20}")
 
 
 def read_plain_words(text: str) -> dict[str, Json] | None:
-    """Return the fields that plain words name; None where they say nothing of the work."""
-    text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{tag[2]}:\n", text)
+    """Return the fields that plain words name; None where they say nothing of the work. The first row decides.
+
+    | reply                                  | fields                                                     |
+    |----------------------------------------|------------------------------------------------------------|
+    | headings or tags: "Issues: No tests"   | {"issues": ["No tests"]}                                   |
+    | a JSON array: `["No tests"]`           | {"issues": ["No tests"]}                                   |
+    | a list: "- No tests"                   | {"issues": ["No tests"]}                                   |
+    | prose with a fault: "Tests are missing"| {"issues": ["Tests are missing"]}                          |
+    | prose with praise: "Looks good"        | {"issues": []}                                             |
+    | a score in any of the last three       | and its "quality_score"; alone it is an opinion as well    |
+    | anything else: "I will have a look"    | None, because no issue named is not the same as none found |
+    """
+    text = _tags_as_headings(text)
     fields = _read_headings(text)
     if fields:
         return fields
@@ -55,7 +66,14 @@ def read_plain_words(text: str) -> dict[str, Json] | None:
     found = _read_list(rest) or _read_prose(rest)
     if score is None:
         return found
-    return {"issues": [], **(found or {}), "quality_score": score}
+    if found is None:
+        return {"issues": [], "quality_score": score}
+    return {**found, "quality_score": score}
+
+
+def _tags_as_headings(text: str) -> str:
+    """Return "<score>.8</score>" as a heading "score:" with ".8" below it, so that one reader serves both."""
+    return _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{tag[2]}:\n", text)
 
 
 def _read_array(text: str) -> list[Json]:
@@ -123,7 +141,11 @@ def _read_list(text: str) -> dict[str, Json] | None:
 
 
 def _read_prose(text: str) -> dict[str, Json] | None:
-    """Read plain prose: sentences that name a fault are issues; praise without a fault is an opinion without any."""
+    """Read plain prose, sentence by sentence.
+
+    Those that name a fault are issues: "Good. Tests are missing." -> {"issues": ["Tests are missing."]}. Without a
+    fault, praise says that there is none; prose without either is no opinion.
+    """
     parts = [BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
     faults: list[Json] = [
         part for part in parts if _FAULT.search(part) and not NONE.fullmatch(part)

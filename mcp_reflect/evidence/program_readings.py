@@ -3,7 +3,7 @@
 from itertools import product
 from typing import Final
 
-from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Sign, numbers_in
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, TokenKind, numbers_in
 from mcp_reflect.evidence.sum_sides import SumSide, terms_in
 
 _WIDTHS: Final = (8, 16, 32, 64)  # bits of a number in a program
@@ -14,7 +14,7 @@ _LETTERS: Final = 26
 
 def is_keyed_in(before: SumSide, own: SumSide) -> bool:
     """True for "5 + 3 = 8 × 2 = 16": the keys of a calculator, where a side goes on from the result before it."""
-    if own.literal is not None or own.side.tokens[0].kind is Sign.OPEN:
+    if own.literal is not None or own.side.tokens[0].kind is TokenKind.OPEN:
         return False
     first = numbers_in(own.tree)[0]
     value = before.bounds.exact
@@ -26,7 +26,7 @@ def is_bitwise(before: SumSide, own: SumSide) -> bool:
     tree = before.tree
     if not isinstance(tree, Operation) or tree.operator != "^":
         return False
-    if any(token.kind is Sign.POWER or token.text == "**" for token in before.side.tokens):
+    if any(token.kind is TokenKind.POWER or token.text == "**" for token in before.side.tokens):
         return False
     numbers, shown = numbers_in(tree), own.bounds.exact
     if len(numbers) != 2 or shown is None or any(one.value.denominator != 1 for one in numbers):
@@ -99,12 +99,12 @@ def is_in_a_ledger(before: SumSide, own: SumSide) -> bool:
 
     Without any at a number before the result, they stand for nothing: "40 + 20 = (20)".
     """
-    kinds = [token.kind for token in own.side.tokens if token.kind is not Sign.CURRENCY]
+    kinds = [token.kind for token in own.side.tokens if token.kind is not TokenKind.CURRENCY]
     numbers = numbers_in(before.tree)
     shown = own.bounds.exact
-    if kinds != [Sign.OPEN, Sign.NUMBER, Sign.CLOSE] or len(numbers) > _MOST_ENTRIES:
+    if kinds != [TokenKind.OPEN, TokenKind.NUMBER, TokenKind.CLOSE] or len(numbers) > _MOST_ENTRIES:
         return False
-    if all(token.kind is not Sign.OPEN for token in before.side.tokens):
+    if all(token.kind is not TokenKind.OPEN for token in before.side.tokens):
         return False
     is_sum = all(isinstance(term, Plain | Negative) for term in terms_in(before.tree))
     balances = (

@@ -117,6 +117,7 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 
 
 def _ended_well(result: ToolResult) -> bool | None:
+    """Return whether a result ended well, by its exit code or a first line that says an error; None if neither tells."""
     if result.exit_code is not None:
         return result.exit_code == 0
     if _BAD_START.match(clipped(result.content)):
@@ -125,6 +126,7 @@ def _ended_well(result: ToolResult) -> bool | None:
 
 
 def _runs(result: ToolResult) -> Iterator[RunReport]:
+    """Yield the runs that a result reports: of the kinds that its command names, or of tests where its end sums up some."""
     command = result.tool or ""
     named = _kinds_in(command[:2_000])
     lines = lines_of(result.content)

@@ -1,7 +1,8 @@
 """Scores as people and models write them: .8, "8/10", "eight out of ten", "80 %". All of them are .8."""
 
 import re
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from mcp_reflect.models.common import SCORE_WORDS
 
@@ -68,6 +69,10 @@ def read_score(value: object) -> float | None:
 
 
 def _of_a_plain_number(number: float) -> float | None:
+    """Return the score that a number without a base stands for; None where that is open.
+
+    0..1 -> itself; 2..10 -> tenths; 10..100 -> hundredths; between 1 and 2 or above 100 -> None
+    """
     if 0 <= number <= 1:
         return number
     if 2 <= number <= 10:
@@ -77,33 +82,61 @@ def _of_a_plain_number(number: float) -> float | None:
     return None
 
 
-def score_in_words(text: str) -> tuple[float | None, str]:
-    """Return the score that plain words name, and the text without it.
+class FoundScore(NamedTuple):
+    """The score that a text names, None if it names none, and the text without it."""
 
-    The overall score counts before any other one. Of several shares without a name, which differ, none is the score:
-    "Clarity: 8/10, style: 4/10".
+    score: float | None
+    rest: str
+
+
+def score_in_words(text: str) -> FoundScore:
+    """Return the score that plain words name, and the text without it. The first row that finds one decides.
+
+    | text                                    | score                                               |
+    |-----------------------------------------|-----------------------------------------------------|
+    | "Style score: 4/10. Overall score: 8/10"| .8, because the overall one sums up the others      |
+    | "The quality is 80 %."                  | .8, the first behind a name                         |
+    | "I would give it 70%."                  | .7                                                  |
+    | "Looks good, 8/10."                     | .8, a share alone                                   |
+    | "Clarity: 8/10, style: 4/10"            | None, because nothing says which of them is the one |
     """
     text = _with_digits(text)
     named = list(_NAMED.finditer(text))
     overall = [found for found in named if found["overall"]]
-    for found in (*overall, *named, *_GIVEN.finditer(text)):
+    return (
+        _first_score(text, overall)
+        or _first_score(text, named)
+        or _first_score(text, _GIVEN.finditer(text))
+        or _only_share(text)
+        or FoundScore(None, text)
+    )
+
+
+def _first_score(text: str, places: Iterable[re.Match[str]]) -> FoundScore | None:
+    """Return the first of some places whose value is a score: "12/10" is none."""
+    for found in places:
         score = read_score(found["value"])
         if score is not None:
-            return score, _without(text, found)
-    shares = [(read_score(found["value"]), found) for found in _BARE.finditer(text)]
-    if len({score for score, _ in shares}) != 1:
-        return None, text
-    score, found = shares[0]
-    return score, text if score is None else _without(text, found)
+            return FoundScore(score, _without(text, found))
+    return None
 
 
-def score_that_begins(text: str) -> tuple[float | None, str]:
+def _only_share(text: str) -> FoundScore | None:
+    """Return the share that stands for itself, also where it is repeated; None where several differ."""
+    places = list(_BARE.finditer(text))
+    scores = {read_score(found["value"]) for found in places}
+    if len(scores) != 1:
+        return None
+    return _first_score(text, places)
+
+
+def score_that_begins(text: str) -> FoundScore:
     """Return the score with which a text begins, "9/10. Excellent work.", and what follows it."""
     text = _with_digits(text)
     found = _BEGINS.match(text)
     if found is None:
-        return None, text
-    return read_score(found["value"]), text[found.end() :].lstrip(" ,;–—-")
+        return FoundScore(None, text)
+    return FoundScore(read_score(found["value"]), text[found.end() :].lstrip(" ,;–—-"))
 
 
 def _without(text: str, found: re.Match[str]) -> str:

@@ -37,6 +37,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _ends(text: str) -> Iterator[int]:
+    """Yield where each sentence ends, by the few characters around a stop, so that long texts are read in one pass."""
     start = 0
     for stop in _STOP.finditer(text):
         before = text[max(start, stop.end() - _MOST_BEFORE) : stop.end()]

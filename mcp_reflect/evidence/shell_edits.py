@@ -43,6 +43,7 @@ def _edits_by_sed(arguments: Sequence[str]) -> Iterator[FileEdit]:
 
 
 def _change_of(script: str) -> tuple[str, str] | None:
+    """Return the text before and after of a sed script, "s/a/b/" or "/a/d"; None for any other."""
     if found := _SUBSTITUTE.match(script):
         return _unescaped(found[2]), found[3].replace("\\n", "\n").replace("\\t", "\t")
     if found := _DELETE.match(script):

@@ -117,6 +117,7 @@ def _sentences(message: str) -> Iterator[str]:
 
 
 def _claims_in(sentence: str, programs: _Programs) -> Iterator[SuccessClaim]:
+    """Yield what a sentence claims, clause by clause; nothing of a question, or of work that is somewhere else."""
     if sentence.endswith(("?", "？")) or words.ELSEWHERE.search(sentence):
         return
     clauses = list(_in_clauses(sentence, _clauses(sentence), programs))
@@ -348,6 +349,7 @@ class _DoneWords:
 
 @cache
 def _done_words() -> tuple[_DoneWords, ...]:
+    """Return the words of each language that say that work is done; they are read once."""
     lists = read_word_list("done")
     return tuple(
         _DoneWords(

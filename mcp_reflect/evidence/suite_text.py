@@ -114,6 +114,7 @@ def _without_references(heading: str) -> Iterator[str]:
 
 
 def _code_lines(text: str) -> Iterator[str]:
+    """Yield the lines that are no comment, since an assertion in a comment asserts nothing."""
     inside_comment = False
     for line in text[:_MOST_TEXT].splitlines():
         if not inside_comment and "/*" in line:

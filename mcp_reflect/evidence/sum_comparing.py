@@ -38,6 +38,7 @@ def _are_pairs(before: SumSide, own: SumSide) -> bool:
 
 
 def _is_pair(tree: Tree) -> TypeGuard[Operation]:
+    """True for an operation on two plain numbers."""
     return (
         isinstance(tree, Operation)
         and isinstance(tree.left, Plain)

@@ -132,6 +132,7 @@ def _is_a_letter(unit: str) -> bool:
 
 
 def _terms_are_alike(tree: Tree) -> bool:
+    """True if in every sum of a tree like things are added: "3 km + 2 km", not "3 km + 2 h"."""
     match tree:
         case Negative():
             return _terms_are_alike(tree.inner)

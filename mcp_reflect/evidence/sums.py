@@ -19,7 +19,7 @@ from mcp_reflect.evidence.equations import (
     words_of,
 )
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
-from mcp_reflect.evidence.expressions import Operation, Plain, Sign, numbers_in
+from mcp_reflect.evidence.expressions import Operation, Plain, TokenKind, numbers_in
 from mcp_reflect.evidence.sum_comparing import shows
 from mcp_reflect.evidence.sum_readings import agree
 from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, read_sides
@@ -204,14 +204,14 @@ def _written(
 def _currency_before(side: Side) -> str:
     """Return the sign of a currency that stands before a result."""
     first = next((token for token in side.tokens if token.text not in "-−–("), None)
-    if first is None or first.kind is not Sign.CURRENCY:
+    if first is None or first.kind is not TokenKind.CURRENCY:
         return ""
     return first.text
 
 
 def _unit_behind(side: Side, step: str) -> str:
     """Return what stands behind the number of a result, with the blank before it."""
-    numbers = [at for at, token in enumerate(side.tokens) if token.kind is Sign.NUMBER]
+    numbers = [at for at, token in enumerate(side.tokens) if token.kind is TokenKind.NUMBER]
     if not numbers or numbers[-1] == len(side.tokens) - 1:
         return ""
     place = side.start - side.tokens[0].start

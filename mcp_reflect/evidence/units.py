@@ -17,6 +17,7 @@ def dimension_of(tree: Tree) -> dict[str, int]:
 
 
 def _dimension(tree: Tree) -> Mapping[str, int]:
+    """Return the units of a value with their powers; those of a sum are those of its first term that has some."""
     match tree:
         case Plain():
             return _powers(tree.unit)

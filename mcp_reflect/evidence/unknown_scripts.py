@@ -112,6 +112,7 @@ class Printed:
 
 @cache
 def printed_by_kind(*, summaries: bool) -> dict[ProofKind, Printed]:
+    """Return what each kind of run prints: words anywhere in an output, or lines that sum it up."""
     table, signs, flags = _WORDS, _SIGNS_OF_WORDS, re.IGNORECASE
     if summaries:
         table, signs, flags = _SUMMARIES, _SIGNS_OF_SUMMARIES, re.MULTILINE
@@ -131,6 +132,7 @@ def _distinct_lines(output: str) -> str:
 
 
 def _found_in(output: str, *, summaries: bool) -> frozenset[ProofKind]:
+    """Return the kinds of runs that an output shows; of a long one its start and end are read."""
     if len(output) > 2 * _MOST_OUTPUT:
         output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
     distinct = _distinct_lines(output)
@@ -243,6 +245,7 @@ class RecordedTexts:
             self._keep(path, f"{command}\n{answer}")
 
     def _keep(self, path: str, text: str) -> None:
+        """Add a text to what is known of a file, and forget the file that was seen longest ago where there are too many."""
         name = _file_name(path)
         known = self._by_name.pop(name, "")
         self._by_name[name] = f"{known}\n{text}"[-_MOST_TEXT:]

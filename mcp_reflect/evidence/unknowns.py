@@ -115,6 +115,7 @@ def _is_doubtful(texts: Sequence[str]) -> bool:
 
 
 def _relations(texts: Sequence[str], letter: str) -> Iterator[_Relation]:
+    """Yield the equations with the unknown in them, up to a bound, since each is compared with the ones before it."""
     count = 0
     for step, text in enumerate(texts):
         for equation in equations_in(text, letter):
@@ -146,6 +147,7 @@ def _relation(step: int, equation: Equation, letter: str) -> _Relation | None:
 
 
 def _has_unknown(tree: Tree) -> bool:
+    """True if the letter of the unknown stands anywhere in a tree."""
     match tree:
         case Unknown():
             return True
@@ -187,6 +189,7 @@ def _is_small(polynomial: Polynomial) -> bool:
 
 
 def _combined(operator: str, left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """Return the polynomial of an operation on two; None where its degree is above two or it is none."""
     match operator:
         case "+":
             return (left[0] + right[0], left[1] + right[1], left[2] + right[2])
@@ -201,6 +204,7 @@ def _combined(operator: str, left: Polynomial, right: Polynomial) -> Polynomial 
 
 
 def _product(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """Return a product; None where it has a third power. (a + bx)(c + dx) = ac + (ad + bc)x + bdx²"""
     if left[2] * right[2] or left[1] * right[2] or left[2] * right[1]:
         return None
     return (
@@ -211,12 +215,14 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial | None:
 
 
 def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """Return a quotient by a plain number; any other is no polynomial."""
     if right[1] or right[2] or not right[0]:
         return None
     return (left[0] / right[0], left[1] / right[0], left[2] / right[0])
 
 
 def _power(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """Return a first or second power: all others are of too high a degree."""
     if right[1] or right[2] or right[0] not in (1, 2):
         return None
     if right[0] == 1:
@@ -290,6 +296,7 @@ def _value(polynomial: Polynomial, at: Fraction) -> Fraction:
 def _checked(
     relation: _Relation, text: str, roots: Sequence[Fraction], *, holds: bool
 ) -> CheckedEquation:
+    """Return what was found of an equation; a correction only for a single root, since of two either may be meant."""
     sides = relation.equation.sides
     start, end = sides[0].start, sides[-1].end
     expected = fix = None

@@ -63,6 +63,7 @@ def verifier(work: Work) -> Verify:
 
 
 def _verified(work: Work, outputs: Outputs) -> Verified:
+    """Check a work: its sums exactly, and its statements against the outputs that came with it."""
     statements = statements_of(work.steps)
     checked = check_steps(work.steps, work.goal)
     digest = outputs.digest(statements.claims)
@@ -79,6 +80,7 @@ def _verified(work: Work, outputs: Outputs) -> Verified:
 
 
 def _faults(work: Work, checked: Sequence[CheckedEquation]) -> tuple[StepFault, ...]:
+    """Return the wrong equations, and the step that names what did not run, by step."""
     found = [
         StepFault(step=one.step, quote=one.quote, reason=one.reason)
         for one in checked

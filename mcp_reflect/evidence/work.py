@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.sentences import sentences_of
 from mcp_reflect.evidence.word_lists import read_word_list
@@ -49,6 +49,20 @@ class SentenceForm(StrEnum):
     PLAN = "plan"
     HEADING = "heading"
     QUOTATION = "quotation"
+
+
+class Sentence(NamedTuple):
+    """A sentence of a step, and its form where it states nothing."""
+
+    text: str
+    form: SentenceForm | None
+
+
+class Block(NamedTuple):
+    """A line of a response, or a whole fenced block, which no rule for lines may cut."""
+
+    text: str
+    is_fence: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,27 +142,25 @@ class _ListOfPlan:
     def __init__(self) -> None:
         self._is_open = False
 
-    def read(
-        self, line: str, sentences: list[tuple[str, SentenceForm | None]]
-    ) -> list[tuple[str, SentenceForm | None]]:
+    def read(self, line: str, sentences: list[Sentence]) -> list[Sentence]:
         """Return the sentences of a line, as plans where it is an item of such a list."""
         if self._is_open and _ITEM_OF_LIST.match(line):
-            return [(text, form or SentenceForm.PLAN) for text, form in sentences]
-        last = sentences[-1][0] if sentences else ""
+            return [Sentence(text, form or SentenceForm.PLAN) for text, form in sentences]
+        last = sentences[-1].text if sentences else ""
         is_head = last.rstrip().endswith((":", "："))
         self._is_open = is_head and form_of(last) is SentenceForm.PLAN
         return sentences
 
 
-def _sentences(step: str, plan: _ListOfPlan) -> list[tuple[str, SentenceForm | None]]:
+def _sentences(step: str, plan: _ListOfPlan) -> list[Sentence]:
     """Return the sentences of a step, each with its form where it states nothing.
 
     Of very many, those in the middle are left out: a report sums up at its end.
     """
-    found: list[tuple[str, SentenceForm | None]] = []
+    found: list[Sentence] = []
     for part in islice(parts(step[:_LONGEST_STEP]), _MOST_LINES):
         if isinstance(part, Fence):
-            found.append((part.title, None))
+            found.append(Sentence(part.title, None))
         elif part.strip():
             found += plan.read(part, list(_of_line(part)))
     if len(found) > _MOST_SENTENCES:
@@ -156,18 +168,19 @@ def _sentences(step: str, plan: _ListOfPlan) -> list[tuple[str, SentenceForm | N
     return found
 
 
-def _of_line(line: str) -> Iterator[tuple[str, SentenceForm | None]]:
+def _of_line(line: str) -> Iterator[Sentence]:
+    """Yield the sentences of a line, each with its form; a heading and a quoted line are one sentence each."""
     if _HEADING.match(line):
-        yield line.strip(), SentenceForm.HEADING
+        yield Sentence(line.strip(), SentenceForm.HEADING)
         return
     if line.lstrip().startswith(">"):
-        yield line.strip(), SentenceForm.QUOTATION
+        yield Sentence(line.strip(), SentenceForm.QUOTATION)
         return
     body = _without_marks(_BULLET.sub("", line[:_LONGEST_LINE], count=1))
     for piece in sentences_of(body.lstrip("✓✔✅❌✗☑ \t").strip()):
         text = piece.strip()
         if _LETTERS.search(text):
-            yield text[:_LONGEST_SENTENCE], form_of(text)
+            yield Sentence(text[:_LONGEST_SENTENCE], form_of(text))
 
 
 def _without_marks(line: str) -> str:
@@ -229,17 +242,25 @@ def parts(text: str) -> list[str | Fence]:
 
 
 def split(response: str) -> tuple[str, ...]:
-    """Return the steps of a response, in order; more than 200 end in the last one."""
-    blocks = [
-        ("\n".join(part.lines), True) if isinstance(part, Fence) else (part, False)
-        for part in parts(response.replace("\r\n", "\n"))
-    ]
+    """Return the steps of a response, in order; more than 200 end in the last one.
+
+    - two numbered lines or more, "1. Add. 2. Test.": a step each
+    - else paragraphs: a step each
+    - a single paragraph without code: a line each, or a clause each where these are equations, "a = b; c = d"
+    """
+    blocks = [_block_of(part) for part in parts(response.replace("\r\n", "\n"))]
     steps = _by_number(blocks) or _paragraphs(blocks)
     if len(steps) == 1 and "```" not in steps[0]:
         steps = _lines_or_clauses(steps[0])
     if len(steps) > MOST_STEPS:
         steps[MOST_STEPS - 1 :] = ["\n\n".join(steps[MOST_STEPS - 1 :])]
     return tuple(steps)
+
+
+def _block_of(part: str | Fence) -> Block:
+    if isinstance(part, Fence):
+        return Block("\n".join(part.lines), is_fence=True)
+    return Block(part, is_fence=False)
 
 
 def _lines_or_clauses(step: str) -> list[str]:
@@ -253,26 +274,38 @@ def _lines_or_clauses(step: str) -> list[str]:
     return lines
 
 
-def _by_number(blocks: list[tuple[str, bool]]) -> list[str]:
+def _by_number(blocks: list[Block]) -> list[str]:
     """Steps at numbered lines, where there are two or more; what stands before the first is a step of its own."""
     starts = [
-        place for place, (text, fence) in enumerate(blocks) if not fence and _NUMBERED.match(text)
+        place
+        for place, block in enumerate(blocks)
+        if not block.is_fence and _NUMBERED.match(block.text)
     ]
     if len(starts) < 2:
         return []
     cuts = [*starts, len(blocks)]
     if starts[0] > 0:
         cuts.insert(0, 0)
-    lines = [text for text, _ in blocks]
+    lines = [block.text for block in blocks]
     steps = ("\n".join(lines[start:end]).strip() for start, end in pairwise(cuts))
     return [step for step in steps if step]
 
 
-def _paragraphs(blocks: list[tuple[str, bool]]) -> list[str]:
-    paragraphs: list[list[str]] = [[]]
-    for text, fence in blocks:
-        if text.strip() or fence:
-            paragraphs[-1].append(text)
-        elif paragraphs[-1]:
-            paragraphs.append([])
-    return ["\n".join(lines).strip() for lines in paragraphs if lines]
+def _paragraphs(blocks: list[Block]) -> list[str]:
+    """Return the texts between blank lines: ["We add.", "", "It works."] are two.
+
+    A fenced block belongs to the text around it, also where it is empty, because only a blank line outside of it parts
+    paragraphs.
+    """
+    paragraphs: list[str] = []
+    lines: list[str] = []
+    for block in blocks:
+        is_blank_line = not block.is_fence and not block.text.strip()
+        if not is_blank_line:
+            lines.append(block.text)
+        elif lines:
+            paragraphs.append("\n".join(lines).strip())
+            lines = []
+    if lines:
+        paragraphs.append("\n".join(lines).strip())
+    return paragraphs

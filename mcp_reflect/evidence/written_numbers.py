@@ -100,6 +100,7 @@ def write_number(value: Fraction, like: str, style: Style, *, money: bool) -> st
 
 
 def _grouped(whole: str, mark: str) -> str:
+    """Return digits in groups of three, from the right: "1234567" -> "1,234,567"."""
     head = len(whole) % 3
     groups = [whole[at : at + 3] for at in range(head, len(whole), 3)]
     if head:
