@@ -5,9 +5,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,24 +13,28 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.run import Failure, WorkedCall
 from mcp_reflect.models.warning import (
     AfterCall,
     CallWarning,
-    KnownCalls,
-    KnownFailure,
     Match,
     SessionNotes,
     SessionState,
 )
 from mcp_reflect.moments.guarded import guarded, mode_in
-from mcp_reflect.moments.known import Warned, WatchedCall, after_failure, before, corrected, recurs
-from mcp_reflect.moments.payload import KEPT_CHARS, text_of
+from mcp_reflect.moments.known import Warned, WatchedCall, before
+from mcp_reflect.moments.payload import KEPT_CHARS
 from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
 from mcp_reflect.security.redact import clean
+from mcp_reflect.services.call_endings import (
+    answered_call,
+    note_ending,
+    note_followed,
+    record_correction,
+    told_after_failure,
+)
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.known_failures import Forms, forms_of
-from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
+from mcp_reflect.sessions.tools import is_own_tool, without_labels
 from mcp_reflect.text.signature import drawn
 
 if TYPE_CHECKING:
@@ -244,7 +246,7 @@ async def after_call(
         )
         return AfterCall(failed=False)
     scope, call = await _look_up(context, tool, arguments, session, project)
-    answered = _answered(
+    answered = answered_call(
         call.tool,
         call.arguments,
         cast("Json", await asyncio.to_thread(clean_output, result, KEPT_CHARS)),
@@ -254,12 +256,12 @@ async def after_call(
         await context.bank.warnings.note(scope, call.session)
         ask = await _ask_for_lesson(context, scope, call, answered, answers=answers)
         return AfterCall(failed=answered.fault is not None, text=ask)
-    ended = await _note_ending(context, scope, call, answered)
-    await _note_followed(context, scope, call, Call(tool, arguments), ended, call_id)
+    ended = await note_ending(context, scope, call, answered)
+    await note_followed(context, scope, call, Call(tool, arguments), ended, call_id)
     ask = await _ask_for_lesson(context, scope, call, answered, answers=answers)
     if ended.failure is not None:
-        return await _told_after_failure(context, scope, call, ended, ended.failure)
-    await _record_correction(context, scope, call, answered)
+        return await told_after_failure(context, scope, call, ended, ended.failure)
+    await record_correction(context, scope, call, answered)
     late_warning = None
     if shows_late:
         late_warning = await _at_guard(context, scope, call, holds=False)
@@ -275,133 +277,3 @@ async def _ask_for_lesson(
     return await services.findings.after_call(
         context, scope, call.session, answered, answers=answers
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """How a call ended: its failure (None: it worked), the known failure that this repeats, if any.
-
-    `was_warned`: the agent was warned before this very call.
-    """
-
-    failure: Failure | None
-    again: KnownFailure | None
-    was_warned: bool
-
-
-async def _note_ending(
-    context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer"
-) -> _Ending:
-    """Record how a call ended: that it worked, or its failure, and whether that repeats a known one."""
-    from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
-
-    forms, fault = call.forms, answered.fault
-    failure = again = None
-    if fault is not None:
-        again = recurs(call)
-        failure = failure_of(call.tool, call.arguments, fault, "", forms=forms)
-    was_warned = await context.bank.warnings.note_call(
-        scope,
-        call.session,
-        WorkedCall(bare_key=forms.bare_key, exact_key=forms.exact_key),
-        head=forms.head,
-        failure=failure,
-        judged=failure is not None and _has_failed_so(call, failure),
-        recurrence=again is not None,
-        changed=fault is None and may_change(call.tool, call.arguments),
-    )
-    return _Ending(failure, again, was_warned)
-
-
-def _has_failed_so(call: WatchedCall, failure: Failure) -> bool:
-    """Return whether the same call failed with the same error before."""
-    return any(known.error == failure.error for known in call.known.same_call)
-
-
-async def _note_followed(
-    context: Context,
-    scope: Scope,
-    call: WatchedCall,
-    whole: Call,
-    ended: _Ending,
-    call_id: str | None,
-) -> None:
-    """Record what the call means for guards that spoke before, and for lessons that the session was shown."""
-    state = call.session
-    worked = ended.failure is None
-    if state.notes.guarded:
-        exact = call.forms.exact_key
-        await context.bank.warnings.settle_guards(scope, state, whole, exact, worked=worked)
-    # What a session was shown of failures has names with a colon; the others are ids of lessons.
-    lesson_ids = [name for name in state.shown if ":" not in name]
-    await context.bank.outcomes.note_followed(
-        scope, state.id, whole, shown=lesson_ids, worked=worked, call_id=call_id
-    )
-
-
-async def _told_after_failure(
-    context: Context, scope: Scope, call: WatchedCall, ended: _Ending, failure: Failure
-) -> AfterCall:
-    """Return the lesson about a failure, unless the agent was warned of it before the call.
-
-    If the failure repeats none that is known of such a call, the lessons about the same error of this tool count.
-    """
-    if ended.was_warned or call.session.held_out:
-        return AfterCall(failed=True)
-    with_same_error = KnownCalls()
-    if ended.again is None:
-        with_same_error = await context.bank.warnings.same_error(
-            scope, call.tool, failure.fingerprint
-        )
-    lessons = {**call.known.lessons, **with_same_error.lessons}
-    call = replace(call, known=replace(call.known, lessons=lessons))
-    advice = after_failure(call, failure, ended.again, with_same_error.same_call)
-    if advice is None:
-        return AfterCall(failed=True)
-    await _note_shown(context, scope, call.session, advice.shown)
-    return AfterCall(failed=True, text=advice.text, lesson_id=advice.lesson_id)
-
-
-def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> "CallWithAnswer":
-    """Return a call with its answer, as the analysis reads it."""
-    from mcp_reflect.sessions.calls import CallWithAnswer  # noqa: PLC0415 - not needed before a call
-
-    return CallWithAnswer(
-        tool=tool,
-        arguments=arguments,
-        answer=text_of(result),
-        error=error or "",
-        marked=error is not None,
-        event_id="",
-        answer_id="",
-        answered=True,
-    )
-
-
-async def _note_shown(
-    context: Context, scope: Scope, state: SessionState, shown: Iterable[str]
-) -> None:
-    """Note what a session was shown. Where that fails, it is shown once more: better than not at all."""
-    with suppress(BankError):
-        await context.bank.warnings.note(scope, state, shown=[*shown])
-
-
-async def _record_correction(
-    context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer"
-) -> None:
-    """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
-    recent_failures = [*corrected(call)]
-    if not recent_failures:
-        return
-    # Not needed before a call:
-    from mcp_reflect.sessions.session_calls import session_call  # noqa: PLC0415
-    from mcp_reflect.sessions.worked_later import works_in_place_of  # noqa: PLC0415
-
-    if not is_shell(call.tool) and file_of(call.arguments) is None:
-        return  # the arguments of another tool are values of its task
-    worked = session_call(0, answered)
-    for known in recent_failures:
-        failed = session_call(0, _answered(known.tool, known.arguments, None, known.error))
-        if works_in_place_of(failed, worked):
-            await context.bank.warnings.note_correction(scope, known, call.arguments)
-            return
