@@ -80,20 +80,31 @@ class Binding:
 
     def lines(self) -> list[BoundLine]:
         """Return the lines that are bound to the claim."""
+        if not self.results and self.output.terms.isdisjoint(self.claim.binding):
+            return []
         in_command = {
             term
             for term in self.output.tool_terms & self.claim.weights.keys()
             if self.claim.tells(term)
         }
-        bound = (self._line(place, in_command) for place in self._places())
+        bound = (self._line(place, in_command) for place in self._places(in_command))
         return [line for line in bound if line is not None]
 
-    def _places(self) -> list[int]:
-        """Return the places of the lines that can be bound: what they share is more than common words."""
+    def _places(self, in_command: set[str]) -> list[int]:
+        """Return the places of the lines that can be bound: they share a name or two words.
+
+        One word is enough in the last output, and in a file or a run that the claim names.
+        """
+        one_is_enough = self.is_near or any(map(self.claim.is_name, in_command))
         places = set(self.results)
-        for term in self.claim.weights.keys() & self.output.terms:
-            if self.claim.tells(term) or term in self.claim.quoted:
-                places.update(self.output.places_of.get(term, ()))
+        with_a_word: set[int] = set()
+        for term in self.claim.binding & self.output.terms:
+            places_of_term = self.output.places_of.get(term, ())
+            if one_is_enough or term in self.claim.quoted or self.claim.is_name(term):
+                places.update(places_of_term)
+            else:
+                places.update(with_a_word.intersection(places_of_term))
+                with_a_word.update(places_of_term)
         return sorted(places)
 
     def _line(self, place: int, in_command: set[str]) -> BoundLine | None:

@@ -93,7 +93,7 @@ class ClaimTerms:
     """A claim as far as outputs can bear on it.
 
     `weights` are of its terms that any output has, `whole` is what all of them weigh, `related` has words beside them that
-    say the same. `quotes` stand in it as code or in
+    say the same, `binding` are those of which a line has to share one. `quotes` stand in it as code or in
     quotation marks; `quoted` are their terms, `quoted_names` those of more than a plain word. `roles` are those of the
     commands of which it speaks, `went_well` the kinds of runs of which it says that they went well.
     """
@@ -101,6 +101,7 @@ class ClaimTerms:
     text: str
     weights: Mapping[str, float]
     related: Mapping[str, float]
+    binding: frozenset[str]
     whole: float
     quotes: tuple[str, ...]
     quoted: frozenset[str]
@@ -168,7 +169,11 @@ class ClaimTerms:
 
     def tells(self, term: str) -> bool:
         """True for a term that few works share."""
-        return stands_for_itself(term) and not is_common(term)
+        return _tells(term)
+
+
+def _tells(term: str) -> bool:
+    return stands_for_itself(term) and not is_common(term)
 
 
 def claim_terms(text: str, rarity: Rarity) -> ClaimTerms:
@@ -179,14 +184,16 @@ def claim_terms(text: str, rarity: Rarity) -> ClaimTerms:
     unfound = sum(not is_common(term) for term in terms - weights.keys())
     whole = sum(weights.values()) + _OF_UNFOUND_WORD * unfound
     quotes = _quotes_in(text)
+    quoted = _terms_in(quotes)
     roles, went_well = _said_in(text[:_MOST_SAID])
     return ClaimTerms(
         text=text,
         weights=weights,
+        binding=frozenset(term for term in weights if _tells(term) or term in quoted),
         related={**_synonyms_of(terms, rarity), **weights},
         whole=min(_MOST_WHOLE, max(_LEAST_WHOLE, whole)),
         quotes=quotes,
-        quoted=_terms_in(quotes),
+        quoted=quoted,
         quoted_names=_terms_in(quote for quote in quotes if not _PLAIN_WORD.fullmatch(quote)),
         roles=roles,
         went_well=went_well,
