@@ -60,7 +60,7 @@ class _Sent:
 
 
 def _absence(sent: _Sent) -> str | None:
-    """There is no decision."""
+    """Return the fault where there is no decision."""
     if sent.decision is not None:
         return None
     if sent.execution is None:
@@ -69,7 +69,7 @@ def _absence(sent: _Sent) -> str | None:
 
 
 def _reported_error(sent: _Sent) -> str | None:
-    """An error that a part names: what was decided or done after it cannot be relied on."""
+    """Return the error that the state, the decision or the execution names: what was done after it cannot be relied on."""
     parts = {
         "state": sent.state,
         "decision": record_of(sent.decision),
@@ -83,7 +83,7 @@ def _reported_error(sent: _Sent) -> str | None:
 
 
 def _wrong_kind(sent: _Sent) -> str | None:
-    """A part that is no object; only a decision has to be there."""
+    """Return the fault where a part is no object; only a decision has to be there."""
     if not isinstance(sent.decision, dict):
         return f"decision is {_kind(sent.decision)}, not an object."
     optional = {
@@ -97,21 +97,21 @@ def _wrong_kind(sent: _Sent) -> str | None:
 
 
 def _missing_text(sent: _Sent) -> str | None:
-    """The action or the component is missing, no text, or too long."""
+    """Return the fault where the action or the component is missing, no text, or too long."""
     record = record_of(sent.decision)
     action_fault = _text_fault("decision.action", record.get("action"))
     return action_fault or _text_fault("decision.component", record.get("component"))
 
 
 def _other_action(sent: _Sent) -> str | None:
-    """The action is none of those that the caller allows."""
+    """Return the fault where the action is none of those that the caller allows."""
     if sent.action in [name.strip().lower() for name in sent.allowed]:
         return None
     return f"'{sent.action[:_SHOWN]}' is not allowed; allowed are {', '.join(sent.allowed)}."
 
 
 def _other_component(sent: _Sent) -> str | None:
-    """Another component was executed than was decided about."""
+    """Return the fault where another component was executed than was decided about."""
     decided = sent.component
     used = sent.used_component
     if used == decided:

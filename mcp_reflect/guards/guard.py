@@ -142,7 +142,11 @@ def parse_guard(text: str) -> Guard:
 
 
 def _tool_and_items(text: str) -> tuple[str, str]:
-    """Return the tool of a guard and what stands behind its colon; a guard of a command may leave the tool out."""
+    """Return the tool of a guard and the text of its items, which stand behind the colon.
+
+    A guard of a command may leave the tool out: `git push` with `--force`. One that names files is an edit's, also
+    in the long form "Edit or a shell redirect".
+    """
     tool, colon, items_text = text.partition(":")
     tool = tool.strip()
     if "`" in tool or ("`" in text and not colon):

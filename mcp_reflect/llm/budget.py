@@ -55,27 +55,33 @@ class Account:
     async def complete(
         self, name: str, ask: Callable[[Request], Awaitable[Reply]], request: Request
     ) -> Reply:
-        """Return the reply of `ask`, or raise its error; `BudgetExceededError` before anything was sent."""
+        """Return the reply of `ask`, or raise its error; `BudgetExceededError` before anything was sent.
+
+        The most that it could take is checked against both limits and, for that of the day, reserved; afterwards
+        what it really took is counted in its place.
+        """
         input_tokens = _input_tokens(request)
-        most = input_tokens + request.max_tokens
-        spends = spent_in_call.get()
-        _check(name, _PER_CALL, self._per_call, sum(spends or ()), most)
+        most_tokens = input_tokens + request.max_tokens
+        spent_by_completions = spent_in_call.get()
+        _check(name, _PER_CALL, self._per_call, sum(spent_by_completions or ()), most_tokens)
         reserved = 0
         if self._per_day is not None:
-            reserved = most
+            reserved = most_tokens
             await self._reserve(name, reserved)
         spent = input_tokens  # what a request without a reply (too late, canceled) may have cost
         try:
             reply = await ask(request)
-            counted = reply.usage.input_tokens + reply.usage.output_tokens
-            spent = counted or input_tokens + _tokens(reply.text)  # the endpoint may not count them
+            counted_by_endpoint = reply.usage.input_tokens + reply.usage.output_tokens
+            spent = counted_by_endpoint or input_tokens + _tokens(
+                reply.text
+            )  # the endpoint may not count them
         except LLMError as error:
             if not isinstance(error, TimedOutError | GarbledReplyError):
                 spent = 0
             raise
         finally:
-            if spends is not None:
-                spends.append(spent)
+            if spent_by_completions is not None:
+                spent_by_completions.append(spent)
             with suppress(McpReflectError):  # a store that fails costs no reply
                 await self._store.add(spent - reserved)
         return reply

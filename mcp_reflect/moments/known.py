@@ -308,7 +308,10 @@ class Corrected:
 
 
 def recurs(call: WatchedCall) -> KnownFailure | None:
-    """Return the known failure that a call which has just failed repeats, None for a new failure."""
+    """Return the known failure that a call which has just failed repeats, None for a new failure.
+
+    Only the very same call counts: a call with other values, or another call of a broken tool, fails anew.
+    """
     expected = due(call, failed=True)
     if expected is None or expected.match is not Match.EXACT:
         return None

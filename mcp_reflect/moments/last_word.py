@@ -128,7 +128,11 @@ def decides(message: str, ledger: Ledger) -> bool:
 
 
 def _claims(message: str, ledger: Ledger) -> list[SuccessClaim]:
-    """Return the claims of success in a message; the programs that the session ran say what their names stand for."""
+    """Return the claims of success in a message.
+
+    The programs that the session ran are passed on by their kinds, so that "pytest passes" is known as a claim
+    about tests.
+    """
     programs: dict[str, set[ProofKind]] = {}
     for proof in ledger.proofs:
         programs.setdefault(proof.program.lower(), set()).add(proof.kind)

@@ -137,7 +137,10 @@ def record(state: SearchState, request: SearchRequest, plan: SearchPlan) -> Sear
 
 
 def reopen(state: SearchState) -> SearchState:
-    """Return the attempts as they were before the pending plan, so that another plan may replace it."""
+    """Return the attempts as they were before the pending plan, so that another plan may replace it.
+
+    The pending plan was counted as a retry; the one in its place must not count as a second one.
+    """
     if state.pending is None:
         return state
     return replace(state, retry_count=max(0, state.retry_count - 1), pending=None)

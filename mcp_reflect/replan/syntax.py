@@ -86,9 +86,10 @@ def scopes(text: str) -> list[str]:
 
 
 def without_operators(text: str) -> str:
-    """Return the words that are asked for, without scopes, marks and what is excluded. Quoted parts stay.
+    """Return the words that a search asks for, without the operators of its tool.
 
-    In a text all in capitals, an `AND` may be a word as well: it stays as it is.
+    Those are scopes (`site:a.org`), marks (`AND`, `*`, a field's name before a colon) and what is excluded
+    (`-word`). Quoted parts stay. In a text all in capitals, an `AND` may be a word as well: it stays as it is.
     """
     line = " ".join(text.split())
     if text.isupper():
@@ -182,7 +183,11 @@ def pattern_rewrites(text: str, message: str) -> Iterator[str]:
 
 
 def _terms_of_pattern(text: str) -> list[str]:
-    """The terms between the signs of a pattern; none of a pattern of an earlier plan, which is loose already."""
+    """Return the terms between the signs of a pattern that are long enough to be looked for.
+
+    There are none in a pattern that an earlier plan made: it begins with a bracket, as `loose_pattern` writes it,
+    and is as loose as it can be.
+    """
     if text.startswith("["):
         return []
     searched: list[str] = []

@@ -146,7 +146,10 @@ def _root(tree: Path, path: str, words: NamingWords, fix_lines: Sequence[str]) -
 def _touched(
     lines: Sequence[str], path: str, words: NamingWords, fix_lines: Sequence[str]
 ) -> list[str]:
-    """Return the lines that a lesson touches: what its fix wrote, and lines with its words, if these are in few."""
+    """Return the lines of a file that a lesson touches: what its fix wrote, and lines with its words, if these are in few.
+
+    Words of the file's own path are left out: the lesson has them because it names the file.
+    """
     lines_of_file = set(lines)
     touched = dict.fromkeys(line for line in map(normalized, fix_lines) if line in lines_of_file)
     words_of_path = {part.casefold() for part in re.split(r"[/.]", path)}
@@ -159,11 +162,11 @@ def _touched(
 
 
 def _lines_with(lines: Sequence[str], word: str, most: int) -> list[str]:
-    """Return the lines that have a word; none if more of them have it than tell anything."""
-    has = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    """Return the lines that have a word; none if more than `most` of them have it: then the word tells nothing."""
+    whole_word = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
     found: list[str] = []
     for line in lines:
-        if has.search(line):
+        if whole_word.search(line):
             found.append(line)
             if len(found) > most:
                 return []

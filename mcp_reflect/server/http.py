@@ -115,7 +115,7 @@ class Connection(H11Protocol):
     _all: ClassVar[dict["Connection", None]] = {}  # the oldest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to watch the connection."""
+        """Begin to watch the connection; if there are too many now, close the oldest on which no request is answered."""
         super().connection_made(transport)
         self._watch(None)
         self._all[self] = None

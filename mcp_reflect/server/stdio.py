@@ -95,9 +95,15 @@ class Lines:
 
 
 def request_id(head: bytes, tail: bytes) -> int | str | None:
-    """Return the id of a request whose line begins with `head` and ends with `tail`, None if neither shows it."""
-    match = _FIRST_ID.search(head.partition(b'"params"')[0]) or _LAST_ID.search(tail)
-    return None if match is None else json.loads(match[1].decode("utf-8", "replace"))
+    """Return the id of a request whose line begins with `head` and ends with `tail`, None if neither shows it.
+
+    The id stands before the params or behind them; within them, another id may stand.
+    """
+    before_params = head.partition(b'"params"')[0]
+    match = _FIRST_ID.search(before_params) or _LAST_ID.search(tail)
+    if match is None:
+        return None
+    return json.loads(match[1].decode("utf-8", "replace"))
 
 
 def _decoded(line: bytes) -> str:

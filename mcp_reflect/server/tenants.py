@@ -396,7 +396,10 @@ def _project_named(scope: Scope) -> str:
 
 
 def principal_of(scope: Scope) -> Principal | None:
-    """Return the caller that the token of a request names, or None if it has no accepted token."""
+    """Return the caller that the token of a request names, None if it has no accepted token.
+
+    A token needs the scope to read at least, which is the first of SCOPES.
+    """
     user = scope.get("user")
     if not isinstance(user, AuthenticatedUser):
         return None

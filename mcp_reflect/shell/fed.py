@@ -67,7 +67,11 @@ class FedScript:
 
 
 def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
-    """Return what a command hands on in its pipeline, as far as that can be seen without running it."""
+    """Return what a command hands on in its pipeline, as far as that can be seen without running it.
+
+    `before` is what the pipeline carries to the command, None for its first one. The text is empty where it is not
+    known.
+    """
     name = ""
     if command.invocations:
         name = command.invocations[-1].name
@@ -128,7 +132,8 @@ def _programs_with_options() -> frozenset[str]:
 def _fed_by(invocation: Invocation, input_text: str) -> FedScript | None:
     """Return the script that one program gives to a shell, None if it gives none.
 
-    `given` is the text that it reads as its input, empty if there is none or it is not known.
+    `input_text` is what the program reads as its input, empty if there is none or it is not known. Shells run a
+    script of `-c`, a file or their input; other programs may start a shell with their words.
     """
     name = invocation.name
     by = (*invocation.wrappers, name)

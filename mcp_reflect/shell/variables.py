@@ -159,7 +159,7 @@ class Variables:
             self.values[str(number)] = _value_of("", words[number - 1 : number])
 
     def shift(self, count: int) -> None:
-        """Note that the first arguments are gone."""
+        """Note `shift 2`: the first `count` arguments are gone. Where the arguments are not known, they stay candidates."""
         listed = self.values.get(ARGUMENTS, _UNKNOWN).text
         if listed is None:
             self.doubt_arguments()

@@ -239,7 +239,10 @@ class ReflectionEngine:
         self._in_bank(lambda engine: engine.record_lesson_outcome(lesson_id, success))
 
     def get_stats(self) -> dict[str, Any]:
-        """Return counts of this engine's calls and of its lessons; the average is None before the first outcome."""
+        """Return counts of this engine's calls and of its lessons by name.
+
+        The average effectiveness of the lessons is None before the first outcome.
+        """
         stats = self._in_bank(lambda engine: engine.get_stats())
         return {name: self._did[name] for name in _COUNTED} | {
             name: stats[name] for name in _OF_BANK

@@ -156,6 +156,6 @@ def _numbered(steps: Sequence[str]) -> str:
 
 
 def _verified(steps: Sequence[str], issues: Sequence[str]) -> str:
-    """What the first look at the steps found."""
+    """Return the text for the first look at the steps: how many there are, and the issues in them."""
     listed = "".join(f"   {issue}\n" for issue in issues)
     return f"[VERIFY]\n   {len(steps)} steps | {len(issues)} issue(s)\n{listed}\n"
