@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.file_edits import FileEdit
 from mcp_reflect.shell import Command
@@ -42,12 +42,20 @@ def _edits_by_sed(arguments: Sequence[str]) -> Iterator[FileEdit]:
         yield FileEdit(path, *change)
 
 
-def _change_of(script: str) -> tuple[str, str] | None:
+class _Change(NamedTuple):
+    """A text that an edit takes away, and the one in its place."""
+
+    old: str
+    new: str
+
+
+def _change_of(script: str) -> _Change | None:
     """Return the text before and after of a sed script, "s/a/b/" or "/a/d"; None for any other."""
     if found := _SUBSTITUTE.match(script):
-        return _unescaped(found[2]), found[3].replace("\\n", "\n").replace("\\t", "\t")
+        new = found[3].replace("\\n", "\n").replace("\\t", "\t")
+        return _Change(_unescaped(found[2]), new)
     if found := _DELETE.match(script):
-        return _unescaped(found[1]), ""
+        return _Change(_unescaped(found[1]), "")
     return None
 
 
