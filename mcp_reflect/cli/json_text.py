@@ -187,7 +187,7 @@ class _Editor:
         return _end_of_match(_BLANK, self._text, place)
 
     def _items(self, start: int) -> list[_Item]:
-        """Return the items of the object or list at `start`."""
+        """Return the items of the object or list at `start`: of each where its key, its value and its end are."""
         is_object = self._text[start] == "{"
         place = self._skip(start + 1)
         items: list[_Item] = []
@@ -204,7 +204,7 @@ class _Editor:
         return items
 
     def _end(self, start: int) -> int:
-        """Return where the value at `start` ends."""
+        """Return where the value at `start` ends; brackets in strings are no brackets."""
         first = self._text[start]
         if first == '"':
             return _string(self._text, start)[1]

@@ -45,7 +45,14 @@ _MOST_ECHOED: Final = 20  # characters of an answer that is no key
 
 
 async def review(do: Do, options: Namespace) -> None:
-    """List what waits, or ask a person about each."""
+    """List what waits, or ask a person about each.
+
+    | read by                         | what is done                                     |
+    |---------------------------------|--------------------------------------------------|
+    | a program (`--json`)            | one record for each is printed                   |
+    | a person in a terminal          | they are asked about each, guards first          |
+    | anybody else, such as an agent  | it is listed, without what a person alone may see |
+    """
     waiting: Waiting = await do("review", {})
     if options.json:
         write_json(_records(waiting))

@@ -37,7 +37,17 @@ async def settle(
     approved: bool,
     changes: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
-    """Approve or drop an item and say so; return what undoes it, nothing where that cannot be undone."""
+    """Approve or drop an item and say so; return what undoes it, nothing where that cannot be undone.
+
+    | the item                                | approved             | not approved        | can be undone |
+    |-----------------------------------------|----------------------|---------------------|---------------|
+    | `Doubted`: it may no longer be true     | it stands            | it is retired       | no            |
+    | `Proposed`: an agent's wish             | it is done           | it is dropped       | no            |
+    | `Lesson`: it waits in quarantine        | trusted, as changed  | retired             | yes           |
+    | a finding: nobody made a lesson of it   | becomes a lesson     | nobody asks again   | yes           |
+
+    `do` carries out a use of `services.curation.USES` by its name, in the bank or at a service.
+    """
     if isinstance(item, Doubted):
         settled = await _settle_doubted(do, item, approved=approved)
     elif isinstance(item, Proposed):

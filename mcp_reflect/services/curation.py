@@ -181,7 +181,10 @@ async def pin_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
 
 
 async def merge_lessons(engine: Engine, sent: Sent, *, speaker: Speaker) -> dict[str, Any]:
-    """Merge lessons that say the same into the first of `ids`."""
+    """Merge lessons that say the same into the first of `ids`, as a dream that can be undone.
+
+    Those that a person keeps are merged by a person alone.
+    """
     from mcp_reflect.services.consolidate import merge  # noqa: PLC0415 - slow to import, needed here alone
 
     lessons = [

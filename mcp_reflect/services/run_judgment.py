@@ -104,7 +104,10 @@ class AnalyzedRun:
                 self.tokens[name] = self.tokens.get(name, 0) + tokens
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
-        """Return the name and inputs of the reflector's prompt."""
+        """Return the name and inputs of the reflector's prompt: one for decisions, else one for each outcome.
+
+        A run that succeeded gives no error: what failed on the way is among the findings, and was put right.
+        """
         if self.review is not None:
             return "reflect_decision", clean_inputs(self._decision_inputs())
         trace = self.trace

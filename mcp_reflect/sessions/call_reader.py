@@ -115,7 +115,10 @@ class CallReader(RunBuilder):
         failed: bool = False,
         exit_code: object = None,
     ) -> None:
-        """Hand over a call; one that is not open is left out."""
+        """Hand over a call with its answer to `met`.
+
+        An answer to a call that is not open is left out: without its tool and arguments it says nothing.
+        """
         call = self._open.pop(str(call_id), None)
         if call is None:
             self.sent = 0.0

@@ -42,7 +42,10 @@ _MOST_HEADLINE: Final = (
 
 
 def diagnose(trace: Trace) -> Diagnosis:
-    """Read the facts off a trace."""
+    """Return the facts of a run.
+
+    A call is wasted that failed, or that repeats another one with the same answer.
+    """
     reading = RunReading(trace)
     facts = facts_of_run(reading)
     made = [call for call in reading.tried if call.made]

@@ -124,7 +124,7 @@ def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPla
 def _session_files(
     host: str, own: HostFolder, faults: list[tuple[str, str]]
 ) -> Iterator[SessionPlace]:
-    """Yield the sessions that lie in files of their own."""
+    """Yield the sessions that lie in files of their own; one that cannot be read is added to `faults`, and others go on."""
     for part in own.parts:
         for path in _files(own.path() / part, faults):
             if not own.holds(path):
@@ -142,7 +142,7 @@ def _session_files(
 def _stored_sessions(
     host: str, own: HostFolder, faults: list[tuple[str, str]]
 ) -> Iterator[SessionPlace]:
-    """Yield the sessions that lie in the host's database."""
+    """Yield the sessions that lie in the host's database; one that cannot be read is added to `faults`."""
     for part in own.parts:
         database = own.path() / part / DATABASE
         if not database.exists():

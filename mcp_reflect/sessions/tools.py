@@ -197,7 +197,10 @@ def may_change(tool: str, arguments: Json) -> bool:
 
 
 def command_of(arguments: Json) -> str | None:
-    """The shell command, code or script among the arguments."""
+    """Return the shell command, code or script among the arguments, None without one.
+
+    Hosts name it differently, and some send a list of words: `{"command": ["bash", "-lc", "ls"]}` is one line as well.
+    """
     if isinstance(arguments, str):
         return arguments
     values = named_arguments(arguments)

@@ -68,7 +68,11 @@ class CodexReader(MessagesReader):
         self._items_before: dict[str, int] = {}  # how many of them when a script began
 
     def add(self, record: Record) -> None:
-        """Read a line."""
+        """Read a line of a session.
+
+        Read are its facts, the items that the model saw, and the steps of scripts, which stand on lines of their own. Of a
+        command that the person ran in the host nothing is known but that it ran.
+        """
         payload = as_record(record.get("payload"))
         match record.get("type"):
             case "session_meta":

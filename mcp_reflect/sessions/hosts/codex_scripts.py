@@ -105,7 +105,10 @@ class _CallsOfScript:
 
 
 def calls_in(script: str) -> ScriptCalls:
-    """Return the calls of a script."""
+    """Return the calls that a script makes, in order, each with the number of the output that shows its answer.
+
+    A script that is too long is not read, and of one that makes a single call the first output is its answer.
+    """
     if len(script) > MOST_SCRIPT:
         return ScriptCalls(plain=False)
     words = words_of(script)

@@ -37,7 +37,10 @@ class CopilotReader(EventsReader):
     """Reads the events of a session, those of its subagents among them: their calls count, their words do not."""
 
     def add(self, record: Record) -> None:
-        """Read an event."""
+        """Read an event that was not read before.
+
+        What a subagent is asked and says is left out, since it talks with the agent; its calls change files all the same.
+        """
         if self.is_read(event_id(record)):
             return
         data = as_record(record.get("data"))

@@ -63,7 +63,10 @@ class GeminiReader(MessagesReader):
         self._is_unsure = False
 
     def add(self, record: Record) -> None:
-        """Take a line, or a whole session."""
+        """Take a line, or a whole session, as older versions write it; what it says is read at the `end`.
+
+        A later line may take messages back (`$rewindTo`) or replace them (`$set`), so that none is sure before.
+        """
         self.name_session(record.get("sessionId"))
         if record.get("kind") == "subagent":
             self._speaker = PromptAuthor.PROGRAM

@@ -106,7 +106,11 @@ class MessagesReader:
             self.listener.session = name
 
     def add_message(self, record: Record, speaker: PromptAuthor) -> None:
-        """Read a message with the calls and answers in it."""
+        """Read a message with the calls and answers in it, in any of the forms of chat APIs.
+
+        A message may be a call or an answer as a whole, or have them among its parts or in `tool_calls`. One of a role whose
+        words stand elsewhere only says that something is not seen here.
+        """
         values = message_in(record)
         if values.get("role") in _ELSEWHERE or record.get("type") in _ELSEWHERE:
             self.listener.unseen()

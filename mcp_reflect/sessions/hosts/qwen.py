@@ -36,7 +36,7 @@ class QwenReader(EventsReader):
     """Reads the lines of a session."""
 
     def add(self, record: Record) -> None:
-        """Read a line."""
+        """Read a line that was not read before: a session that goes on repeats the lines of the one before it."""
         self.name_session(record.get("sessionId"))
         if self.is_read(line_id(record)):
             return
