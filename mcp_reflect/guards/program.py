@@ -121,10 +121,10 @@ class Program:
         return list(option_words(self.found.name, self.found.arguments))
 
     def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
-        """Return the flags of one word, each with its value; `behind` is the word behind it, which may be the value.
+        """Return the flags of one word, each with its value; `behind` is the word behind it, taken for the value if it is no flag.
 
-        Whether a flag of an unknown program takes a value cannot be seen: both readings have to be compared with
-        guards.
+        In a cluster (`-rf`) each letter is a flag. What may be a short flag with its value (`-n50`) or a long flag
+        with one dash is returned as both.
         """
         if word[:1] != "-" or word in ("-", "--"):
             return []

@@ -178,10 +178,11 @@ def _same_call_failed(call: WatchedCall, still_failing: Sequence[KnownFailure]) 
 def _other_values_failed_too(
     call: WatchedCall, still_failing: Sequence[KnownFailure]
 ) -> Due | None:
-    """The call failed with other ids, dates or ports.
+    """Return the warning that the call failed with other ids, dates or ports, None where it did not.
 
-    Two different values are asked for, since one may have been the cause itself; errors such as a missing right or
-    program lie outside of all values, so that one is enough for them.
+    The loose key of a call leaves such values out, the bare key only quotation marks. Two different values are
+    asked for, since one may have been the cause itself; errors such as a missing right or program lie outside of
+    all values, so that one is enough for them.
     """
     with_other_values = [
         known

@@ -205,8 +205,11 @@ def _about_values(
 def _about_count(query: Query) -> Iterator[Explanation]:
     """Whether a tool that asks for all words at once has too many of them."""
     count = len(content(without_operators(query.query_text)))
-    is_lexical = breadth(f"{query.search_mode} {query.tool}") < breadth("vector")
-    if count < 2 or not is_lexical or tool_of(query) in LITERAL:
+    mode_and_tool = f"{query.search_mode} {query.tool}"
+    is_keyword_search = breadth(mode_and_tool) < breadth("vector")  # a narrower kind of search
+    if count < 2 or not is_keyword_search or tool_of(query) in LITERAL:
         return
-    weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
+    weight = 0.2 + 0.1 * count
+    if count >= _MANY_WORDS:
+        weight = 0.6
     yield Explanation(Strategy.REWRITE, weight, f"the tool asks for all {count} words at once")

@@ -85,9 +85,9 @@ class RequestLimits:
         """Count the bytes of a body that is awaited; if all are too many, give up the one that is awaited longest."""
         self._awaited[waiting] = size
         if sum(self._awaited.values()) > MOST_HELD:
-            longest = next(iter(self._awaited))
-            del self._awaited[longest]
-            longest.cancel()
+            longest_awaited = next(iter(self._awaited))  # the first that was put in
+            del self._awaited[longest_awaited]
+            longest_awaited.cancel()
 
     async def _hand_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Hand a request with its whole body on to the application."""

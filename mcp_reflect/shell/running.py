@@ -254,7 +254,11 @@ class Runner:
     def _call_all(
         self, functions: Sequence[Function], command: Command, place: ScriptPlace
     ) -> None:
-        """Read a function where it is called; of several by its name the latest, and the others as possible."""
+        """Read a function where it is called; of several by its name (defined in branches) the latest, as what runs.
+
+        The others may run instead: their commands are kept apart as possible, and what they set is forgotten behind
+        them.
+        """
         tasks = self._call(functions[0], command, place)
         if place.is_possible:
             tasks = [Enter(VariableScope.SUBSHELL), *tasks, Leave()]

@@ -95,7 +95,7 @@ def _with_component(result: Any, state: Mapping[str, Any]) -> Any:
 
 
 def _texts_of(state: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a state says of its run in words."""
+    """Return the fields of a state that say in words what the run was: task, outcome and the like, where they are texts."""
     texts: dict[str, str] = {}
     for name in _TEXTS:
         value = state.get(name)
