@@ -121,7 +121,7 @@ class Program:
         return list(option_words(self.found.name, self.found.arguments))
 
     def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
-        """Return the flags of one word, each with its value; `behind` is the word behind it, taken for the value if it is no flag.
+        """Return the flags of one word, each with its value; `behind` is the next word, the value if it is no flag.
 
         In a cluster (`-rf`) each letter is a flag. What may be a short flag with its value (`-n50`) or a long flag
         with one dash is returned as both.

@@ -112,7 +112,11 @@ class ReplayedLesson:
 
     @property
     def is_judged(self) -> bool:
-        """Whether sessions can tell anything of it: one that names no call is known by its error alone."""
+        """Whether the sessions can tell anything of the lesson.
+
+        They can if calls are known that it is about; one that names no call can be told only by its error, which
+        has to have come.
+        """
         helped = self.count(MomentVerdict.HELPED)
         return self.names_calls or bool(self.failures or helped)
 

@@ -200,9 +200,11 @@ def _other_values_failed_too(
 
 
 def _tool_fails_whatever_the_arguments(call: WatchedCall) -> Due | None:
-    """The tool itself is broken: several calls with different arguments failed with one error, and none worked since.
+    """Return the warning that the tool itself is broken, None where it is not.
 
-    Its certainty does not grow with the cases, because the next arguments are new to it.
+    It is if several calls with different arguments failed with one error, and none worked since. In a shell, each
+    program with its subcommand (the head of a call, `git push`) is a tool of its own. The certainty does not grow
+    with the cases, because the next arguments are new to it.
     """
     step_it_last_worked = dict(call.session.worked).get(call.forms.head, 0)
     by_error: dict[str, list[KnownFailure]] = {}
@@ -265,9 +267,9 @@ def _share_of_failures(failures: Sequence[KnownFailure], prior: float) -> float:
 
 def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
     """Return whether only quotation marks differ; False for a call with fewer, which may be the correction."""
-    return known.bare_key == forms.bare_key and not drops_quotes(
-        forms, forms_of(known.tool, known.arguments)
-    )
+    if known.bare_key != forms.bare_key:  # the key of a call without quotation marks
+        return False
+    return not drops_quotes(forms, forms_of(known.tool, known.arguments))
 
 
 def _changed_since(call: WatchedCall, known: KnownFailure) -> bool:
