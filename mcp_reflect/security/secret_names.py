@@ -17,7 +17,7 @@ from mcp_reflect.security.secret_labels import (
     start_of,
 )
 from mcp_reflect.security.secret_sentences import told_secret, value_ahead, value_below
-from mcp_reflect.security.secret_values import Secret
+from mcp_reflect.security.secret_values import START, Secret
 
 _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
 # What may stand between a name and its value
@@ -65,32 +65,35 @@ _PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argume
 _RUN: Final = lazy_compile(r"[^\s\"'\\`]{0,4000}")
 _LONG_RUN: Final = 400  # characters behind a name without a blank or a quote
 _MOST_LONG_RUNS: Final = 100  # in a text
-_MOST_TOLD: Final = (
-    300  # sentences about a name that are read in a text: more of them are there to stall
-)
 
 
 def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
-    """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
+    """Return the values of secrets' names; the arguments are those of `placed_secrets`.
+
+    Names that stand close together all over a text are there to stall, or belong to a list of secrets. Beyond a number of
+    them everything around each further one is cut: that is quick, and no secret stays because others stand before it.
+    """
     spans: list[Secret] = []
     done = long_runs = named = 0
-    most_named = _LEAST_NAMED + len(text) // _EACH_NAMED
-    most_told = min(most_named, _MOST_TOLD)
+    most_named = _most_named(text)
     for label in labels_in(text, folded, words):
-        if start_of(label) < done or (named > _LEAST_NAMED and _is_cut(text, label)):
+        is_within = start_of(label) < done
+        if (is_within and named < most_named) or _is_cut(text, label):
             continue
-        name = name_at(text, label, done)
+        name = name_at(text, label, 0 if is_within else done)
+        if not name.kind:
+            continue
         run_end = _end_of_run(text, name)
         is_long_run = run_end > name.end
         long_runs += is_long_run
         found: list[Secret] = []
-        if is_long_run and long_runs > _MOST_LONG_RUNS:
+        if named >= most_named:
+            found = _surroundings(text, name, done)
+        elif is_long_run and long_runs > _MOST_LONG_RUNS:
             found = [(name.end, run_end, "secret")]
-        elif name.kind and named >= most_named:
-            found = _rest_of(text, name)
-        elif name.kind:
+        else:
             named += 1
-            found = _values_of(text, name, reads_sentences=named <= most_told)
+            found = _values_of(text, name)
         if found:
             spans += found
             done = found[-1][1]
@@ -99,7 +102,21 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
 
 _LEAST_NAMED: Final = 50  # names of a text that are read in full, and how many characters it has for each more of them
 _EACH_NAMED: Final = 120
-_CUT: Final = lazy_compile(r"[\"'`]?[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}[\"'`]?\[redacted:")
+_MOST_NAMED: Final = 1_200
+
+
+def _most_named(text: str) -> int:
+    """Return how many names of a text are read in full.
+
+    What was cut around names counts as it was long: a text that is redacted again has as many of them as before.
+    """
+    length = len(text) + _BEHIND * text.count(f"]{START}")
+    return min(_MOST_NAMED, _LEAST_NAMED + length // _EACH_NAMED)
+
+
+_CUT: Final = lazy_compile(
+    r"[\"'`]?[ \t]{0,3}(?:=>|:=|=|:|\b(?:is|was)\b)?[ \t]{0,3}[\"'`]?\[redacted:"
+)
 
 
 def _is_cut(text: str, label: re.Match[str]) -> bool:
@@ -107,34 +124,57 @@ def _is_cut(text: str, label: re.Match[str]) -> bool:
     return _CUT.match(text, label.end(label.lastgroup or 0)) is not None
 
 
-_ANY_VALUE: Final = lazy_compile(
-    r"[\"'`]?[\])]?[ \t]{0,8}(?:=>|:=|={1,2}|:|->|\|)[ \t]{0,8}(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,400})(?P=quote)"
-    r"|[\"'`]?(?P<bare>[^\s\"'`,;]{4,400}))"
+_BEFORE: Final = 120  # characters before a name in which a sentence may say its value
+_BEHIND: Final = 400  # characters behind it, in which its value or its default stands
+_COUNT: Final = lazy_compile(r"[\"'`]?[ \t]{0,3}[:=][ \t]{0,3}\d{1,9}(?![\w.])")
+
+
+_WORD_ALONE: Final = lazy_compile(
+    r"[\"'`]?[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}[\"'`]?(?P<word>\w{1,40})[\"'`]?[,;]?[ \t\r]{0,4}(?=\n|\Z)"
 )
 
 
-def _rest_of(text: str, name: SecretName) -> list[Secret]:
-    """Return what is assigned to a name, where very many names stand before it, whatever it looks like.
+def _is_none(text: str, name: SecretName) -> bool:
+    """True for a count of tokens, and for a name that has a word about secrets alone in its line: `password: none`."""
+    if name.kind == "many" and _COUNT.match(text, name.end):
+        return True
+    alone = _WORD_ALONE.match(text, name.end)
+    return alone is not None and values.is_said(alone["word"])
 
-    Such a text is a list of secrets, or is there to stall: to cut more of it is quick, and safe.
-    """
-    value = _ANY_VALUE.match(text, name.end)
-    if value is None:
+
+def _surroundings(text: str, name: SecretName, done: int) -> list[Secret]:
+    """Return all that stands around a name, from `done` on; nothing where the name plainly has no secret."""
+    if _is_none(text, name):
         return []
-    form = "bare" if value["bare"] else "quoted"
-    if not values.is_own_word(value[form]):
-        return []
-    return [(*value.span(form), "password" if name.kind == "password" else "secret")]
+    kind = "password" if name.kind == "password" else "secret"
+    before = max(done, _out_of_mark(text, name.start - _BEFORE))
+    behind = max(done, name.end)
+    end = _out_of_mark(text, min(len(text), name.end + _BEHIND))
+    return [
+        (start, stop, kind) for start, stop in ((before, name.start), (behind, end)) if start < stop
+    ]
 
 
-def _values_of(text: str, name: SecretName, *, reads_sentences: bool) -> list[Secret]:
+def _out_of_mark(text: str, at: int) -> int:
+    """Return a place, or the end of the mark in which it would stand."""
+    start = text.rfind(START, max(0, at - _LONGEST_MARK), max(0, at))
+    end = text.find("]", start) + 1
+    if start >= 0 and end > at:
+        return end
+    return at
+
+
+_LONGEST_MARK: Final = 60
+
+
+def _values_of(text: str, name: SecretName) -> list[Secret]:
     """Return the values of a name: as its format has them, else the one word behind it."""
     formatted = formatted_values(text, name)
     if formatted:
         return formatted
     if name.kind == "many" or _is_changed_function(text, name):
         return []
-    value = _value_of(text, name, reads_sentences=reads_sentences)
+    value = _value_of(text, name)
     if value is None:
         return []
     return [value]
@@ -145,16 +185,16 @@ def _is_changed_function(text: str, name: SecretName) -> bool:
     return "_" in name.text and text.startswith("):", name.end)
 
 
-def _value_of(text: str, name: SecretName, *, reads_sentences: bool) -> Secret | None:
+def _value_of(text: str, name: SecretName) -> Secret | None:
     """Return the value of a name: of an assignment, else of a sentence, else of a declaration with a default."""
     sign = _SIGN.match(text, name.end, name.end + 120)
     if sign and (span := _assigned(text, name, sign)):
         return span
     if span := value_below(text, name):
         return span
-    if reads_sentences and (span := told_secret(text, name)):
+    if span := told_secret(text, name):
         return span
-    if reads_sentences and (span := value_ahead(text, name)):
+    if span := value_ahead(text, name):
         return span
     return default_of(text, name.end, is_password=name.kind == "password")
 

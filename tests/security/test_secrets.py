@@ -294,13 +294,54 @@ def test_a_program_is_found_however_its_name_is_written(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["cd /srv && git push --force; ", "say 'no' && git push \\\" `x; "]
+    "unit",
+    [
+        "cd /srv && git push --force; ",
+        "say 'no' && git push \\\" `x; ",
+        "use password hunter2 to login with key ",
+    ],
 )
-def test_many_commands_in_one_line_are_read_once(unit: str) -> None:
+def test_many_commands_or_cues_in_one_line_are_read_once(unit: str) -> None:
     clean_text(unit)
     began = time.process_time()
     clean_text(unit * (100_000 // len(unit)))
     assert time.process_time() - began < 0.3  # a look back from each of them took .4 s
+
+
+@pytest.mark.parametrize(
+    "filling",
+    [
+        "password ",
+        "token: ",
+        "the password is here and ",
+        "api_key=none\n",
+        '{"password": "Kelp4Dune7", "id": 12}, ',
+    ],
+)
+@pytest.mark.parametrize(
+    "telling",
+    [
+        "the password is Dune77Kelp.",
+        "password: Dune77Kelp",
+        "Dune77Kelp is the admin password",
+        "Password:\n\n    Dune77Kelp",
+        'variable "db_password" {\n type = string\n default = "Dune77Kelp"\n}',
+        "use Dune77Kelp as the password",
+        "the password was changed to Dune77Kelp.",
+    ],
+)
+def test_no_secret_stays_because_many_names_stand_before_it(telling: str, filling: str) -> None:
+    at_the_end = f"{filling * 400}\n{telling}\n"
+    within = f"{at_the_end}{filling * 400}"
+    for text in (at_the_end, within):
+        cleaned = clean_text(text)
+        assert "Dune77Kelp" not in cleaned
+        assert clean_text(cleaned) == cleaned
+
+
+def test_counts_of_tokens_stay_however_many_there_are() -> None:
+    usage = '{"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}\n' * 1_000
+    assert clean_text(usage) == usage
 
 
 @pytest.mark.parametrize(
