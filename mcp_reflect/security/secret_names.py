@@ -147,7 +147,8 @@ def _surroundings(text: str, name: SecretName, done: int) -> list[Secret]:
     if _is_none(text, name):
         return []
     kind = "password" if name.kind == "password" else "secret"
-    before = max(done, _out_of_mark(text, name.start - _BEFORE))
+    line = text.rfind("\n", max(0, name.start - _BEFORE), name.start) + 1
+    before = max(done, line, _out_of_mark(text, name.start - _BEFORE))
     behind = max(done, name.end)
     end = _out_of_mark(text, min(len(text), name.end + _BEHIND))
     return [

@@ -294,18 +294,13 @@ def test_a_program_is_found_however_its_name_is_written(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit",
-    [
-        "cd /srv && git push --force; ",
-        "say 'no' && git push \\\" `x; ",
-        "use password hunter2 to login with key ",
-    ],
+    "unit", ["cd /srv && git push --force; ", "say 'no' && git push \\\" `x; "]
 )
-def test_many_commands_or_cues_in_one_line_are_read_once(unit: str) -> None:
+def test_many_commands_in_one_line_are_read_once(unit: str) -> None:
     clean_text(unit)
     began = time.process_time()
-    clean_text(unit * (100_000 // len(unit)))
-    assert time.process_time() - began < 0.3  # a look back from each of them took .4 s
+    clean_text(unit * (400_000 // len(unit)))
+    assert time.process_time() - began < 1.2  # a look back from each of them took 1.6 s
 
 
 @pytest.mark.parametrize(
