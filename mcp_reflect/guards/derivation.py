@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
+from mcp_reflect.guards.argument_differences import differing_arguments, missing_argument
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import POWERSHELL, SHELL, Guard, is_too_wide
 from mcp_reflect.guards.knowledge import (
@@ -26,7 +27,6 @@ from mcp_reflect.shell import VALUED, is_viewed
 
 _PLAIN_WORD: Final = re.compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*")
 _LONG_OPTION: Final = re.compile(r"--?[a-z][a-z0-9]+(?:-[a-z0-9]+)*", re.IGNORECASE)
-_TRUTH: Final = ("true", "false")
 _PREPARING: Final = frozenset(
     "cd pushd popd export set source . true echo printf sleep alias [ [[ read".split()
 )
@@ -41,10 +41,10 @@ def derive(wrong: Call, right: Call, *, is_chosen: bool = False) -> Guard | None
     `is_chosen`: somebody chose the two calls to tell wrong from right. Then a flag with a value that the wrong one lacks
     decides, too; of two calls that were only seen one after the other, it may be a value of the task.
     """
-    compare_structures = _of_commands if wrong.shell else _of_arguments
+    compare_structures = _of_commands if wrong.shell else differing_arguments
     guards = set(compare_structures(wrong, right))
     if not guards and is_chosen:
-        find_missing = _of_missing_option if wrong.shell else _of_missing_argument
+        find_missing = _of_missing_option if wrong.shell else missing_argument
         guards = set(find_missing(wrong, right))
     if len(guards) != 1:
         return None  # no difference, or several that compete
@@ -368,59 +368,3 @@ def _behind(head: list[str], work: _Work) -> list[str]:
 def _own_head(work: _Work) -> list[str]:
     """Return a program with its subcommands; of a program that nobody knows, its name alone."""
     return [work.name, *(subcommands_of(work.name, work.plain_words) or ())]
-
-
-# Other tools
-
-
-def _of_arguments(wrong: Call, right: Call) -> Iterator[Guard]:
-    """Yield the guard of a tool that another takes the place of, or of arguments that are true, false or absent."""
-    if wrong.tool != right.tool:
-        if _is_replacement(wrong, right):
-            yield Guard(wrong.tool, ())
-        return
-    wrong_values = dict(wrong.values)
-    right_values = dict(right.values)
-    only_wrong = _turned_items(wrong_values, right_values)
-    only_right = _turned_items(right_values, wrong_values)
-    turned_names = {item.partition(":")[0] for item in (*only_wrong, *only_right)}
-    if wrong_values.keys() - turned_names != right_values.keys() - turned_names:
-        return  # another argument is missing as well, and may be the cause
-    if only_wrong:
-        yield Guard(wrong.tool, tuple((item,) for item in only_wrong))
-    elif only_right:
-        yield Guard(wrong.tool, (), only_right)
-
-
-def _is_replacement(wrong: Call, right: Call) -> bool:
-    """Return whether a tool takes the place of another: they are of one server and share the name of an argument."""
-    server = wrong.tool.rpartition("__")[0]
-    if not server or right.tool.rpartition("__")[0] != server:
-        return False
-    names = {name for name, _ in wrong.values}
-    return any(name in names for name, _ in right.values)
-
-
-def _of_missing_argument(wrong: Call, right: Call) -> Iterator[Guard]:
-    """Yield the guard of the one argument that a call of a server's tool lacks: `create_event` without `timezone`.
-
-    The calls have to be the same but for it. Tools of the host itself, such as Read, are in every session.
-    """
-    if wrong.tool != right.tool or "__" not in wrong.tool:
-        return
-    wrong_values = set(wrong.values)
-    right_values = set(right.values)
-    is_same_otherwise = bool(wrong_values) and wrong_values <= right_values
-    missing = {name for name, _ in right_values - wrong_values}
-    is_only_added = missing.isdisjoint(name for name, _ in wrong_values)
-    if is_same_otherwise and len(missing) == 1 and is_only_added:
-        yield Guard(wrong.tool, (), tuple(missing))
-
-
-def _turned_items(values: dict[str, str], values_of_other: dict[str, str]) -> tuple[str, ...]:
-    """Return the arguments that are true or false where the other call has the opposite or none, as `key: value`."""
-    return tuple(
-        f"{name}: {value}"
-        for name, value in values.items()
-        if value in _TRUTH and values_of_other.get(name) != value
-    )
