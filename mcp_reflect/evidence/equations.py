@@ -1,4 +1,4 @@
-"""The equations of a text: runs of signs around `=`, with what stands beside them.
+"""The equations of a text: runs of tokens around `=`, with what stands beside them.
 
 A run is taken only where its ends are plain: a number that belongs to a date, a label, a range or another number is no
 start and no end of a sum. Code, quotations and formulas are blanked before a text is read.
@@ -30,7 +30,7 @@ _LIST_MARK: Final = re.compile(r"\s*(?:[-*+•]\s+|(?:[Ss]tep\s+)?\d{1,3}[.):]\s
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of an equation: its signs, and where it stands in the step."""
+    """One side of an equation: its tokens, and where it stands in the step."""
 
     tokens: tuple[Token, ...]
     start: int
@@ -191,7 +191,7 @@ def _last_equals(run: Sequence[Token]) -> int:
 
 
 def _runs(tokens: Sequence[Token], letter: str) -> Iterator[tuple[int, int]]:
-    """Yield the first and last place (not included) of signs that may belong to one equation."""
+    """Yield the first and last place (not included) of tokens that may belong to one equation."""
     start: int | None = None
     for at in range(len(tokens) + 1):
         if at < len(tokens) and _belongs(tokens, at, letter):
@@ -210,9 +210,9 @@ def _without_open_end(tokens: Sequence[Token], start: int, end: int) -> int:
 
 
 def _belongs(tokens: Sequence[Token], at: int, letter: str) -> bool:
-    """True if a sign may be a part of an equation: a word ends the run, unless it belongs to a number beside it.
+    """True if a token may be a part of an equation: a word ends the run, unless it belongs to a number beside it.
 
-    Numbers and signs of arithmetic belong, and the letter that stands for the unknown. Other signs ("," or "#") do not.
+    Numbers and signs of arithmetic belong, and the letter that stands for the unknown. Other tokens ("," or "#") do not.
     """
     token = tokens[at]
     if token.kind is TokenKind.OTHER:
