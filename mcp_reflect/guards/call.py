@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -28,7 +29,9 @@ _MOST_VALUES: Final = (
     400  # of a call's arguments that are looked at; chosen, so that a large call costs little
 )
 _MOST_TOOL_CHARS: Final = 200
-_EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
+_EDIT_WORDS: Final = frozenset(
+    "edit write create insert replace patch update str move rename".split()
+)
 _CHANGING_FOLDER: Final = frozenset(("cd", "pushd", "popd"))
 _MAY_NOT_RUN_HERE: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED}
 """Where a `cd` may not run at all, or runs in a shell of its own: in an `if`, a loop, a subshell."""
@@ -47,6 +50,7 @@ _PATHS: Final = (
     "absolute_path",
     "notebook_path",
     "target_file",
+    "destination",  # of tools that move a file
 )
 
 
@@ -154,8 +158,11 @@ class Call:
         """
         files: list[str] = []
         folders: dict[int, str] = {}
+        in_subshell = _SubshellFolder()
         for command in self.commands:
             folder = folders.get(command.script, "")
+            in_subshell = _next_in_subshell(in_subshell, command, folder)
+            folder = in_subshell.folder or folder
             files += (posixpath.join(folder, file) for file in files_of(command))
             if base_name(command.program) in _CHANGING_FOLDER:
                 folders[command.script] = _folder_behind(command, folder)
@@ -246,6 +253,31 @@ def _first_known(command: Command, start: int) -> int:
         if not is_empty:
             return at
     return len(command.words)
+
+
+@dataclass(frozen=True, slots=True)
+class _SubshellFolder:
+    """The folder of commands that `&&` joins behind a `cd` in a subshell: `(cd dist && tee a)`. Empty outside of one."""
+
+    folder: str = ""
+    inside: tuple[Inside, ...] = ()
+
+
+def _next_in_subshell(
+    state: _SubshellFolder, command: Command, outer_folder: str
+) -> _SubshellFolder:
+    """Return the folder of a command in a subshell, by that of the command before it.
+
+    Where a subshell ends, its commands do not say: so only what `&&` joins in it counts, as people write it.
+    """
+    goes_on = bool(state.folder) and command.before == "&&" and command.inside == state.inside
+    if goes_on and base_name(command.program) not in _CHANGING_FOLDER:
+        return state
+    if command.program != "cd" or command.inside[-1:] != (Inside.SUBSHELL,):
+        return _SubshellFolder()
+    place = command.inside[:-1]
+    folder = _folder_behind(replace(command, inside=place), outer_folder)
+    return _SubshellFolder("" if goes_on else folder, command.inside)
 
 
 def _folder_behind(command: Command, folder: str) -> str:

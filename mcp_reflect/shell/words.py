@@ -33,6 +33,11 @@ _ANSI: Final = re.compile(
 )
 _ANSI_SIGNS: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b"}
 _ALL_ARGUMENTS: Final = frozenset("@*")
+_NAMED_PROGRAM: Final = re.compile(r"[$`]\(?\s?(?:which|command -v|type -P) ([\w.+-]{1,80})\s?[)`]")
+# `echo` prints its options `-n`, `-e` and `-E` not.
+_PRINTED_WORDS: Final = re.compile(
+    r"[$`]\(?\s?echo ((?!-[neE]+\b)[\w./=:@%+-]{1,200}(?: [\w./=:@%+-]{1,200}){0,20})\s?[)`]"
+)
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
 _REPLACEMENTS: Final = frozenset((":+", "+"))
 
@@ -163,9 +168,23 @@ def _parts(
         return _between(source, node.start_byte, node.end_byte, _ESCAPES_OF_CONTENT[node_type])
     if node_type in ("simple_expansion", "expansion"):
         return _expansion(node, source, variables, quoted=quoted)
-    if node_type in ("command_substitution", "process_substitution", "arithmetic_expansion"):
+    if node_type == "command_substitution":
+        return _substituted(node, source, quoted=quoted)
+    if node_type in ("process_substitution", "arithmetic_expansion"):
         return _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
     return _plain(node, source)
+
+
+def _substituted(node: Node, source: bytes, *, quoted: bool) -> _Piece:
+    """Return what `$(which git)` and `$(echo --force)` stand for, as a program's name and words; another is not known."""
+    text = text_of(node, source)
+    program = _NAMED_PROGRAM.fullmatch(text)
+    if program:
+        return _Piece(program[1])
+    printed = _PRINTED_WORDS.fullmatch(text)
+    if printed:
+        return _Piece(printed[1] if quoted else SPLIT.join(printed[1].split()))
+    return _Piece(text.translate(_PROTECTED), is_known=False)
 
 
 def _plain(node: Node, source: bytes) -> _Piece:

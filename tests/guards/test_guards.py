@@ -68,6 +68,18 @@ def call_of(call: str | dict[str, Any]) -> Call:
             ["flask db x"],
             ["ENV=dev flask db x", "export ENV=dev; flask db x"],
         ),
+        (
+            "Bash: `git push` with `--force` or `-f`",
+            [
+                "$(which git) push -f",
+                "$(command -v git) push --force",
+                "`which git` push -f",
+                "git push $(echo --force)",
+                'git push "$(echo --force)"',
+                "git push $(echo origin main -f)",
+            ],
+            ["git push $(echo -n)", "git push $(cat flags)", 'git push "$(echo origin -f)"'],
+        ),
         ("Bash: `npm test` with `| tail`", ["npm test 2>&1 | tail -5"], ["npm test; tail a"]),
         ("Bash: `npm run` without `&`", ["npm run dev"], ["npm run dev &"]),
         (
@@ -167,6 +179,26 @@ PATCH = "*** Begin Patch\n*** Update File: a\n*** Move to: dist/bundle.js\n*** E
         ("cd web; mv bundle.js dist", True),
         ("cp bundle.js other", False),
         ("cp dist/bundle.js dist.old", False),
+        ("(cd dist && sed -i s/x/y/ bundle.js)", True),
+        ("ls; (cd dist && ls && echo a > bundle.js)", True),
+        ("cd web && (cd dist && echo a > bundle.js) && ls", True),
+        ("(cd dist && ls) && echo a > bundle.js", False),
+        ("(cd dist && ls); (echo a > bundle.js)", False),
+        ("(cd dist && cd .. && echo a > bundle.js)", False),
+        ("(ls || cd dist && echo a > bundle.js)", False),
+        ("rsync src/a.js dist/bundle.js", True),
+        ("rsync dist/bundle.js backup/", False),
+        ("scp host:x dist/bundle.js", True),
+        ("scp dist/bundle.js host:x", False),
+        ("install -m 644 src/a.js dist/bundle.js", True),
+        ("install -m 644 dist/bundle.js /srv/x", False),
+        (
+            {
+                "tool": "mcp__filesystem__move_file",
+                "arguments": {"source": "a.js", "destination": "dist/bundle.js"},
+            },
+            True,
+        ),
     ],
 )
 def test_the_path_of_an_edit_is_compared_as_it_is_without_detours(call: Any, met: bool) -> None:
