@@ -12,7 +12,7 @@ class SessionCall:
 
     `line` is the most telling line of its answer. `failed`: it failed; `says_no`: it failed, or its answer says that
     there is nothing or that something is not done. `expected`: a failure that teaches nothing by itself, as a search
-    without a match or a refusal of the user.
+    without a match or a refusal of the user. `phrases`: what is remembered of the answer's words (`security.phrases`).
     """
 
     number: int
@@ -23,6 +23,7 @@ class SessionCall:
     says_no: bool = False
     expected: bool = False
     exit_code: int | None = None
+    phrases: tuple[int, ...] = ()
 
 
 class FindingKind(StrEnum):

@@ -249,6 +249,11 @@ _QUOTED: Final = lazy_compile(
 )
 
 
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text, as the rules read them."""
+    return [*filter(None, map(str.strip, _SENTENCE.split(text[:MOST_CHARS])))]
+
+
 def _unquoted(line: str) -> str:
     rest = _QUOTED.sub("(…)", line)
     own = rest.replace("(…)", "")

@@ -7,6 +7,7 @@ the next prompt or at the end; what nobody keeps waits in a person's review.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import services
@@ -17,6 +18,7 @@ from mcp_reflect.models.lesson import State, Stored
 from mcp_reflect.models.warning import SessionState
 from mcp_reflect.moments.asks import ask_again, ask_at_call
 from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.phrases import remembered
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import shares_words
 from mcp_reflect.sessions.tools import LESSON_ID, call_line, told_in
@@ -46,8 +48,9 @@ async def after_call(
         finding = found_after(before, numbered)
         if finding is not None and gives_orders(finding):
             finding = None
-        return numbered, finding
+        return replace(numbered, phrases=phrases), finding
 
+    phrases = remembered(f"{call.answer}\n{call.error}")
     asks = answers and context.settings.ask == "call" and not state.held_out
     asked_finding = await context.bank.findings.note_call(
         scope, state.id, number_and_look, due_ask if asks else None

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, State, Trust
-from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage import lesson_guards, lesson_merging, lesson_records, screening, similarity
@@ -24,8 +24,8 @@ _MAX_NAMED_IDS: Final = 5  # ids that the error about an ambiguous part lists
 _MOST_RUNS: Final = 20  # the latest runs, on whose calls a new guard is tried
 _MOST_CALLS: Final = 2_000  # calls on which a new guard is tried
 _RUNS_COMPARED: Final = 5  # the latest runs, with whose tool outputs a new lesson is compared
-_LINES_COMPARED: Final = 200  # the latest calls that hooks saw, compared in the same way
-_CHARS_COMPARED: Final = 400_000  # of the outputs of both
+_CALLS_COMPARED: Final = 400  # the latest calls that hooks saw in sessions of the last day
+_CHARS_COMPARED: Final = 400_000  # of the outputs of runs
 _KEPT_AS_IT_IS: Final = "a person keeps a lesson that says the same; it stays as it is"
 _FULL: Final = "archived at once: the bank is full of more important lessons"
 _ERASING_STATEMENTS: Final = (
@@ -59,12 +59,17 @@ class LessonRepository(Repository):
         writing.
         """
         outside_words = await self.db.look(
-            scope.tenant, lambda reading: _outside_words(reading, scope)
+            scope.tenant, lambda reading: _outside_words(reading, scope, self.clock.now())
         )
 
         def screen() -> Lesson:
             record = screening.record_of(draft, scope, self.clock)
-            return screening.screened(record, [outside_words.outputs()], outside_words.quarantined)
+            return screening.screened(
+                record,
+                [outside_words.outputs()],
+                outside_words.quarantined,
+                seen=outside_words.phrases(),
+            )
 
         lesson = await asyncio.to_thread(screen)
 
@@ -357,24 +362,27 @@ class _OutsideWords:
     quarantined: Sequence[Lesson]
 
     def outputs(self) -> str:
-        """Return what tools printed in the runs, and of the calls that hooks saw only lines that read as an order.
-
-        A lesson may quote the call that it is about, so that other lines of calls prove nothing.
-        """
-        lines = [str(json.loads(call).get("line", "")) for call in self.calls]
-        outputs = [line for line in lines if suspicion([line])]
+        """Return what tools printed in the runs."""
+        outputs: list[str] = []
         for run in self.runs:
             outputs += screening.tool_outputs(json.loads(run))
         return "\n".join(outputs)[:_CHARS_COMPARED]
 
+    def phrases(self) -> frozenset[int]:
+        """Return what is remembered of the words that hooks saw in the answers of calls."""
+        phrases: set[int] = set()
+        for call in self.calls:
+            phrases.update(json.loads(call).get("phrases") or ())
+        return frozenset(phrases)
 
-def _outside_words(reading: Reading, scope: Scope) -> _OutsideWords:
+
+def _outside_words(reading: Reading, scope: Scope, now: float) -> _OutsideWords:
     """Return the words from outside that a new lesson of a scope is compared with; a global one with any project's."""
-    runs_query = "latest_runs_of_all"
-    if scope.project:
-        runs_query = "latest_runs"
+    is_global = not scope.project
+    runs_query = "latest_runs_of_all" if is_global else "latest_runs"
     runs = reading.rows(runs_query, scoped(scope, limit=_RUNS_COMPARED))
-    calls = reading.rows("lines_seen", scoped(scope, limit=_LINES_COMPARED))
+    values = scoped(scope, every=int(is_global), since=now - DAY, limit=_CALLS_COMPARED)
+    calls = reading.rows("calls_seen", values)
     return _OutsideWords(
         runs=[row["trace"] for row in runs],
         calls=[row["call"] for row in calls],

@@ -65,7 +65,9 @@ class ProjectRepository(Repository):
 
         Git is asked for the first commit of a repository without a remote that this bank does not know. With `stores`,
         the names of a folder are noted, so that git is asked once, and records that are under one of them are given to
-        the project. Otherwise nothing is written: a folder whose records are under its path keeps that name.
+        the project. Otherwise nothing is written: a folder whose records are under its path keeps that name. The names
+        of the first folder of a project are noted all the same: else the calls of its hooks would look to the server
+        like those of another folder with the same origin.
         """
         tenant, own, folder = scopes.own.tenant, scopes.own.project, scopes.folder
         if folder is None or not folder.name:
@@ -80,6 +82,7 @@ class ProjectRepository(Repository):
         names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, own_names))
         project = _project_of(path, remote, names)
         is_claim = project is not None and _is_claim(project, path, remote, names)
+        stores = stores or _is_first_folder(path, remote, names)
         has_new_name = stores and names.known.get(path) != project
         if not stores and path in names.used and path not in names.known:
             project = path  # where the records of an earlier release still are
@@ -203,6 +206,13 @@ def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
     if path in names.given or not remote:
         return names.known.get(path)
     return remote
+
+
+def _is_first_folder(path: str, remote: str | None, names: _Names) -> bool:
+    """Return whether nothing is known yet of a folder with a remote, and of its project."""
+    if remote is None:
+        return False
+    return names.used.isdisjoint((path, remote)) and names.known.keys().isdisjoint((path, remote))
 
 
 def _is_claim(project: str, path: str, remote: str | None, names: _Names) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any, Final
 
 from mcp_reflect.clock import Clock
@@ -23,7 +24,8 @@ from mcp_reflect.models.lesson import (
     Trust,
     lesson_text,
 )
-from mcp_reflect.security.injection import RULES_VERSION, repeats, suspicion
+from mcp_reflect.security.injection import RULES_VERSION, repeats, sentences_of, suspicion
+from mcp_reflect.security.phrases import is_typed_from
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.similarity import same_record
@@ -99,11 +101,18 @@ def record_of(
     )
 
 
-def screened(lesson: Lesson, outputs: Sequence[str] = (), waiting: Sequence[Lesson] = ()) -> Lesson:
+def screened(
+    lesson: Lesson,
+    outputs: Sequence[str] = (),
+    waiting: Sequence[Lesson] = (),
+    *,
+    seen: frozenset[int] = frozenset(),
+) -> Lesson:
     """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
 
     Words from outside are imports, what rules quote from a run, and what repeats the `outputs` of tools or the records
-    that are `waiting` in quarantine. A record that says the same as one in quarantine waits as that does. A text that an
+    that are `waiting` in quarantine, and an order typed from an output that hooks saw (`seen` has its phrases).
+    A record that says the same as one in quarantine waits as that does. A text that an
     agent, a model or a person wrote in words of their own is never put into quarantine. A context is used for search
     only and never shown: a suspicious one is dropped, as is the name of an agent, and the record stays.
     """
@@ -111,13 +120,29 @@ def screened(lesson: Lesson, outputs: Sequence[str] = (), waiting: Sequence[Less
         lesson = replace(lesson, text=lesson_text(lesson.mistake, lesson.correction))
     texts = _texts_of(lesson)
     words_from_outside = (*outputs, *(other.text for other in waiting))
-    is_from_outside = lesson.outside or repeats("\n".join(texts), words_from_outside)
+    is_from_outside = (
+        lesson.outside
+        or repeats("\n".join(texts), words_from_outside)
+        or _has_order_typed_from(seen, texts)
+    )
     lesson = _held_as_equal_one(replace(lesson, outside=is_from_outside), waiting)
     reason = _reason_to_hold(lesson, texts)
     lesson = _without_suspicious_names(lesson)
     if reason is None or lesson.trust is Trust.TRUSTED:
         return redacted(lesson)
     return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
+
+
+def _has_order_typed_from(seen: frozenset[int], texts: Sequence[str]) -> bool:
+    """Return whether a suspicious text, or a sentence of one, was typed from what hooks saw.
+
+    Other sentences prove nothing: a lesson may quote the call that it is about.
+    """
+    if not seen:
+        return False
+    parts = dict.fromkeys(chain(texts, *map(sentences_of, texts)))
+    typed = [part for part in parts if is_typed_from(part, seen)]
+    return suspicion(typed) is not None
 
 
 def _texts_of(lesson: Lesson) -> list[str]:

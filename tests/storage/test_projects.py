@@ -283,3 +283,22 @@ def test_a_folder_that_cannot_be_read_is_its_own_project(tmp_path: Path) -> None
         (tmp_path / "w" / ".git").write_text(content, encoding="latin-1")
         assert Folder.of(tmp_path / "w").name.startswith((str(tmp_path), ""))
     assert Folder.of(Path(os.sep)).name == ""
+
+
+async def test_the_folder_whose_hooks_came_first_is_the_project_of_its_server(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder = repository(tmp_path / "shop", SHOP)
+    async with Engine(replace(own, folder=folder, stores_names=False)) as hooks:
+        await hooks.after_call("Bash", {"command": "cat NOTES"}, "Notes\n", session="s1")
+        assert hooks.scopes.own.project == "github.com/acme/shop"
+    async with Engine(replace(own, folder=folder)) as server:
+        assert server.scopes.own.project == "github.com/acme/shop"
+        assert not server.scopes.claimed
+    git(tmp_path, "clone", "-q", str(folder), "copy")
+    git(tmp_path / "copy", "remote", "set-url", "origin", SHOP)
+    async with Engine(replace(own, folder=tmp_path / "copy")) as clone:
+        assert not clone.scopes.claimed, "its first commit is known"
+    stranger = repository(tmp_path / "unpacked", SHOP)
+    async with Engine(replace(own, folder=stranger)) as other:
+        assert other.scopes.claimed == "github.com/acme/shop"

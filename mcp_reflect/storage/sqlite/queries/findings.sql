@@ -1,6 +1,9 @@
--- name: lines_seen
--- The latest calls of the sessions of a project that hooks watched, with the telling lines of their answers.
-SELECT call FROM session_calls WHERE tenant = :tenant AND project = :project ORDER BY number DESC LIMIT :limit;
+-- name: calls_seen
+-- The latest calls that hooks saw in the sessions of a project, or of every one, with what is remembered of their answers.
+SELECT seen.call FROM session_calls AS seen
+JOIN sessions ON sessions.tenant = seen.tenant AND sessions.project = seen.project AND sessions.id = seen.session
+WHERE seen.tenant = :tenant AND (seen.project = :project OR :every = 1) AND sessions.updated_at >= :since
+ORDER BY sessions.updated_at DESC, seen.number DESC LIMIT :limit;
 
 -- name: session_calls
 -- The last calls of a session, the first of them first.
