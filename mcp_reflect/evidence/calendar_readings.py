@@ -10,6 +10,7 @@ from mcp_reflect.evidence.sum_sides import SumSide
 _YEARS: Final = range(1500, 2200)
 _LEAST_AGE: Final = 10
 _MINUTES: Final = 60  # of an hour
+_DAY: Final = 24 * _MINUTES
 _POINTS_OF_A_WIN: Final = (0, 2, 3)  # for who lost and who won
 _MOST_DAYS: Final = 366
 _COMMON_YEAR: Final = 2023
@@ -80,22 +81,22 @@ def is_on_the_clock(before: SumSide, own: SumSide) -> bool:
 
 
 def is_in_minutes(before: SumSide, own: SumSide) -> bool:
-    """True for "8.45 + 0.30 = 9.15": hours and minutes with a point between."""
+    """True for "8.45 + 0.30 = 9.15" and "23.50 + 0.45 = 0.35": hours and minutes with a point between."""
     parts = _parts_of_a_sum(before, own)
     if parts is None or any(minutes >= _MINUTES for _, minutes in parts):
         return False
     shows_two_digits = all(one.decimals == 2 for one in numbers_in(before.tree))
     first, second, said = (hours * _MINUTES + minutes for hours, minutes in parts)
-    return shows_two_digits and said in (first + second, first - second)
+    later = {first + second, first - second}
+    return shows_two_digits and (said in later or said in {one % _DAY for one in later})
 
 
 def is_minutes_later(before: SumSide, own: SumSide) -> bool:
-    """True for "8.45 + 0.30 = 9.15": minutes are added to a time of the day, and nothing says that it is money."""
+    """True for "20.15 + 1.50 = 22.05": hours of a day, with minutes by two digits, and nothing says that it is money."""
     parts = _parts_of_a_sum(before, own)
     if parts is None or before.units or own.units:
         return False
-    hours, hours_later = parts[0][0], parts[1][0]
-    return 0 < hours <= 24 and hours_later == 0 and is_in_minutes(before, own)
+    return all(hours <= 24 for hours, _ in parts) and is_in_minutes(before, own)
 
 
 def is_version(before: SumSide, own: SumSide) -> bool:

@@ -5,7 +5,7 @@ start and no end of a sum. Code, quotations and formulas are blanked before a te
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -18,6 +18,7 @@ MOST_READ: Final = 20_000
 """Characters of a step that are read."""
 
 _MOST_SENTENCE: Final = 2_000
+_MOST_OF_A_WORK: Final = 200_000
 _FENCED: Final = re.compile(r"(?ms)^[ \t]{0,3}(```|~~~).*?(?:^[ \t]{0,3}\1|\Z)")
 _CODE: Final = re.compile(r"`[^`\n]{1,300}`|\$[^$\n]{0,200}[\\_^=][^$\n]{0,200}\$(?!\d)")
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“\n]{1,300}“")
@@ -42,14 +43,12 @@ class Equation:
     """Two sides or more, as they stand in a step, with the word behind them, which may be a unit of the last side.
 
     `at_start`: nothing but a mark of a list stands before it in its sentence.
-    `context`: its sentence, the sentence before it, and the heading above it.
     """
 
     sides: tuple[Side, ...]
     unit_behind: str
     at_start: bool
     sentence: str
-    context: str
 
 
 @cache
@@ -68,13 +67,7 @@ def blanked(step: str) -> str:
 
 def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
     """Yield the equations of a step. With `letter`, it may stand for a number in them."""
-    heading = ""
-    earlier = ""
     for sentence, place in _sentences(blanked(step)):
-        context = f"{heading}\n{earlier}\n{sentence}"
-        earlier = sentence[:_MOST_SENTENCE]
-        if _is_heading(earlier):
-            heading = earlier
         if "=" not in sentence or len(sentence) > _MOST_SENTENCE:
             continue
         head = 0
@@ -82,17 +75,23 @@ def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
             head = mark.end()
         tokens = read_tokens(" " * head + sentence[head:])
         if _is_stated(tokens):
-            yield from _equations(tokens, sentence, place, letter, context)
+            yield from _equations(tokens, sentence, place, letter)
 
 
-def _is_heading(sentence: str) -> bool:
-    """True for "## Compass" and "On the compass:", whose words hold for the sentences below."""
-    return sentence.lstrip().startswith("#") or sentence.rstrip().endswith(":")
+def words_of_a_work(steps: Iterable[str], goal: str) -> frozenset[str]:
+    """Return the words of a work in lower case, and the signs that say as much as a word: "°", "&" and "|".
 
-
-def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, and the signs that say as much as a word: "°", "&" and "|"."""
-    return frozenset(_WORDS.findall(text[:MOST_READ].lower()))
+    They say how its sums are meant, and may stand anywhere: in the goal, a heading, or sentences before.
+    """
+    words: set[str] = set()
+    room = _MOST_OF_A_WORK
+    for text in (goal, *steps):
+        part = text[: min(room, MOST_READ)]
+        words.update(_WORDS.findall(part.lower()))
+        room -= len(part)
+        if room <= 0:
+            break
+    return frozenset(words)
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int]]:
@@ -130,7 +129,7 @@ def is_of_another_arithmetic(goal: str) -> bool:
 
 
 def _equations(
-    tokens: Sequence[Token], sentence: str, place: int, letter: str, context: str
+    tokens: Sequence[Token], sentence: str, place: int, letter: str
 ) -> Iterator[Equation]:
     """Yield the equations of a sentence: "so 3 + 4 = 7 = 2 + 5" has the sides 3 + 4, 7 and 2 + 5.
 
@@ -160,7 +159,6 @@ def _equations(
             unit_behind=unit,
             at_start=first == 0,
             sentence=sentence,
-            context=context,
         )
 
 

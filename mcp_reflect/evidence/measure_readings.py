@@ -33,10 +33,15 @@ _TOGETHER: Final[tuple[Callable[[Sequence[float]], float], ...]] = (
 
 def is_put_together_otherwise(before: SumSide, own: SumSide) -> bool:
     """True for "100 Ω + 100 Ω = 50 Ω" and "(60 + 40) / 2 = 48 km/h" where the unit is one of those."""
+    units = {number.unit for side in (before, own) for number in numbers_in(side.tree)}
+    return not units.isdisjoint(words_for("put together")) and is_put_together_by_words(before, own)
+
+
+def is_put_together_by_words(before: SumSide, own: SumSide) -> bool:
+    """True for "6 + 3 = 2" where the work tells of resistors."""
     shown = own.literal
     values = _values_put_together(before.tree)
-    units = {number.unit for side in (before, own) for number in numbers_in(side.tree)}
-    if shown is None or len(values) < 2 or units.isdisjoint(words_for("put together")):
+    if shown is None or len(values) < 2:
         return False
     return any(
         abs(together(values) - float(shown.value)) <= 0.5 / 10**shown.decimals

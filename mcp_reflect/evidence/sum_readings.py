@@ -1,7 +1,7 @@
 """Whether two sides are equal in any way in which people write what looks like an equation.
 
 Many a wrong sum fits some other reading by chance: "400 + 15 = 25" is right on a circle of 26. So a reading counts only
-where the equation has a form that plain sums do not have ("28/11 + 5 = 3/12"), or where a word beside it says so.
+where the equation has a form that plain sums do not have ("28/11 + 5 = 3/12"), or where a word of the work says so.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,28 @@ from mcp_reflect.evidence.calendar_readings import (
     is_version,
     is_working_day,
 )
+from mcp_reflect.evidence.counting_readings import (
+    is_contracted,
+    is_counted_with_both_ends,
+    is_day_of_the_month,
+    is_day_of_the_week,
+    is_end_of_a_match,
+    is_hour_of_the_day,
+    is_in_another_base,
+    is_in_parts,
+    is_lost_by_a_float,
+    is_month_of_the_year,
+    is_of_bits,
+    is_read_from_the_left,
+    is_remainder,
+    is_rounded_before,
+    is_union,
+)
 from mcp_reflect.evidence.equations import words_for
-from mcp_reflect.evidence.measure_readings import is_put_together_otherwise
+from mcp_reflect.evidence.measure_readings import (
+    is_put_together_by_words,
+    is_put_together_otherwise,
+)
 from mcp_reflect.evidence.percent_readings import (
     is_change,
     is_clear_change,
@@ -51,7 +71,7 @@ from mcp_reflect.evidence.sum_sides import SumSide
 class Reading(NamedTuple):
     """Another way to read an equation.
 
-    `signs` is the heading of words/arithmetic.txt of whose words one must stand beside the equation; empty where the
+    `signs` is the heading of words/arithmetic.txt of whose words one must stand in the work; empty where the
     form of the equation is sign enough.
     """
 
@@ -90,11 +110,27 @@ _READINGS: Final = (
     Reading(is_in_points),
     Reading(is_rounded_hundred),
     Reading(is_put_together_otherwise),
+    Reading(is_put_together_by_words, "about putting together"),
+    Reading(is_of_bits),
+    Reading(is_in_another_base, "about bases"),
+    Reading(is_remainder, "about remainders"),
+    Reading(is_day_of_the_week, "about weekdays"),
+    Reading(is_month_of_the_year, "months"),
+    Reading(is_hour_of_the_day, "about clocks"),
+    Reading(is_day_of_the_month, "about dates"),
+    Reading(is_in_parts, "about parts"),
+    Reading(is_counted_with_both_ends, "about intervals"),
+    Reading(is_union, "about sets"),
+    Reading(is_contracted, "about mixing"),
+    Reading(is_rounded_before, "about rounding"),
+    Reading(is_lost_by_a_float, "about programs"),
+    Reading(is_read_from_the_left, "about calculators"),
+    Reading(is_end_of_a_match, "about matches"),
 )
 
 
 def agree(own: SumSide, before: SumSide, words: frozenset[str]) -> bool:
-    """True if the sides are equal in any way of reading them; `words` are those beside the equation."""
+    """True if the sides are equal in any way of reading them; `words` are those of the work."""
     if not are_comparable(before, own) or shows(own, before):
         return True
     return any(

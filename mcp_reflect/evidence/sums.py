@@ -16,7 +16,7 @@ from mcp_reflect.evidence.equations import (
     Side,
     equations_in,
     is_of_another_arithmetic,
-    words_of,
+    words_of_a_work,
 )
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
 from mcp_reflect.evidence.expressions import Operation, Plain, TokenKind, numbers_in
@@ -34,14 +34,13 @@ def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation
     if is_of_another_arithmetic(goal):
         return
     rounded: set[Fraction] = set()
-    goal_words = words_of(goal)
+    words = words_of_a_work(steps, goal)
     count = 0
     for number, step in enumerate(steps, start=1):
         for _, equation in zip(range(_MOST_EQUATIONS), equations_in(step), strict=False):
             count += 1
             if count > _MOST_OF_A_WORK:
                 return
-            words = goal_words | words_of(equation.context)
             found = _check(equation, step, number, rounded, words)
             if found is not None:
                 yield found
@@ -67,7 +66,7 @@ def _check(
 ) -> CheckedEquation | None:
     """Return what comes out of an equation; None where it is not read, or where its readings disagree.
 
-    `words` are those around it, which may say that it is meant otherwise: "degrees", "alphabet".
+    `words` are those of the work, which may say that it is meant otherwise: "degrees", "alphabet".
 
     It is read in each style of numbers, since the "." of "1.500" parts thousands in one and decimals in the other:
     - no style reads two sides beside each other: nothing is said

@@ -62,6 +62,12 @@ def test_no_right_work_is_called_wrong() -> None:
     assert [case["id"] for case in right if faults(*case["steps"], goal=case["goal"])] == []
 
 
+def test_no_right_work_is_called_wrong_where_its_sign_stands_anywhere_in_it() -> None:
+    right = lines("right_works")
+    assert len(right) >= 120
+    assert [case for case in right if faults(*case["steps"], goal=case["goal"])] == []
+
+
 def test_a_fault_says_what_comes_out() -> None:
     (fault,) = faults("So she pays 15 × 12.99 = 195.00 in all.")
     assert fault.reason == "15 × 12.99 = 194.85, not 195.00"
@@ -143,3 +149,25 @@ def test_a_heading_and_the_goal_name_the_reading_of_a_sum() -> None:
     assert faults("350 + 20 = 10")[0].expected == "370"
     assert faults("## Compass\n350 + 20 = 10") == []
     assert faults("350 + 20 = 10", goal="Which compass course results?") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "sign"),
+    [
+        ("18 + 8 = 20", "26", "Its address is hexadecimal."),
+        ("8 + 7 = 3", "15", "We compute modulo twelve."),
+        ("15 + 30 = 14", "45", "These are days of March."),
+        ("11 + 3 = 2", "14", "It begins in November."),
+        ("4.3 + 2.4 = 7.1", "6.7", "He bowled well."),
+        ("4 + 5 = 8", "9", "Two intervals are stacked."),
+        ("40 + 30 = 80", "70", "All is rounded to tens."),
+        ("2 + 3 * 4 = 20", "14", "I typed it on a calculator."),
+        ("6 + 3 = 2", "9", "There are two resistors."),
+    ],
+)
+def test_the_sign_of_a_reading_stands_anywhere_in_the_work(
+    text: str, expected: str, sign: str
+) -> None:
+    assert faults(text)[0].expected == expected
+    assert faults(sign, "Nothing here.", text) == []
+    assert faults(text, "Nothing here.", sign) == []
