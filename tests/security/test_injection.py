@@ -96,6 +96,9 @@ def test_of_orders_and_lessons_that_no_rule_was_made_for_most_orders_wait_and_no
     None
 ):
     """Sets that were written when the rules stood: 35 of 42 orders were held then."""
+    seen, near = texts("seen_harm_orders"), texts("seen_harm_honest")
+    assert [text for text in seen if not suspicion([text])] == []
+    assert [text for text in near if suspicion([text])] == []
     orders, honest = texts("later_harm_orders"), texts("later_harm_honest")
     assert len([text for text in orders if suspicion([text])]) >= 35
     assert [text for text in honest if suspicion([text])] == []
