@@ -88,12 +88,17 @@ class Answering:
         return []
 
     def _answers_of(self, output: Output, claim: ClaimTerms, *, is_last: bool) -> list[BoundLine]:
-        """Return the best lines of a call if it is about the claim, the last call by less than one before it."""
+        """Return the best lines of a call if it is about the claim, the last call by less than one before it.
+
+        An edit that was rejected answers by its error, in whatever line the words of the claim stand.
+        """
         answers = _answer_lines(output, claim)
         least = _LEAST_OF_LAST if is_last else _LEAST_OF_OTHER
         answers = [answer for answer in answers if answer.about >= least]
         answers.sort(key=lambda one: (-one.value, one.place))
         best = answers[: _MOST_OF_LAST if is_last else 1]
+        if best and output.is_rejected:
+            return [BoundLine(output, place, best[0].value) for place in output.why_rejected[:1]]
         return [
             BoundLine(output, one.place, one.value)
             for one in best

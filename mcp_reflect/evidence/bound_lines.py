@@ -222,3 +222,20 @@ def choose_lines(lines: Sequence[BoundLine], claim: ClaimTerms, most: int) -> li
         for term in line.shared:
             times[term] = times.get(term, 0) + 1
     return chosen
+
+
+def with_leading_lines(
+    chosen: Sequence[BoundLine], leading: Iterable[BoundLine], most: int
+) -> list[BoundLine]:
+    """Return the chosen lines with those that stand first in their outputs, in place of what says least there."""
+    lines = list(chosen)
+    for first in leading:
+        own = [line for line in lines if line.output is first.output]
+        if any(line.place == first.place for line in own):
+            continue
+        others = [line for line in own if not line.tells_result]
+        if len(lines) >= most and others:
+            lines.remove(min(others, key=lambda line: line.score))
+        if len(lines) < most:
+            lines.append(first)
+    return lines

@@ -7,7 +7,12 @@ by a line that says so. Where nothing binds, nothing is shown.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from mcp_reflect.evidence.bound_lines import Binding, BoundLine, choose_lines
+from mcp_reflect.evidence.bound_lines import (
+    Binding,
+    BoundLine,
+    choose_lines,
+    with_leading_lines,
+)
 from mcp_reflect.evidence.claim_terms import ClaimTerms, DecidedBy
 from mcp_reflect.evidence.kinds import CHECKS
 from mcp_reflect.evidence.newest import NewestOutputs
@@ -20,7 +25,7 @@ from mcp_reflect.evidence.outputs import (
     Output,
     pattern_of,
 )
-from mcp_reflect.evidence.result_lines import result_lines
+from mcp_reflect.evidence.result_lines import leading_line, result_lines
 
 _OF_LAST_OUTPUT: Final = 0.3
 _OF_ONE_BEFORE: Final = 0.6
@@ -39,6 +44,10 @@ _VALUES: Final = tuple(
     for name in ("coverage", "flag", "push", "state")
 )
 """Values that outputs write in a form of their own: how a claim calls them, and the lines that have them."""
+
+_EXTENT_WORDS: Final = pattern_of("extent words", "claim_kinds")
+_EXTENT: Final = pattern_of("extent lines", "claim_kinds")
+"""What a commit or a diff covers: how a claim says it, and the line that counts it."""
 
 
 class DecidingOutputs:
@@ -63,7 +72,16 @@ class DecidingOutputs:
             lines = self._lines_of(kind, claim)
             if lines:
                 break
-        return choose_lines(lines, claim, most)
+        chosen = choose_lines(lines, claim, most)
+        return with_leading_lines(chosen, self._leading(chosen, claim), most)
+
+    def _leading(self, chosen: Sequence[BoundLine], claim: ClaimTerms) -> Iterator[BoundLine]:
+        """Yield of each output with a chosen line the one that says how it ended."""
+        for output in {line.output.number: line.output for line in chosen}.values():
+            place = leading_line(output, claim)
+            if place is not None:
+                bound = self._bound(claim, output, {place: 1.0})
+                yield from (line for line in bound if line.place == place)
 
     def _lines_of(self, kind: DecidedBy, claim: ClaimTerms) -> list[BoundLine]:
         if kind is DecidedBy.CHANGE:
@@ -128,6 +146,11 @@ class DecidingOutputs:
             return
         values = {output.number: (output, places) for output, places in self._values(claim)}
         runs = {output.number: output for output in self._runs_of(claim)}
+        if claim.speaks_of_history and _EXTENT_WORDS.search(claim.text):
+            extent = list(self._extent())
+            yield from (line for one in extent for line in self._bound(claim, *one))
+            if extent:
+                runs = {at: one for at, one in runs.items() if HISTORY not in one.roles}
         for output in runs.values():
             if output.is_empty:
                 continue
@@ -137,6 +160,18 @@ class DecidingOutputs:
             yield from self._bound(claim, output, results)
         for output, places in values.values():
             yield from self._bound(claim, output, places)
+
+    def _extent(self) -> Iterator[tuple[Output, dict[int, float]]]:
+        """Yield the newest commit or diff that counts its files and lines, with the line that does."""
+        for output in reversed(self._outputs):
+            places = [
+                place
+                for place, line in enumerate(output.lines)
+                if HISTORY in output.roles and _EXTENT.search(line[:MOST_FORM])
+            ]
+            if places:
+                yield output, {places[-1]: 1.0}
+                return
 
     def _texts(self, claim: ClaimTerms) -> Iterator[BoundLine]:
         """Yield the lines of any output that are bound to the claim, and those that it names by their numbers."""

@@ -190,8 +190,11 @@ class Output:
 
     @property
     def why_rejected(self) -> tuple[int, ...]:
-        """The places of the lines that say that a change was not made, and why."""
-        return tuple(range(min(len(self.lines), _MOST_WHY))) if self.is_rejected else ()
+        """The places of the lines that say that a change was not made, and why: those that name an error first."""
+        if not self.is_rejected:
+            return ()
+        places = range(min(len(self.lines), _MOST_WHY))
+        return tuple(sorted(places, key=lambda place: not _NAMED_ERROR.match(self.lines[place])))
 
     @cached_property
     def terms_by_line(self) -> list[set[str]]:

@@ -9,7 +9,9 @@ from mcp_reflect.evidence.outcomes import Ending, read_outcome
 from mcp_reflect.evidence.outputs import (
     ERROR,
     HISTORY,
+    MENDED,
     MOST_FORM,
+    RAN,
     SUMMARY,
     TESTS_SUMMARY,
     Output,
@@ -29,6 +31,8 @@ _IS_BESIDE_LAST: Final = 0.3
 
 _OF_HISTORY: Final = pattern_of("history result")
 _NO_RESULT: Final = pattern_of("no result")
+_ENDED_EARLY: Final = pattern_of("ended early")
+_LAST_LINES: Final = 3
 
 
 def result_lines(output: Output, claim: ClaimTerms) -> Mapping[int, float]:
@@ -50,6 +54,28 @@ def result_lines(output: Output, claim: ClaimTerms) -> Mapping[int, float]:
     if summary is not None and (not found or claim.has_number or ProofKind.TESTS in kinds):
         found.setdefault(summary, _SUMS_UP)
     return found or _last_lines(output)
+
+
+def leading_line(output: Output, claim: ClaimTerms) -> int | None:
+    """Return the place of the line that stands first where an output is shown, whatever its others share with a claim.
+
+    Of a run it is how it was ended, else what sums it up, or an error behind that; of a rejected edit the error. A run of
+    several checks, of which the claim speaks of one, has a line for that one.
+    """
+    if output.is_rejected:
+        return next(iter(output.why_rejected), None)
+    if output.roles.isdisjoint((RAN, MENDED, *claim.kinds)):
+        return None
+    is_of_several = len(output.roles.intersection(ProofKind)) > 1
+    if is_of_several and _deciding_lines(output, claim.kinds):
+        return None
+    last = range(len(output.lines))[-_LAST_LINES:]
+    ended = [place for place in last if _ENDED_EARLY.search(output.lines[place][:MOST_FORM])]
+    if ended:
+        return ended[0]
+    summary = _last_summary(output, claim.kinds)
+    places = [*_error_lines(output), *(() if summary is None else (summary,))]
+    return max(places, default=None)
 
 
 def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, float]:

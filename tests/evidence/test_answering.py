@@ -72,3 +72,13 @@ def test_beside_many_claims_only_what_is_bound_is_shown() -> None:
 
 def test_of_a_text_that_is_shown_no_second_line_is_added() -> None:
     assert lines("`total` sums the items.", STYLES, READ) == ["2→def total(items):"]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_rejected_edit_answers_by_its_error(is_first: bool) -> None:
+    error = "- E999 SyntaxError: unmatched ')'"
+    refusal = "Your changes have NOT been applied. Please fix your edit command and try again."
+    said = (error, refusal) if is_first else (refusal, error)
+    edit = ToolResult(tool="edit 2:3\nreturn (items))", content="\n".join(said))
+    work = "My second try at the edit was turned down for a stray square bracket again."
+    assert error in lines(work, READ, STYLES, edit)

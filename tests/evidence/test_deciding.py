@@ -137,3 +137,46 @@ def test_a_removal_that_printed_nothing_is_shown_as_empty(printed: str) -> None:
     removed = ToolResult(tool="rm app/old.py", content=printed)
     (shown,) = digest("I removed `app/old.py`.", READ, removed).shown
     assert shown.text == "rm app/old.py, empty output"
+
+
+TYPES = ToolResult(
+    tool="uv run ty check",
+    content="error[call-non-callable]: Object is not callable\n --> app/cart.py:4:9\n"
+    "4 |     return with_retry(fetch)\ninfo: rule `call-non-callable` is enabled\nFound 1 diagnostic",
+)
+CUT = ToolResult(
+    tool="npm test -- cart.test.ts",
+    content="> shop@1.0 test\nError in the debugger of the cart: no inspector\nCommand aborted",
+)
+STOPPED = ToolResult(
+    tool="python crack.py key.pub",
+    content="[*] Trying fermat on key.pub\n[+] Time elapsed: 3 s\n[*] Trying wiener on key.pub\n"
+    "EXECUTION TIMED OUT AFTER 60 SECONDS.",
+)
+BROKEN = ToolResult(
+    tool="npm run check",
+    content="Checked 22 files in 26ms. No errors.\nsrc/cart.ts(5,3): error TS2339: No `total` on Cart",
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "run", "line"),
+    [
+        ("A return of `with_retry` made the type checker happy.", TYPES, "Found 1 diagnostic"),
+        ("The tests of the cart went through.", CUT, "Command aborted"),
+        ("`fermat` broke key.pub.", STOPPED, "EXECUTION TIMED OUT AFTER 60 SECONDS."),
+        ("npm run check passes: Cart has a `total`.", BROKEN, BROKEN.content.split("\n")[1]),
+    ],
+)
+def test_how_a_run_ended_is_shown_whatever_its_lines_share(
+    claim: str, run: ToolResult, line: str
+) -> None:
+    shown = lines(claim, READ, run)
+    assert line in shown
+    assert len(shown) <= 3
+
+
+def test_the_count_of_a_commit_stands_before_the_push_of_it() -> None:
+    work = "My commit covered four files."
+    assert lines(work, READ, COMMIT, PUSH) == ["2 files changed, 9 insertions(+)"]
+    assert lines(work, READ, PUSH) == ["1f2c3d4..5e6f7a8  main -> main"]
