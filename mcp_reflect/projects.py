@@ -17,7 +17,12 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import ANY_PROJECT
 from mcp_reflect.models.common import GLOBAL, Scope
-from mcp_reflect.repositories import NotReadableError, first_commit, repository_in
+from mcp_reflect.repositories import (
+    NotReadableError,
+    first_commit,
+    repository_in,
+    resolved_or_same,
+)
 from mcp_reflect.security.redact import clean_text, quoted
 
 COMMIT: Final = "commit:"
@@ -33,13 +38,15 @@ class Folder:
     `path` is the main working tree of its repository (worktrees share it), else the folder itself. `remote` is
     host/owner/name of the repository's `origin`. `git` is the folder of the repository's data. `part` is `#services/web`
     for a subfolder of a repository that the settings make a project of its own, else empty; `path` and `remote` end
-    with it.
+    with it. `below` are the names that the folders between have, the innermost first, had one of them a repository of
+    its own: it may have had one before.
     """
 
     path: str
     remote: str | None = None
     git: Path | None = None
     part: str = ""
+    below: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -53,12 +60,15 @@ class Folder:
         The root, home and temp directories do not belong to a project: their name is empty, which means global. A
         folder whose `.git` cannot be read, or belongs to another folder, is a project of its own.
         """
-        here = directory.resolve()
-        for tree in (here, *here.parents):
+        here = resolved_or_same(directory)
+        trees = (here, *here.parents)
+        names = [f"{tree}{_part(here.relative_to(tree), parts)}" for tree in trees]
+        for depth, tree in enumerate(trees):
+            below = tuple(names[:depth])
             try:
                 repository = repository_in(tree)
             except NotReadableError:
-                return cls._alone(tree, _part(here.relative_to(tree), parts))
+                return cls._alone(tree, _part(here.relative_to(tree), parts), below)
             if repository is None:
                 continue
             git = repository.data
@@ -69,15 +79,15 @@ class Folder:
             remote = _origin(repository.remotes)
             if remote:
                 remote += part
-            return cls(f"{path}{part}", remote, git, part)
-        return cls._alone(here)
+            return cls(f"{path}{part}", remote, git, part, below)
+        return cls._alone(here, below=tuple(names))
 
     @classmethod
-    def _alone(cls, folder: Path, part: str = "") -> "Folder":
+    def _alone(cls, folder: Path, part: str = "", below: tuple[str, ...] = ()) -> "Folder":
         """Return a folder without a repository that can be read: its path names it, a shared one is global."""
         if _is_shared(folder):
             return cls(GLOBAL, part=part)
-        return cls(f"{folder}{part}", part=part)
+        return cls(f"{folder}{part}", part=part, below=below)
 
     def first_commit(self) -> str | None:
         """Return the project's name by its first commit, `commit:ID`; None if it has none. Starts a process of git."""
@@ -172,6 +182,8 @@ class Scopes:
 
     Anybody can write such an origin, so that its lessons are not shown before a person was told (`accept_claim`).
     """
+    new_origin: str = ""
+    """Another project that this folder's origin names now, if a person was not told yet that it stays one of `own`."""
     names: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, compare=False)
     """Other names of projects, such as former ones, each with the name in use; the bank fills them in."""
 

@@ -54,7 +54,7 @@ def repository_in(tree: Path) -> GitRepository | None:
         return None
     if stat.S_ISLNK(mode):
         data = git
-        if not _is_inside(git.resolve(), tree):
+        if not _is_inside(_resolved(git), tree):
             raise NotReadableError
     elif stat.S_ISREG(mode):
         data = _pointed_to(git)
@@ -69,7 +69,7 @@ def repository_in(tree: Path) -> GitRepository | None:
 
 def _is_inside(data: Path, tree: Path) -> bool:
     """Return whether `data` is a folder inside of the working tree `tree`."""
-    return data.is_dir() and data.is_relative_to(tree.resolve())
+    return data.is_dir() and data.is_relative_to(_resolved(tree))
 
 
 def _pointed_to(file: Path) -> Path:
@@ -81,7 +81,7 @@ def _pointed_to(file: Path) -> Path:
     pointer = _read_pointer(file)
     if not pointer.startswith("gitdir:"):
         raise NotReadableError
-    data = (file.parent / pointer.removeprefix("gitdir:").strip()).resolve()
+    data = _resolved(file.parent / pointer.removeprefix("gitdir:").strip())
     if _is_inside(data, file.parent) and not (data / "commondir").exists():
         return data
     if _read_pointer(data / "gitdir", missing=b""):
@@ -101,7 +101,7 @@ def _data_of_worktree(worktree_data: Path, git_file: Path) -> Path:
     """
     repository = worktree_data.parent.parent
     common = worktree_data / _read_pointer(worktree_data / "commondir")
-    is_in_repository = worktree_data.parent.name == "worktrees" and common.resolve() == repository
+    is_in_repository = worktree_data.parent.name == "worktrees" and _resolved(common) == repository
     named_file = worktree_data / _read_pointer(worktree_data / "gitdir", missing=b"")
     if is_in_repository and _is_same(named_file, git_file):
         return repository
@@ -115,7 +115,23 @@ def _read_pointer(file: Path, *, missing: bytes | None = None) -> str:
 
 def _is_same(first: Path, second: Path) -> bool:
     """Return whether two paths lead to one file or folder, links followed."""
-    return first.resolve() == second.resolve()
+    return _resolved(first) == _resolved(second)
+
+
+def _resolved(path: Path) -> Path:
+    """Return a path with its links followed; NotReadableError for links that lead to themselves, or a name of no file."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop, before Python 3.13
+        raise NotReadableError from None
+
+
+def resolved_or_same(path: Path) -> Path:
+    """Return a path with its links followed; where they lead to themselves, the absolute path as it is."""
+    try:
+        return _resolved(path)
+    except NotReadableError:
+        return path.absolute()
 
 
 def _read(path: Path, most: int, *, missing: bytes | None = None) -> bytes:

@@ -25,7 +25,7 @@ from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.places import BANK
 from mcp_reflect.projects import Folder, Scopes
 from mcp_reflect.security.gate import clean_output
-from mcp_reflect.services.claims import accept_claim
+from mcp_reflect.services.claims import accept_claim, tell_new_origin
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import (
     answer_for_host,
@@ -67,7 +67,6 @@ def answer_event(
     settings = replace(
         Settings.from_env(),
         bank_busy_seconds=BUSY_SECONDS,
-        stores_names=False,
         sets_aside=False,
         log_level="error",
     )
@@ -76,6 +75,8 @@ def answer_event(
     hook = read_hook(event, sent)
     if hook is None:
         return
+    # The start of a session binds its folder to the project: whatever `.git` says later, that stays.
+    settings = replace(settings, stores_names=hook.moment is Moment.START)
     hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
     # Two handles of one file: calls that earlier hooks left are taken out by the first, and this call is added by the
     # second. They end differently: the first may be taken in part, the second is dropped when the call is noted.
@@ -183,15 +184,13 @@ async def _answer_by_bank(
 
 
 async def _claim_line(engine: Engine, hook: HookInput) -> str:
-    """Return the line that tells the person to which project a folder belongs by its origin alone (`claims`).
+    """Return the line that tells the person to which project a folder belongs, where its origin raises that (`claims`).
 
     It is empty where there is nothing to tell, or the host shows no line at the start of a session.
     """
-    if hook.moment is not Moment.START or not engine.scopes.claimed:
+    if hook.moment is not Moment.START or not _shows_lines(hook_answer(hook, KEEP)):
         return ""
-    if not _shows_lines(hook_answer(hook, KEEP)):
-        return ""
-    return await accept_claim(engine)
+    return await accept_claim(engine) or await tell_new_origin(engine)
 
 
 def _shows_lines(answer: Mapping[str, Any] | None) -> bool:

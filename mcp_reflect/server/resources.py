@@ -28,6 +28,7 @@ _MOST_COMPLETED: Final = (
     100  # values that a client is proposed at once; the protocol allows no more
 )
 _MOST_LOOKED_AT: Final = 1_000  # records whose ids are compared with what was typed
+_REDACTED: Final = "[redacted:"
 _WORDS: Final = (
     "mistake",
     "correction",
@@ -60,11 +61,18 @@ async def _value(engine: Engine, uri: str) -> Any:
     """Return what an address names: `bank://NAME`, or `lesson://ID` and the like."""
     scheme, _, rest = uri.partition("://")
     name = unquote(rest).strip("/")
+    if _has_secret(uri) or _has_secret(name):
+        raise _unknown(unquote(uri))
     if scheme == "bank" and name in _OF_BANK:
         return await _OF_BANK[name](engine)
     if scheme in _OF_RECORDS and name:
         return await _OF_RECORDS[scheme](engine, name)
     raise _unknown(unquote(uri))
+
+
+def _has_secret(address: str) -> bool:
+    """Return whether a secret stands in an address: no record has one in its name, and the answer would repeat it."""
+    return clean_text(address).count(_REDACTED) > address.count(_REDACTED)
 
 
 def _unknown(address: str) -> ResourceNotFoundError:

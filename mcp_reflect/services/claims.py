@@ -1,4 +1,4 @@
-"""A folder that says by its origin alone which project it is: a person is told so before lessons of that are shown."""
+"""What a person is told of a folder's project: that its origin alone names it, or that it stays one whose origin changed."""
 
 from mcp_reflect.services.engine import Engine
 
@@ -15,4 +15,21 @@ async def accept_claim(engine: Engine) -> str:
     return (
         f"mcp-reflect: by its origin, {folder.path} is {claimed}; lessons of that project are used here from now on. "
         "If it is another project, set MCP_REFLECT_PROJECT to a name."
+    )
+
+
+async def tell_new_origin(engine: Engine) -> str:
+    """Return the line that tells a person, once, that a folder stays one of its project though its origin changed."""
+    origin, folder, project = (
+        engine.scopes.new_origin,
+        engine.scopes.folder,
+        engine.scopes.own.project,
+    )
+    if not origin or folder is None:
+        return ""
+    engine.use(await engine.bank.projects.note_told(engine.scopes))
+    return (
+        f"mcp-reflect: the origin of {folder.path} is {origin} now. Its lessons and guards stay those of {project}. If that "
+        f"has a new name: mcp-reflect projects rename {project} {origin}. If the folder is another project, set "
+        "MCP_REFLECT_PROJECT to a name."
     )

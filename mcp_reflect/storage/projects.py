@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.projects import COMMIT, Scopes, stored_name
+from mcp_reflect.projects import COMMIT, Folder, Scopes, stored_name
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage.repository import Reading, Repository, Writing
 from mcp_reflect.storage.retrieval import index
@@ -74,12 +74,11 @@ class ProjectRepository(Repository):
             names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
             return replace(scopes, own=Scope(tenant, names.known.get(own, own)), names=names.known)
         path = stored_name(folder.path)
-        own_names = [path]
-        remote: str | None = None
-        if folder.remote:
-            remote = stored_name(folder.remote)
-            own_names.append(remote)
+        remote = stored_name(folder.remote) if folder.remote else None
+        own_names = [name for name in (path, remote) if name]
         names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, own_names))
+        if bound_scopes := await self._bound_scopes(scopes, folder, names, stores=stores):
+            return bound_scopes
         project = _project_of(path, remote, names)
         is_claim = project is not None and _is_claim(project, path, remote, names)
         stores = stores or _is_first_folder(path, remote, names)
@@ -101,6 +100,67 @@ class ProjectRepository(Repository):
         if stores:
             project = await self._note(tenant, project, own_names, names)
         return replace(scopes, own=Scope(tenant, project), names=names.known)
+
+    async def _bound_scopes(
+        self, scopes: Scopes, folder: Folder, names: _Names, *, stores: bool
+    ) -> Scopes | None:
+        """Return the scopes of a folder whose files say another project than it was used with, and that stays with it.
+
+        None where the files say the same, or nothing is known of the folder.
+        """
+        tenant = scopes.own.tenant
+        bound_below = _bound_below(folder, names)
+        if bound_below is not None:
+            return replace(scopes, own=Scope(tenant, bound_below), names=names.known)
+        path, remote = stored_name(folder.path), stored_name(folder.remote or "")
+        bound = _bound_to(path, names)
+        if bound is None or not remote or names.known.get(remote, remote) == bound:
+            return None
+        is_named_by_person = path in names.given and remote not in names.known
+        if is_named_by_person:
+            return None
+        if not await self._stays_bound(tenant, folder, bound, names, stores=stores):
+            return None
+        is_told = _told(path, remote) in names.known
+        return replace(
+            scopes,
+            own=Scope(tenant, bound),
+            names=names.known,
+            new_origin="" if is_told else remote,
+        )
+
+    async def _stays_bound(
+        self, tenant: str, folder: Folder, bound: str, names: _Names, *, stores: bool
+    ) -> bool:
+        """Return whether a folder that was used with the project `bound` stays one of it, whatever its origin is now.
+
+        Agents point repositories at forks, and replace `.git`: what a person keeps holds on. Only where no person keeps
+        anything, another first commit says that the folder has another repository now. A project that is named by its
+        first commit gets the name of its first remote.
+        """
+        remote = stored_name(folder.remote or "")
+        is_unknown = remote not in names.known and remote not in names.used
+        if bound.startswith(COMMIT) and is_unknown and stores:
+            commit = await asyncio.to_thread(folder.first_commit)
+            if commit == bound:
+                return False
+        if await self.db.look(
+            tenant, lambda reading: _holds_word_of_person(reading, tenant, bound)
+        ):
+            return True
+        commits = [name for name in (bound, *_names_for(bound, names)) if name.startswith(COMMIT)]
+        commit = await asyncio.to_thread(folder.first_commit)
+        return commit is None or not commits or commit in commits
+
+    async def note_told(self, scopes: Scopes) -> Scopes:
+        """Note that a person was told of the folder's new origin, so that it is said once."""
+        tenant, folder = scopes.own.tenant, scopes.folder
+        if folder is None or not scopes.new_origin:
+            return scopes
+        told = _told(stored_name(folder.path), scopes.new_origin)
+        names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
+        await self._note(tenant, scopes.own.project, [told], names)
+        return replace(scopes, new_origin="")
 
     async def accept_claim(self, scopes: Scopes) -> Scopes:
         """Give a folder to the project that its origin names, with what was kept for it; a person was told so."""
@@ -215,6 +275,35 @@ def _is_first_folder(path: str, remote: str | None, names: _Names) -> bool:
     return names.used.isdisjoint((path, remote)) and names.known.keys().isdisjoint((path, remote))
 
 
+def _bound_to(path: str, names: _Names) -> str | None:
+    """Return the project that a folder was used with before; its name may have changed since."""
+    project = names.known.get(path)
+    if project is None:
+        return None
+    return names.known.get(project, project)
+
+
+def _bound_below(folder: Folder, names: _Names) -> str | None:
+    """Return the project of a repository that was between a folder and the one it is in now; None if there was none.
+
+    Its `.git` is gone: what was learned of it holds on. A name that a person gave to a folder is that folder's alone.
+    """
+    for name in map(stored_name, folder.below):
+        if name in names.known and name not in names.given:
+            return _bound_to(name, names)
+    return None
+
+
+def _names_for(project: str, names: _Names) -> Sequence[str]:
+    """Return the other names of a project."""
+    return [name for name, known in names.known.items() if known == project]
+
+
+def _told(path: str, remote: str) -> str:
+    """Return the name by which the bank knows that a person was told of a folder's new origin."""
+    return f"{path} with {remote}"
+
+
 def _is_claim(project: str, path: str, remote: str | None, names: _Names) -> bool:
     """Return whether a new folder says by its origin alone that it is a project which this bank knows.
 
@@ -244,9 +333,10 @@ def _give(tx: Writing, tenant: str, old: str, project: str) -> int:
     return len(lessons)
 
 
-def _holds_word_of_person(tx: Writing, tenant: str, project: str) -> bool:
+def _holds_word_of_person(reading: Reading, tenant: str, project: str) -> bool:
     """Return whether a person keeps a lesson of a project."""
-    return any(keeps(row) for row in tx.rows("project_lessons", {"tenant": tenant, "old": project}))
+    values = {"tenant": tenant, "project": project}
+    return any(keeps(row) for row in reading.rows("project_keepers", values))
 
 
 def _move(tx: Writing, scope: Scope, lessons: Sequence[Lesson]) -> None:

@@ -276,3 +276,14 @@ def test_data_beside_its_file_is_read(tmp_path: Path) -> None:
     (folder / ".git").rename(folder / ".bare")
     (folder / ".git").write_text("gitdir: ./.bare\n")
     assert Folder.of(folder).remote == "github.com/acme/shop"
+
+
+def test_links_that_lead_to_themselves_are_a_folder_of_its_own(tmp_path: Path) -> None:
+    (folder := tmp_path / "looped").mkdir()
+    (folder / ".git").symlink_to(".git")
+    assert own_project(folder)
+    (folder / ".git").unlink()
+    (folder / "loop").symlink_to("loop")
+    for pointer in ("gitdir: loop/x", "gitdir: a\0b"):
+        (folder / ".git").write_text(pointer)
+        assert own_project(folder)

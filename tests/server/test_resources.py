@@ -126,6 +126,16 @@ async def test_an_address_of_nothing_is_not_found(client: Client, uri: str) -> N
         await client.read_resource(uri)
 
 
+@pytest.mark.parametrize("start", ["sk_live_", "%73k_live_"])
+async def test_an_address_with_a_secret_is_refused_and_not_repeated(
+    client: Client, start: str
+) -> None:
+    key = "9aB8cD7eF6gH5iJ4kL3mN2oP"
+    with pytest.raises(MCPError, match="Unknown resource") as refused:
+        await client.read_resource(f"graph://tag/{start}{key}")
+    assert key not in f"{refused.value} {refused.value.error}"
+
+
 async def test_a_record_of_another_project_is_not_found(client: Client) -> None:
     stored = await told(client, "store_lesson", {**LESSON, "project": "other"})
     with pytest.raises(MCPError, match="in project app"):

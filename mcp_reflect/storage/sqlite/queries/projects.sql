@@ -36,6 +36,10 @@ SELECT project, sum(lessons) AS lessons, sum(failures) AS failures FROM (
 -- The records of a project.
 SELECT * FROM lessons WHERE tenant = :tenant AND project = :old ORDER BY row;
 
+-- name: project_keepers
+-- What tells whether a person keeps a record of a project.
+SELECT DISTINCT trust, source, guard_mode, pinned_at FROM lessons WHERE tenant = :tenant AND project = :project;
+
 -- name: project_lesson_move
 -- Give a record to another project.
 UPDATE lessons SET project = :project, digest = :digest WHERE tenant = :tenant AND id = :id;
