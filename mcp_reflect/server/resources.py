@@ -51,9 +51,9 @@ async def read(engine: Engine, uri: str) -> str:
     try:
         value = await _value(engine, uri)
     except (NotFoundError, ResourceNotFoundError) as error:
-        raise MCPError(INVALID_PARAMS, str(error), {"uri": clean_text(uri)}) from None
+        raise MCPError(INVALID_PARAMS, str(error), {"uri": _clean_address(uri)}) from None
     except McpReflectError as error:
-        raise MCPError(INTERNAL_ERROR, str(error), {"uri": clean_text(uri)}) from None
+        raise MCPError(INTERNAL_ERROR, str(error), {"uri": _clean_address(uri)}) from None
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
@@ -68,6 +68,13 @@ async def _value(engine: Engine, uri: str) -> Any:
     if scheme in _OF_RECORDS and name:
         return await _OF_RECORDS[scheme](engine, name)
     raise _unknown(unquote(uri))
+
+
+def _clean_address(uri: str) -> str:
+    """Return an address without its secrets, also those that are written with `%`."""
+    if _has_secret(unquote(uri)):
+        uri = unquote(uri)
+    return clean_text(uri)
 
 
 def _has_secret(address: str) -> bool:
