@@ -94,7 +94,7 @@ def is_in_minutes(before: SumSide, own: SumSide) -> bool:
 def is_minutes_later(before: SumSide, own: SumSide) -> bool:
     """True for "20.15 + 1.50 = 22.05": hours of a day, with minutes by two digits, and nothing says that it is money."""
     parts = _parts_of_a_sum(before, own)
-    if parts is None or before.units or own.units:
+    if parts is None or before.units or own.units - {"in"}:  # "= 4.15 in the log"
         return False
     return all(hours <= 24 for hours, _ in parts) and is_in_minutes(before, own)
 

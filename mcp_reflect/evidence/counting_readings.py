@@ -15,6 +15,7 @@ _DAYS_OF_A_MONTH: Final = (28, 29, 30, 31)
 _PARTS: Final = (3, 6, 8, 12, 14, 16, 20)
 """Outs of an inning, balls of an over, pints, inches, pounds, ounces and shillings, of the next larger."""
 
+_LOTS: Final = range(2, 7)
 _FLOAT_DIGITS: Final = 2**24
 _CONTRACTION: Final = 10
 _MOST_SCORED: Final = 300
@@ -208,3 +209,36 @@ def is_end_of_a_match(before: SumSide, own: SumSide) -> bool:
         return False
     is_share = abs(shown.value - numbers[0] / total) * 1000 < 1
     return is_share or shown.value == total or shown.value in (0, 1, 2, 3)
+
+
+def is_nim_sum(before: SumSide, own: SumSide) -> bool:
+    """True for "5 + 3 = 6": an exclusive or, written as a sum."""
+    tree, shown = before.tree, own.bounds.exact
+    numbers = [number.value for number in numbers_in(tree)]
+    if not isinstance(tree, Operation) or tree.operator != "+" or len(numbers) != 2:
+        return False
+    if any(value.denominator != 1 for value in numbers):
+        return False
+    return int(numbers[0]) ^ int(numbers[1]) == shown
+
+
+def is_larger_one(before: SumSide, own: SumSide) -> bool:
+    """True for "3 + 5 = 5", where a sum is the larger of two."""
+    tree, shown = before.tree, own.bounds.exact
+    if not isinstance(tree, Operation) or tree.operator != "+" or shown is None:
+        return False
+    return shown in (
+        max(one.value for one in numbers_in(tree)),
+        min(one.value for one in numbers_in(tree)),
+    )
+
+
+def is_paid_in_part(before: SumSide, own: SumSide) -> bool:
+    """True for "3 * 4 = 8": three for the price of two."""
+    tree, shown = before.tree, own.bounds.exact
+    if not isinstance(tree, Operation) or tree.operator != "*" or shown is None:
+        return False
+    if not isinstance(tree.left, Plain) or not isinstance(tree.right, Plain):
+        return False
+    pairs = ((tree.left.value, tree.right.value), (tree.right.value, tree.left.value))
+    return any(shown == (count - count // lot) * price for count, price in pairs for lot in _LOTS)

@@ -5,7 +5,7 @@ start and no end of a sum. Code, quotations and formulas are blanked before a te
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -18,7 +18,6 @@ MOST_READ: Final = 20_000
 """Characters of a step that are read."""
 
 _MOST_SENTENCE: Final = 2_000
-_MOST_OF_A_WORK: Final = 200_000
 _FENCED: Final = re.compile(r"(?ms)^[ \t]{0,3}(```|~~~).*?(?:^[ \t]{0,3}\1|\Z)")
 _CODE: Final = re.compile(r"`[^`\n]{1,300}`|\$[^$\n]{0,200}[\\_^=][^$\n]{0,200}\$(?!\d)")
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“\n]{1,300}“")
@@ -67,8 +66,12 @@ def blanked(step: str) -> str:
 
 def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
     """Yield the equations of a step. With `letter`, it may stand for a number in them."""
-    for sentence, place in _sentences(blanked(step)):
+    sentences = list(_sentences(blanked(step)))
+    for at, (sentence, place) in enumerate(sentences):
         if "=" not in sentence or len(sentence) > _MOST_SENTENCE:
+            continue
+        beside = sentences[max(at - 1, 0) : at] + sentences[at + 1 : at + 2]
+        if any(_is_refuting(text) for text, _ in beside):
             continue
         head = 0
         if mark := _LIST_MARK.match(sentence):
@@ -78,20 +81,14 @@ def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
             yield from _equations(tokens, sentence, place, letter)
 
 
-def words_of_a_work(steps: Iterable[str], goal: str) -> frozenset[str]:
-    """Return the words of a work in lower case, and the signs that say as much as a word: "°", "&" and "|".
+def _is_refuting(sentence: str) -> bool:
+    """True for "That was a slip", said of a sum in the sentence before it or behind it."""
+    return not words_for("refuting").isdisjoint(words_of(sentence[:_MOST_SENTENCE]))
 
-    They say how its sums are meant, and may stand anywhere: in the goal, a heading, or sentences before.
-    """
-    words: set[str] = set()
-    room = _MOST_OF_A_WORK
-    for text in (goal, *steps):
-        part = text[: min(room, MOST_READ)]
-        words.update(_WORDS.findall(part.lower()))
-        room -= len(part)
-        if room <= 0:
-            break
-    return frozenset(words)
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case, and the signs that say as much as a word: "°", "&" and "|"."""
+    return frozenset(_WORDS.findall(text.lower()))
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int]]:

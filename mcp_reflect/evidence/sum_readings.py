@@ -29,9 +29,12 @@ from mcp_reflect.evidence.counting_readings import (
     is_hour_of_the_day,
     is_in_another_base,
     is_in_parts,
+    is_larger_one,
     is_lost_by_a_float,
     is_month_of_the_year,
+    is_nim_sum,
     is_of_bits,
+    is_paid_in_part,
     is_read_from_the_left,
     is_remainder,
     is_rounded_before,
@@ -125,6 +128,10 @@ _READINGS: Final = (
     Reading(is_rounded_before, "about rounding"),
     Reading(is_lost_by_a_float, "about programs"),
     Reading(is_read_from_the_left, "about calculators"),
+    Reading(is_nim_sum, "about programs"),
+    Reading(is_nim_sum, "about nim"),
+    Reading(is_larger_one, "about maxima"),
+    Reading(is_paid_in_part, "about offers"),
     Reading(is_end_of_a_match, "about matches"),
 )
 
