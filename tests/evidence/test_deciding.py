@@ -180,3 +180,15 @@ def test_the_count_of_a_commit_stands_before_the_push_of_it() -> None:
     work = "My commit covered four files."
     assert lines(work, READ, COMMIT, PUSH) == ["2 files changed, 9 insertions(+)"]
     assert lines(work, READ, PUSH) == ["1f2c3d4..5e6f7a8  main -> main"]
+
+
+@pytest.mark.parametrize("says_not", ["will not", "won't"])
+def test_what_a_claim_says_will_not_happen_is_decided_by_the_version_that_is_required(
+    says_not: str,
+) -> None:
+    project = ToolResult(
+        tool="/shop/pyproject.toml",
+        content='     1→[project]\n     2→name = "web-shop"\n     3→requires-python = ">=3.12"\n     4→',
+    )
+    work = f"web-shop {says_not} install on anything older than Python 3.12."
+    assert '3→requires-python = ">=3.12"' in lines(work, READ, project, TESTS)
