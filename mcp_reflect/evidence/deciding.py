@@ -49,6 +49,10 @@ _EXTENT_WORDS: Final = pattern_of("extent words", "claim_kinds")
 _EXTENT: Final = pattern_of("extent lines", "claim_kinds")
 """What a commit or a diff covers: how a claim says it, and the line that counts it."""
 
+_RAN_SCRIPT: Final = pattern_of("script words", "claim_kinds")
+_SCRIPT: Final = pattern_of("script commands", "claim_kinds")
+"""How a claim says that a script was run, and the commands that run one."""
+
 
 class DecidingOutputs:
     """The outputs of a session, as they decide claims."""
@@ -217,10 +221,17 @@ class DecidingOutputs:
         runs = [*self._newest_of_kinds(claim)]
         if not runs:
             runs += self._newest_of_roles(claim.roles & {RAN, MENDED})
-        runs = runs or list(self._named_run(claim))
+        runs = runs or list(self._named_run(claim)) or self._run_of_script(claim)
         if claim.speaks_of_history and not runs:
             runs += self._newest_of_roles({HISTORY})
         return runs
+
+    def _run_of_script(self, claim: ClaimTerms) -> list[Output]:
+        """Return the newest run of a script, for a claim that says that one was run and names none."""
+        if not _RAN_SCRIPT.search(claim.text):
+            return []
+        runs = [one for one in self._outputs if one.is_run and _SCRIPT.search(one.command)]
+        return runs[-1:]
 
     def _newest_of_kinds(self, claim: ClaimTerms) -> Iterator[Output]:
         """Yield the newest run of each kind, and the newest whose command shares a word with the claim.

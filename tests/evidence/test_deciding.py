@@ -192,3 +192,12 @@ def test_what_a_claim_says_will_not_happen_is_decided_by_the_version_that_is_req
     )
     work = f"web-shop {says_not} install on anything older than Python 3.12."
     assert '3→requires-python = ">=3.12"' in lines(work, READ, project, TESTS)
+
+
+def test_a_script_that_was_run_answers_by_its_run_and_not_by_its_text() -> None:
+    text = "File created successfully.\n+ expected = 345\n+ print(milliseconds(expected))"
+    written = ToolResult(tool="/shop/reproduce.py", content=text)
+    run = ToolResult(tool="python reproduce.py", content="344")
+    listed = ToolResult(tool="ls -F", content="app/\nreproduce.py\ntests/\nREADME.md")
+    work = "I ran the reproduction script and it gave 345, so the bug does not show up here."
+    assert lines(work, READ, written, run, listed) == ["344"]
