@@ -134,6 +134,9 @@ _WORD_ALONE: Final = lazy_compile(
 )
 
 
+_BARE_WORD: Final = lazy_compile(r"[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}\w")
+
+
 def _is_none(text: str, name: SecretName) -> bool:
     """True for a count of tokens, and for a name that has a word about secrets alone in its line: `password: none`."""
     if name.kind == "many" and _COUNT.match(text, name.end):
@@ -150,10 +153,19 @@ def _surroundings(text: str, name: SecretName, done: int) -> list[Secret]:
     line = text.rfind("\n", max(0, name.start - _BEFORE), name.start) + 1
     before = max(done, line, _out_of_mark(text, name.start - _BEFORE))
     behind = max(done, name.end)
-    end = _out_of_mark(text, min(len(text), name.end + _BEHIND))
+    end = _out_of_mark(text, _end_behind(text, name))
     return [
         (start, stop, kind) for start, stop in ((before, name.start), (behind, end)) if start < stop
     ]
+
+
+def _end_behind(text: str, name: SecretName) -> int:
+    """Return where the value of a name ends at the latest: with the line, if a bare word is assigned in it."""
+    end = min(len(text), name.end + _BEHIND)
+    if not _BARE_WORD.match(text, name.end):
+        return end
+    line_end = text.find("\n", name.end, end)
+    return end if line_end < 0 else line_end
 
 
 def _out_of_mark(text: str, at: int) -> int:
