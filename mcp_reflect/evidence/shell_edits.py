@@ -42,20 +42,20 @@ def _edits_by_sed(arguments: Sequence[str]) -> Iterator[FileEdit]:
         yield FileEdit(path, *change)
 
 
-class _Change(NamedTuple):
+class _LineChange(NamedTuple):
     """A text that an edit takes away, and the one in its place."""
 
     old: str
     new: str
 
 
-def _change_of(script: str) -> _Change | None:
+def _change_of(script: str) -> _LineChange | None:
     """Return the text before and after of a sed script, "s/a/b/" or "/a/d"; None for any other."""
     if found := _SUBSTITUTE.match(script):
         new = found[3].replace("\\n", "\n").replace("\\t", "\t")
-        return _Change(_unescaped(found[2]), new)
+        return _LineChange(_unescaped(found[2]), new)
     if found := _DELETE.match(script):
-        return _Change(_unescaped(found[1]), "")
+        return _LineChange(_unescaped(found[1]), "")
     return None
 
 

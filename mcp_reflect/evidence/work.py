@@ -58,7 +58,7 @@ class Sentence(NamedTuple):
     form: SentenceForm | None
 
 
-class Block(NamedTuple):
+class WorkBlock(NamedTuple):
     """A line of a response, or a whole fenced block, which no rule for lines may cut."""
 
     text: str
@@ -257,10 +257,10 @@ def split(response: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _block_of(part: str | Fence) -> Block:
+def _block_of(part: str | Fence) -> WorkBlock:
     if isinstance(part, Fence):
-        return Block("\n".join(part.lines), is_fence=True)
-    return Block(part, is_fence=False)
+        return WorkBlock("\n".join(part.lines), is_fence=True)
+    return WorkBlock(part, is_fence=False)
 
 
 def _lines_or_clauses(step: str) -> list[str]:
@@ -274,7 +274,7 @@ def _lines_or_clauses(step: str) -> list[str]:
     return lines
 
 
-def _by_number(blocks: list[Block]) -> list[str]:
+def _by_number(blocks: list[WorkBlock]) -> list[str]:
     """Steps at numbered lines, where there are two or more; what stands before the first is a step of its own."""
     starts = [
         place
@@ -291,7 +291,7 @@ def _by_number(blocks: list[Block]) -> list[str]:
     return [step for step in steps if step]
 
 
-def _paragraphs(blocks: list[Block]) -> list[str]:
+def _paragraphs(blocks: list[WorkBlock]) -> list[str]:
     """Return the texts between blank lines: ["We add.", "", "It works."] are two.
 
     A fenced block belongs to the text around it, also where it is empty, because only a blank line outside of it parts
