@@ -9,8 +9,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
-from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text, normalize
+from mcp_reflect.security.secret_shapes import long_words
 
 _encoded: Final = json.JSONEncoder(ensure_ascii=False).encode
 """`json.dumps` would make an encoder for each value."""
@@ -20,7 +22,13 @@ CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | f
 
 LONGEST_SECRET: Final = 20_000
 """Characters of the longest secret that is found: a private key."""
-_LONGEST_AT_CUT: Final = 4_000  # characters of a secret that is looked for where a text is cut
+_MARGIN: Final = 4_000  # characters of the longest secret but a private key
+_BESIDE_CUT: Final = (
+    400  # characters of which a longer secret that reaches over the margin has some lines
+)
+_OF_LONG_SECRETS: Final = ("PRIVATE", "OpenVPN")  # in the first line of a private key
+_CODE: Final = lazy_compile("[A-Za-z0-9+=]{20,}")  # without the signs of paths and names
+_MARKS: Final = lazy_compile(r"(\[redacted:\w{1,40}\])")
 _ROOM_FOR_HASH: Final = 50  # characters by which a text that was shortened is longer than its ends
 _READ_AT_ONCE: Final = 200_000  # characters of an argument that are read here
 
@@ -66,16 +74,69 @@ def _is_short(value: object) -> bool:
 def clean_ends(text: str, most: int) -> Clean:
     """Return a text clean, a long one as its two ends of `most` characters, with a mark between them.
 
-    The ends are cut wide enough to hold the longest secret that begins in them, cleaned, and then cut.
+    Each end is cleaned with a margin that holds the longest secret, and what came from the margin is dropped: a secret
+    that the outer edge of the margin halves is not recognized, and it ends within the margin.
     """
-    if len(text) <= 2 * (most + _LONGEST_AT_CUT):
+    if len(text) <= 2 * (most + _MARGIN):
         whole = clean_text(text)
         if len(whole) <= 2 * most:
             return whole
         return Clean(f"{whole[:most]}\n...\n{whole[-most:]}")
-    head = clean_text(text[: most + _LONGEST_AT_CUT])
-    tail = clean_text(text[-most - _LONGEST_AT_CUT :])
-    return Clean(f"{head[:most]}\n...\n{tail[-most:]}")
+    return Clean(f"{_head(text, most)[:most]}\n...\n{_tail(text, most)[-most:]}")
+
+
+def _head(text: str, most: int) -> str:
+    """Return the first `most` characters of a text clean."""
+    near = normalize(text[: 2 * (most + LONGEST_SECRET)])
+    reach = near[max(0, most - LONGEST_SECRET) : most + LONGEST_SECRET]
+    margin = _margin(reach, near[most : most + _BESIDE_CUT])
+    raw = near[: most + margin]
+    parts = _MARKS.split(clean_text(raw))
+    backward = [part[::-1] for part in reversed(parts)]
+    return _behind(raw[::-1], backward, len(raw) - most)[::-1]
+
+
+def _tail(text: str, most: int) -> str:
+    """Return the last `most` characters of a text clean."""
+    near = normalize(text[-2 * (most + LONGEST_SECRET) :])
+    margin = _margin(near[-most - LONGEST_SECRET : -most], near[-most - _BESIDE_CUT : -most])
+    raw = near[-most - margin :]
+    return _behind(raw, _MARKS.split(clean_text(raw)), len(raw) - most)
+
+
+def _margin(reach: str, beside: str) -> int:
+    """Return how wide a margin has to be, by the text within reach of a secret and by what of it stands beside the cut.
+
+    A secret that is longer than the margin and reaches over it fills what stands beside the cut with its long words,
+    and it is a private key that says so, or mere code.
+    """
+    if not long_words(beside):
+        return _MARGIN
+    is_key = any(sign in reach for sign in _OF_LONG_SECRETS)
+    code = sum(len(run) for run in _CODE.findall(beside))
+    return LONGEST_SECRET if is_key or 2 * code >= len(beside) else _MARGIN
+
+
+def _behind(raw: str, parts: list[str], margin: int) -> str:
+    """Return what of a cleaned text certainly came from behind the margin of the raw text.
+
+    `parts` has in turn what was kept of the raw text and a mark. Each kept part is taken to stand at the first place
+    where it can stand, so it never counts as further from the edge than it is; a part that is not found is passed over.
+    """
+    place = 0
+    for number in range(0, len(parts), 2):
+        kept = parts[number]
+        start = raw.find(kept, place)
+        if number == len(parts) - 1 and raw.endswith(kept):
+            start = len(raw) - len(kept)
+        if start < 0:
+            continue
+        place = start + len(kept)
+        if start >= margin:
+            return "".join(parts[max(0, number - 1) :])
+        if place > margin:
+            return "".join((kept[margin - start :], *parts[number + 1 :]))
+    return ""
 
 
 def clean_output(value: Any, most: int) -> CleanJson:

@@ -283,22 +283,26 @@ def _cuts(before: Any, after: Any, place: str) -> Iterator[str]:
 
 
 def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
-    """Return a list without the secrets that stand across its texts, or across one field of its objects."""
-    if all(isinstance(item, str) for item in items):
-        return _cut_lines(items)
-    if not all(isinstance(item, dict) for item in items):
-        return items
-    rows = [dict(cast("dict[Any, Any]", item)) for item in items]
-    places: dict[Any, list[int]] = {}
-    for place, row in enumerate(rows):
-        for name in (name for name, text in row.items() if isinstance(text, str)):
-            places.setdefault(name, []).append(place)
-    for name, those in places.items():
-        for place, text in zip(
-            those, _cut_lines([rows[place][name] for place in those]), strict=True
-        ):
-            rows[place][name] = text
-    return rows
+    """Return a list without the secrets that stand across its texts, or across one field of its objects.
+
+    Other items are passed over: the texts around them are read as one.
+    """
+    cut: list[Any] = [
+        dict(cast("dict[Any, Any]", item)) if isinstance(item, dict) else item for item in items
+    ]
+    texts = [place for place, item in enumerate(cut) if isinstance(item, str)]
+    for place, text in zip(texts, _cut_lines([cut[place] for place in texts]), strict=True):
+        cut[place] = text
+    fields: dict[Any, list[int]] = {}
+    for place, row in enumerate(cut):
+        if isinstance(row, dict):
+            for name, text in cast("dict[Any, Any]", row).items():
+                if isinstance(text, str):
+                    fields.setdefault(name, []).append(place)
+    for name, those in fields.items():
+        for place, text in zip(those, _cut_lines([cut[row][name] for row in those]), strict=True):
+            cut[place][name] = text
+    return cut
 
 
 _EDGE: Final = (
