@@ -266,8 +266,11 @@ def _share_of_failures(failures: Sequence[KnownFailure], prior: float) -> float:
 
 
 def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
-    """Return whether only quotation marks differ; False for a call with fewer, which may be the correction."""
-    if known.bare_key != forms.bare_key:  # the key of a call without quotation marks
+    """Return whether only quotation marks differ; False for a call with fewer, which may be the correction.
+
+    In a shell, marks decide what the words are: `-name '*.py'` corrects `-name *.py`.
+    """
+    if forms.head.startswith("shell:") or known.bare_key != forms.bare_key:  # the key of a call without quotation marks
         return False
     return not drops_quotes(forms, forms_of(known.tool, known.arguments))
 

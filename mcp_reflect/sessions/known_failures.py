@@ -1,5 +1,7 @@
 """The forms of a call, by which it is compared with calls that failed before."""
 
+import re
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +16,15 @@ from mcp_reflect.sessions.tools import (
     tool_words,
     without_labels,
 )
-from mcp_reflect.shell import COMMAND_LIMIT, doing_in
+from mcp_reflect.shell import (
+    COMMAND_LIMIT,
+    Command,
+    doing_in,
+    is_viewed,
+    own_commands,
+    part_of,
+    read_script,
+)
 from mcp_reflect.text.signature import (
     bounded,
     digest,
@@ -43,8 +53,8 @@ class Forms:
 
     | form    | text                                   | forgets                                     |
     |---------|----------------------------------------|---------------------------------------------|
-    | `exact` | `shell(git log --grep 'fix 2026-11-28')` | white space, the order of arguments         |
-    | `bare`  | `shell(git log --grep fix 2026-11-28)` | quotation marks too                         |
+    | `exact` | `shell[git log --grep 'fix 2026-11-28']` | white space, the kind of quotation marks    |
+    | `bare`  | `shell(git log --grep fix 2026-11-28)` | the marks, and a command's order of flags, operators |
     | `loose` | `shell(git log --grep fix <date>)`     | dates, ids, ports and temporary paths too   |
     | `head`  | `shell:git log`                        | all but what it is a call of                |
 
@@ -106,7 +116,9 @@ def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
     """Return a command in the forms that are the same for all shells; the folder in which it runs belongs to it.
 
     It is written as its simple commands, one after another. What stands behind the limit of the parser is added as it
-    is, so that two long commands which differ there alone are not taken for one.
+    is, so that two long commands which differ there alone are not taken for one. The exact form alone keeps the words in
+    their order, since values that changed places are the typical correction. Its brackets tell it from the form of older
+    banks, which had several commands in one: a failure stored so is silent until it is seen again.
     """
     simple_commands = parts_of(tool, arguments, syntax=True)
     line = " ; ".join(part.form for part in simple_commands) or " ".join(command.split())
@@ -116,10 +128,55 @@ def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
     head = "" if doing is None else doing.head
     return Forms(
         head=bounded(f"shell:{steady(head)}", _MOST_HEAD),
-        exact=bounded(f"shell({line})"),
+        exact=bounded(f"shell[{_in_order(tool, command, arguments)}]"),
         bare=bounded(f"shell({without_quotes})"),
         loose=bounded(f"shell({steady(without_quotes)})"),
     )
+
+
+_NOT_PLAIN: Final = re.compile(r"[$`\\\\(){}*?\[\]~!\n]")
+"""What the words of a command do not show again: variables, patterns, groups, lines."""
+
+_MARKS_MATTER: Final = re.compile(r"[$`\\\\!]")
+"""What a shell reads in double quotation marks, and not in single ones."""
+
+
+def _in_order(tool: str, command: str, arguments: Json) -> str:
+    """Return a command with its words, operators, negations and jobs in their order, behind the folder it runs in.
+
+    Of a plain one, viewers at the end of a pipe and redirections to nowhere are left out. Any other is taken as it is
+    written: of a loop or a pattern, the words alone do not say what runs.
+    """
+    parts = parts_of(tool, arguments, syntax=True)
+    runs_elsewhere = len(parts) > len(parts_of(tool, command, syntax=True))
+    start = f"{parts[0].text} && " if runs_elsewhere else ""
+    commands = own_commands(read_script(command))
+    is_plain = not _NOT_PLAIN.search(command.replace("! ", "")) and "<<" not in command
+    if not commands or not is_plain or any(found.inside for found in commands):
+        return start + _as_written(command)
+    shown = [_own_line(found) for found in commands if not is_viewed(found)]
+    return start + " ".join(shown) + command[COMMAND_LIMIT:]
+
+
+def _as_written(command: str) -> str:
+    """Return a command with single blanks and, where it makes no difference, one kind of quotation marks."""
+    if "\n" in command.strip():  # blanks at the start of a line matter to the script in a here-document
+        return command.strip()
+    line = " ".join(command.split())
+    return line if _MARKS_MATTER.search(line) else line.replace('"', "'")
+
+
+def _own_line(command: Command) -> str:
+    """Return one command with the operator before it: `&& ! grep x y > log &`."""
+    words = command.words if command.program else ()
+    bare = part_of(words).words if words else ()
+    shown = [command.before, "!" if command.is_negated else "", *command.assignments]
+    shown += map(shlex.quote, (*bare, *words[len(bare) :]))
+    for found in command.redirections:
+        if found.is_written or found.is_read:
+            shown += [f"{found.descriptor}{found.operator}", shlex.quote(found.target)]
+    shown.append("&" if command.is_background else "")
+    return " ".join(filter(None, shown))
 
 
 def drops_quotes(new: Forms, known: Forms) -> bool:

@@ -17,6 +17,7 @@ from mcp_reflect.sessions.transcripts import MOST_EVENTS, read_transcript
 from mcp_reflect.text.signature import (
     CALL_LIMIT,
     ERROR_LIMIT,
+    digest,
     fingerprint,
     normalized_call,
     signature,
@@ -24,12 +25,13 @@ from mcp_reflect.text.signature import (
 from tests.sessions import sessions
 
 SAME_COMMAND = [
-    ("git push --force origin main", "git  push origin main --force"),
-    ("pytest -q -x tests", "pytest -x -q tests 2>&1 | tail -20"),
-    ("cd app && npm run build", "cd app; npm run build"),
+    ("git push --force origin main", "git  push --force origin  main"),
+    ("pytest -q -x tests", "pytest -q -x tests 2>&1 | tail -20"),
+    ("cd app && npm run build", "cd app  &&  npm run 'build'"),
     ("git commit -m 'a b'", 'git commit -m "a b"'),
     ("ls > /dev/null", "ls"),
-    ("head -n 5 -q a.txt", "head -q -n 5 a.txt"),
+    ("git commit -m 'a (b)'", 'git commit -m "a (b)"'),
+    ("! grep x y", "!  grep x y"),
     ("/usr/bin/python3 -m pytest", "python3 -m pytest"),
 ]
 OTHER_COMMAND = [
@@ -40,6 +42,21 @@ OTHER_COMMAND = [
     ("git push origin main", "git pull origin main"),
     ("grep 'a b' f", "grep a b f"),
     ("make > build.log", "make"),
+    ("openssl x509 -in a.pem -out b.pem", "openssl x509 -out a.pem -in b.pem"),
+    ("make && make test", "make || make test"),
+    ("cd app && npm run build", "cd app; npm run build"),
+    ("make | sort", "make ; sort"),
+    ("grep x y", "! grep x y"),
+    ("sudo make", "sudo make &"),
+    ("echo ';' b", "echo ; b"),
+    ("echo '>' b", "echo > b"),
+    ("make > log", "make 2> log"),
+    ("find . -name *.py", "find . -name '*.py'"),
+    ("awk \"{print $1}\" f", "awk '{print $1}' f"),
+    ("for f in a; do rm $f; done", "for f in b; do rm $f; done"),
+    ("python - <<E\nif x:\npass\nE", "python - <<E\nif x:\n  pass\nE"),
+    ("git add" + " a" * 70 + " b", "git add" + " a" * 70 + " c"),
+    ("make\nsort", "make sort"),
 ]
 
 
@@ -59,6 +76,22 @@ def test_commands_that_do_the_same_are_one(first: str, second: str) -> None:
 )
 def test_the_head_of_a_command_is_its_program_and_what_it_does(first: str, second: str) -> None:
     assert _shell(first).head == _shell(second).head
+
+
+def test_the_folder_of_a_command_counts_even_where_it_changes_to_one_of_that_name() -> None:
+    inside = forms_of("shell", {"command": "cd app && make", "workdir": "app"})
+    assert inside.exact != _shell("cd app && make").exact
+
+
+def test_a_key_of_an_older_bank_refuses_no_other_command() -> None:
+    """The form had no operators: `make && make test` was stored as `make ; make test`."""
+    assert _shell("make ; make test").exact_key != digest("shell(make ; make test)")
+
+
+def test_the_looser_forms_of_a_command_leave_the_order_of_flags_out() -> None:
+    one, other = _shell("git push --force origin main"), _shell("git push origin main --force")
+    assert one.exact != other.exact
+    assert (one.bare, one.loose, one.head) == (other.bare, other.loose, other.head)
 
 
 @pytest.mark.parametrize(("first", "second"), OTHER_COMMAND)
