@@ -270,7 +270,9 @@ def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
 
     In a shell, marks decide what the words are: `-name '*.py'` corrects `-name *.py`.
     """
-    if forms.head.startswith("shell:") or known.bare_key != forms.bare_key:  # the key of a call without quotation marks
+    if (
+        forms.head.startswith("shell:") or known.bare_key != forms.bare_key
+    ):  # the key of a call without quotation marks
         return False
     return not drops_quotes(forms, forms_of(known.tool, known.arguments))
 

@@ -160,7 +160,9 @@ def _in_order(tool: str, command: str, arguments: Json) -> str:
 
 def _as_written(command: str) -> str:
     """Return a command with single blanks and, where it makes no difference, one kind of quotation marks."""
-    if "\n" in command.strip():  # blanks at the start of a line matter to the script in a here-document
+    if (
+        "\n" in command.strip()
+    ):  # blanks at the start of a line matter to the script in a here-document
         return command.strip()
     line = " ".join(command.split())
     return line if _MARKS_MATTER.search(line) else line.replace('"', "'")

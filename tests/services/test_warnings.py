@@ -37,7 +37,7 @@ async def test_the_same_call_in_another_session_is_warned_of_in_a_fence(engine: 
     assert await said(engine, "git push --force origin main", "b") is None
     await fail(engine, "git push --force origin main", session="s0")
     warning = await engine.before_call(
-        "shell", {"command": ["bash", "-lc", "git push origin main --force"]}, session="b"
+        "shell", {"command": ["bash", "-lc", "git push  --force origin main"]}, session="b"
     )
     assert warning is not None
     assert (warning.match, warning.certainty) == ("exact", 0.97)

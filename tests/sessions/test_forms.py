@@ -52,7 +52,7 @@ OTHER_COMMAND = [
     ("echo '>' b", "echo > b"),
     ("make > log", "make 2> log"),
     ("find . -name *.py", "find . -name '*.py'"),
-    ("awk \"{print $1}\" f", "awk '{print $1}' f"),
+    ('awk "{print $1}" f', "awk '{print $1}' f"),
     ("for f in a; do rm $f; done", "for f in b; do rm $f; done"),
     ("python - <<E\nif x:\npass\nE", "python - <<E\nif x:\n  pass\nE"),
     ("git add" + " a" * 70 + " b", "git add" + " a" * 70 + " c"),
@@ -369,7 +369,7 @@ async def test_what_hooks_counted_is_not_counted_again_at_the_end(engine: Engine
 
 def test_a_call_in_its_four_forms() -> None:
     forms = _shell("git  log --grep 'fix 2026-11-28'")
-    assert forms.exact == "shell(git log --grep 'fix 2026-11-28')"
+    assert forms.exact == "shell[git log --grep 'fix 2026-11-28']"
     assert forms.bare == "shell(git log --grep fix 2026-11-28)"
     assert forms.loose == "shell(git log --grep fix <date>)"
     assert (forms.head, forms.family) == ("shell:git log", "shell")
