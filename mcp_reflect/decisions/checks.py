@@ -166,6 +166,7 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (bool, "true or false"),
     (str, "text"),
     (list, "a list"),
+    (dict, "an object"),
     (type(None), "null"),
 )
 

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -172,11 +173,14 @@ class Call:
 
     @cached_property
     def values(self) -> tuple[tuple[str, str], ...]:
-        """The plain values among its arguments, each with the name that it stands under."""
+        """The plain values among its arguments, each with the name that it stands under: those of the top level first.
+
+        A long list takes no place from what stands beside it.
+        """
         named_values: list[tuple[str, str]] = []
-        waiting: list[tuple[str, Json]] = [("", self.arguments)]
+        waiting: deque[tuple[str, Json]] = deque([("", self.arguments)])
         while waiting and len(named_values) < _MOST_VALUES:
-            name, value = waiting.pop()
+            name, value = waiting.popleft()
             if isinstance(value, dict):
                 waiting += [(str(key), part) for key, part in list(value.items())[:_MOST_VALUES]]
             elif isinstance(value, list):

@@ -97,7 +97,13 @@ def _is_same_tool(one: str, other: str) -> bool:
     other_server, _, other_name = other.lower().rpartition("__")
     if name != other_name:
         return False
-    return server.endswith(other_server) or other_server.endswith(server)
+    return _ends_in(server, other_server) or _ends_in(other_server, server)
+
+
+def _ends_in(server: str, end: str) -> bool:
+    """Return whether a server is the other one, with or without what a host writes before it: `mcp__plugin_db`, `db`."""
+    before = server.removesuffix(end)
+    return not end or server == end or (before != server and before[-1] in "_-.:/")
 
 
 def _is_met(guard: Guard, uses: HeadUses) -> bool:

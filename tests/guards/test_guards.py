@@ -259,7 +259,10 @@ def test_a_command_that_is_a_list_of_words_is_read_as_it_runs(words: Any, met: b
     [
         ("create_issue", True),
         ("mcp__plugin_jira__create_issue", True),
+        ("mcp__jira__create_issue", True),
         ("mcp__linear__create_issue", False),
+        ("mcp__otherjira__create_issue", False),
+        ("myjira__create_issue", False),
     ],
 )
 def test_a_tool_of_another_server_is_another_tool(tool: str, met: bool) -> None:
@@ -275,6 +278,13 @@ def test_a_tool_of_another_server_is_another_tool(tool: str, met: bool) -> None:
 def test_a_call_with_any_arguments_is_compared_without_a_fault(arguments: Any) -> None:
     for tool in ("Bash", "Edit", "other", ""):
         assert not matches(parse_guard("Bash: `rm` with `-rf`"), Call(tool, arguments))
+
+
+def test_a_long_list_hides_no_argument_beside_it() -> None:
+    guard = parse_guard("mcp__db__insert: with `path: x`")
+    rows: Any = list(range(500))
+    assert matches(guard, Call("mcp__db__insert", {"path": "x", "rows": rows}))
+    assert matches(guard, Call("mcp__db__insert", {"rows": rows, "path": "x"}))
 
 
 def test_deep_and_large_arguments_and_slow_patterns_are_compared_in_bounded_time() -> None:

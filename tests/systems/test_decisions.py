@@ -45,6 +45,12 @@ FAULTS: list[tuple[str, Any, Any, str]] = [
     ),
     (
         "required_fields",
+        {"action": {"a": 1}},
+        RAN,
+        "decision.action is an object, not text.",
+    ),
+    (
+        "required_fields",
         {**GOOD, "component": "x" * 201},
         RAN,
         "decision.component has 201 characters",
