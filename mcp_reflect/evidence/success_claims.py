@@ -47,8 +47,14 @@ _SOME_OF: Final = lazy_compile(
     re.IGNORECASE,
 )
 _OF: Final = lazy_compile(
-    r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(\d{1,6})(?![\w.])"
+    r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(\d{1,6})(?!\w|\.\d)"
 )
+_WORDS_BEHIND: Final = lazy_compile(
+    r"(?: (?!(?:all|every|and|alle|und|tous|toutes|todas|todos|tutti)\b)[\w-]{1,30}){1,3}",
+    re.IGNORECASE,
+)
+_WORD_BEFORE: Final = lazy_compile(r"[\w-]{1,30}[ :(=]{1,3}$")
+_CHECKS: Final = lazy_compile(r"\bchecks?\b", re.IGNORECASE)
 _DEPENDS: Final = lazy_compile(
     r"\b(?:if|when|whenever|unless|until|once|wenn|falls|sobald|si|quand|cuando|quando|als)\b",
     re.IGNORECASE,
@@ -160,10 +166,27 @@ def _said_before(sentence: str, place: int) -> str:
 
 
 def _speaks_of_a_share(clause: str) -> bool:
-    """True for "38 of 40 tests pass", "38/40 passed" and "most of the tests pass": the rest is left open."""
+    """True for "38 of 40 tests pass", "38/40 passed" and "most of the tests pass": the rest is left open.
+
+    Of a date or a step ("all tests pass on 3/11", "step 1 of 3: all tests pass"), no tests stand beside the numbers.
+    """
     if _SOME_OF.search(clause):
         return True
-    return any(int(count) < int(total) for count, total in _OF.findall(clause))
+    return any(
+        int(found[1]) < int(found[2]) and _counts_tests(clause, found)
+        for found in _OF.finditer(clause)
+    )
+
+
+def _counts_tests(clause: str, found: re.Match[str]) -> bool:
+    """Return whether tests, checks or their success stand right behind two numbers, or right before them."""
+    behind = _WORDS_BEHIND.match(clause, found.end())
+    before = _WORD_BEFORE.search(clause[: found.start()][-_SHORT:])
+    beside = [behind[0] if behind else "", before[0] if before else ""]
+    return any(
+        words.NOUNS[ProofKind.TESTS].search(text) or words.GOOD.search(text) or _CHECKS.search(text)
+        for text in beside
+    )
 
 
 def _is_sure(clause: str, found: re.Match[str]) -> bool:

@@ -340,6 +340,33 @@ def test_what_names_an_exception_claims_nothing(message: str) -> None:
     assert claims_of(message) == []
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "All tests pass on 3/11.",
+        "Step 1 of 3: all tests pass.",
+        "All tests pass since 2024/2025.",
+        "Part 2 of 5 and all tests pass.",
+    ],
+)
+def test_numbers_of_a_date_or_a_step_are_no_share_of_the_tests(message: str) -> None:
+    assert [claim.kinds for claim in claims_of(message)] == [frozenset({ProofKind.TESTS})]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "38 of 40 tests pass.",
+        "38/40 passed, the tests pass 38/40.",
+        "38 of 40 unit tests are passing.",
+        "38 out of 40 checks passed and the tests pass (38/40).",
+        "38 von 40 Tests laufen erfolgreich.",
+    ],
+)
+def test_a_share_of_the_tests_claims_nothing_of_the_rest(message: str) -> None:
+    assert claims_of(message) == []
+
+
 def test_the_text_names_the_run_that_failed() -> None:
     text = text_of(doubts("Done.", ledger_of(RED)))
     assert text.startswith(
