@@ -316,14 +316,27 @@ async def _followed_in_session(
 async def _acts_of_session(context: Context, scope: Scope) -> list[re.Pattern[str]]:
     """Return patterns that find, in a lesson's words, the programs and files of the calls that worked lately.
 
-    The bank keeps a call's head, `shell:git push`, `read:src/a.py` or `search`: its last part is what advice names.
+    The bank keeps a call's head, `shell:git push`, `read:src/a.py` or `search`: its last part is what advice names. The
+    calls are those of all sessions of the project in these hours, since hooks and tools know no common session.
     """
     since = context.clock.now() - _SESSION_SECONDS
     acts: list[re.Pattern[str]] = []
     for head in await context.bank.warnings.worked_since(scope, since):
         act = head.partition(":")[2] or head
-        acts.append(re.compile(rf"(?<!\w){re.escape(act)}(?!\w)", re.IGNORECASE))
+        acts.append(pattern_of_act(act))
     return acts
+
+
+def pattern_of_act(act: str) -> re.Pattern[str]:
+    """Return a pattern that finds in an advice what a call did, as it is written.
+
+    One plain word (`make`, `search`) is a word of every language as well, so that it counts only at the start of code,
+    and with a flag behind it.
+    """
+    name = re.escape(act)
+    if not act.isalpha():
+        return re.compile(rf"(?<!\w){name}(?!\w)")
+    return re.compile(rf"`(?:[^`\n]{{0,80}}[;&|] ?)?{name}(?!\w)|(?<!\w){name} --?[a-zA-Z]")
 
 
 def _advises_an_act(lesson: Lesson, acts: Sequence[re.Pattern[str]]) -> bool:
