@@ -12,10 +12,9 @@ from mcp_reflect.security.secret_values import Secret, Span
 _MOST_HEADS: Final = 500
 _MOST_ROWS: Final = 200
 _SHORTEST: Final = 4
-_HEAD: Final = lazy_compile(
-    r"[ \t|]{0,20}(?:[\w @#*\"'`/()-]{1,40}[ \t]{0,20}[|,;\t][ \t]{0,20}){1,12}"
-    r"[\w @#*\"'`/()-]{1,40}[ \t|]{0,20}\r?\Z"
-)
+_HEAD_CELL: Final = lazy_compile(r"[\w @#*\"'`/()-]{0,40}\Z")
+_BETWEEN_CELLS: Final = lazy_compile(r"[|,;\t]")
+_MOST_CELLS: Final = 13
 _SIGNS: Final = "|\t;,"
 _WORD: Final = lazy_compile(r"[\w-]+")
 _RULE: Final = lazy_compile(r"[ \t|+:-]{3,400}\r?\n")
@@ -50,13 +49,24 @@ def _under_heads(text: str, folded: str, run: str) -> Iterator[Secret]:
 def _under_head(text: str, start: int, end: int) -> Iterator[Secret]:
     line = text[start:end]
     sign = next((sign for sign in _SIGNS if sign in line), "")
-    if not sign or not _HEAD.match(line):
+    if not sign or not _is_head(line):
         return
     names = [text[slice(*cell)] for cell in _cells_of(text, start, end, sign)]
     kinds = [holds(name) for name in names]
     if "password" in kinds and any(map(_is_whose, names)):
         for first, last in _cells(text, end + 1, sign, kinds):
             yield (first, last, "password")
+
+
+def _is_head(line: str) -> bool:
+    """Return whether a line can be the head of a table: two to thirteen short cells of words, none of them missing.
+
+    Cells are split before they are compared: one pattern for the whole line would try each division of its blanks.
+    """
+    cells = _BETWEEN_CELLS.split(line.strip(" \t|\r"))
+    if not 2 <= len(cells) <= _MOST_CELLS or not all(cells):
+        return False
+    return all(_HEAD_CELL.match(cell.strip(" \t")) for cell in cells)
 
 
 def _is_whose(name: str) -> bool:

@@ -8,7 +8,7 @@ from string import ascii_letters, digits
 import pytest
 
 from mcp_reflect.security.gate import clean_ends, clean_json, clean_output
-from mcp_reflect.security.redact import clean
+from mcp_reflect.security.redact import clean, clean_text
 
 _RUN = 12  # characters of a secret that tell something of it
 TOKEN = "ghp" + "_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -97,3 +97,10 @@ def test_a_key_in_base64_around_the_cut_does_not_come_out() -> None:
         text = filled(40_000) + f"\ntls.key: {code}\n" + filled(back)
         shown = clean_ends(text, 1_000)
         assert not [run for run in runs if run in shown]
+
+
+def test_a_head_of_a_table_with_many_blanks_is_read_once() -> None:
+    head = "password      |      " * 12 + "!"
+    assert clean_text(f"{head}\nada | Wolke7x\n") == f"{head}\nada | Wolke7x\n"
+    table = "| user     |     password     |\n|---|---|\n| ada | {} |\n"
+    assert "Wolke7!" not in clean_text(table.format("Wolke7!"))
