@@ -118,17 +118,20 @@ def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
     It is written as its simple commands, one after another. What stands behind the limit of the parser is added as it
     is, so that two long commands which differ there alone are not taken for one. The exact form alone keeps the words in
     their order, since values that changed places are the typical correction. Its brackets tell it from the form of older
-    banks, which had several commands in one: a failure stored so is silent until it is seen again.
+    banks, which had several commands in one: a failure stored so is silent until it is seen again. One command without
+    a flag had the same words in the same order there too, and keeps that form.
     """
     simple_commands = parts_of(tool, arguments, syntax=True)
     line = " ; ".join(part.form for part in simple_commands) or " ".join(command.split())
     line += command[COMMAND_LIMIT:]
     without_quotes = line.replace("'", "").replace('"', "")
+    in_order = _in_order(tool, command, arguments)
+    is_as_before = len(simple_commands) == 1 and in_order == line and " -" not in line
     doing = doing_in(command)
     head = "" if doing is None else doing.head
     return Forms(
         head=bounded(f"shell:{steady(head)}", _MOST_HEAD),
-        exact=bounded(f"shell[{_in_order(tool, command, arguments)}]"),
+        exact=bounded(f"shell({line})" if is_as_before else f"shell[{in_order}]"),
         bare=bounded(f"shell({without_quotes})"),
         loose=bounded(f"shell({steady(without_quotes)})"),
     )

@@ -12,6 +12,8 @@ SEARCHING = {
     "evidence/kinds.py": "one word, which may name a file that an interpreter runs",
     "replan/syntax.py": "a search with grep, which is given back with `-i`",
     "evidence/shell_changes.py": "words of programs that write, in a script of another language",
+    "evidence/deciding.py": "whether a command names a script, where the claim says that one was run",
+    "sessions/known_failures.py": "whether a command has more than plain words, so that it is compared as it is written",
     "evidence/shell_edits.py": "the script of sed, which is another language",
     "security/secret_inputs.py": "programs that read secrets from their input, in any text, also where none is run",
     "evidence/suite_text.py": "patterns that are data, for each runner, with the flags that rewrite snapshots",
