@@ -24,6 +24,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.fuzz.large_calls import TEXTS, WARM, shapes
+from tests.fuzz.watch import Watch
 
 MOST_SECONDS: Final = 1.0  # of the processor for a call
 
@@ -58,21 +59,6 @@ def _many_values() -> Iterator[tuple[str, str, dict[str, Any]]]:
     outputs = [{"tool": f"pytest {place}", "content": f"{place} passed"} for place in range(10_000)]
     work = {"goal": "x", "response": "All 40 tests pass.", "tool_results": outputs}
     yield "critique, 10,000 outputs", "critique", work
-
-
-class Watch:
-    """The longest turn of the event loop, in time of its thread."""
-
-    def __init__(self) -> None:
-        self.longest_turn = 0.0
-
-    async def ticks(self) -> None:
-        """Look at the clock of this thread at every turn of the loop."""
-        last = time.thread_time()
-        while True:
-            await asyncio.sleep(0.001)
-            now = time.thread_time()
-            self.longest_turn, last = max(self.longest_turn, now - last), now
 
 
 async def timed(

@@ -29,6 +29,7 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.lesson_blocks import block_in
 from mcp_reflect.sessions.hosts.codex_scripts import calls_in
 from tests.fuzz.random_calls import GOOD
+from tests.fuzz.watch import Watch
 
 MOST_SECONDS: Final = 1.0  # of the processor for a call
 SECONDS_OF_A_TOOL: Final = 6.0
@@ -90,21 +91,6 @@ def with_text(value: dict[str, Any], path: tuple[Any, ...], text: str) -> dict[s
         inner = inner[part]
     inner[path[-1]] = text
     return changed
-
-
-class Watch:
-    """The work of calls: that of the process, and the longest turn of the event loop, in time of the processor."""
-
-    def __init__(self) -> None:
-        self.longest_turn = 0.0
-
-    async def ticks(self) -> None:
-        """Look at the clock of this thread at every turn of the loop."""
-        last = time.thread_time()
-        while True:
-            await asyncio.sleep(0.001)
-            now = time.thread_time()
-            self.longest_turn, last = max(self.longest_turn, now - last), now
 
 
 @pytest.fixture
