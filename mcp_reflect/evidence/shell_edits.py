@@ -20,8 +20,10 @@ def edits_by_shell(command: Command, words: Sequence[str]) -> list[FileEdit]:
         return list(_edits_by_sed(words[1:]))[:_MOST_FILES]
     if not command.document or words[:1] != ["cat"]:
         return []
-    written = [one.target for one in command.redirections if one.operator == ">"]
-    return [FileEdit(path, None, command.document) for path in written[:_MOST_FILES]]
+    paths = [
+        redirection.target for redirection in command.redirections if redirection.operator == ">"
+    ]
+    return [FileEdit(path, None, command.document) for path in paths[:_MOST_FILES]]
 
 
 def file_shown_by(words: Sequence[str]) -> str | None:
@@ -34,12 +36,15 @@ def _edits_by_sed(arguments: Sequence[str]) -> Iterator[FileEdit]:
     """Yield what `sed -i 's/old/new/' FILE` and `sed -i '/old/d' FILE` change; other scripts are not read."""
     if not any(word.startswith(("-i", "--in-place")) for word in arguments):
         return
-    plain = [word for word in arguments if word and not word.startswith("-")]
-    change = _change_of(plain[0]) if len(plain) > 1 else None
+    operands = [word for word in arguments if word and not word.startswith("-")]
+    if len(operands) < 2:
+        return
+    script, *paths = operands
+    change = _change_of(script)
     if change is None:
         return
-    for path in plain[1:]:
-        yield FileEdit(path, *change)
+    for path in paths:
+        yield FileEdit(path, change.old, change.new)
 
 
 class _LineChange(NamedTuple):
@@ -51,11 +56,13 @@ class _LineChange(NamedTuple):
 
 def _change_of(script: str) -> _LineChange | None:
     """Return the text before and after of a sed script, "s/a/b/" or "/a/d"; None for any other."""
-    if found := _SUBSTITUTE.match(script):
-        new = found[3].replace("\\n", "\n").replace("\\t", "\t")
-        return _LineChange(_unescaped(found[2]), new)
-    if found := _DELETE.match(script):
-        return _LineChange(_unescaped(found[1]), "")
+    substitution = _SUBSTITUTE.match(script)
+    if substitution:
+        new = substitution[3].replace("\\n", "\n").replace("\\t", "\t")
+        return _LineChange(_unescaped(substitution[2]), new)
+    deletion = _DELETE.match(script)
+    if deletion:
+        return _LineChange(_unescaped(deletion[1]), "")
     return None
 
 

@@ -36,7 +36,9 @@ def changed_value(new: str, old: str) -> tuple[str, str] | None:
         return None
     before, after = _LITERAL.findall(old), _LITERAL.findall(new)
     changed = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
-    return changed[0] if len(changed) == 1 else None
+    if len(changed) != 1:
+        return None
+    return changed[0]
 
 
 def _allows_more(new: str, old: str) -> bool:
@@ -62,12 +64,16 @@ def _only_says_that_it_is_there(new: str, old: str) -> bool:
 
 def _takes_any_error(new: str, old: str) -> bool:
     """True for `raises(Exception)` in the place of `raises(ValueError)`."""
-    is_any = suite_pattern("any_error")
-    return bool(
-        is_any.search(new) and suite_pattern("some_error").search(old)
-    ) and not is_any.search(old)
+    any_error = suite_pattern("any_error")
+    if any_error.search(old) or not any_error.search(new):
+        return False
+    return suite_pattern("some_error").search(old) is not None
 
 
 def _subject(heading: str, assertion: str) -> str:
+    """Return what an assertion is about (`user.name`), by the patterns under a heading of the list; empty if none fits."""
     found = suite_pattern(heading).search(assertion)
-    return next(filter(None, found.groups()), "") if found else ""
+    if found is None:
+        return ""
+    named_subjects = [subject for subject in found.groups() if subject]
+    return named_subjects[0] if named_subjects else ""

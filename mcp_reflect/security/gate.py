@@ -23,9 +23,9 @@ CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | f
 LONGEST_SECRET: Final = 20_000
 """Characters of the longest secret that is found: a private key."""
 _MARGIN: Final = 4_000  # characters of the longest secret but a private key
-_BESIDE_CUT: Final = (
-    400  # characters of which a longer secret that reaches over the margin has some lines
-)
+_BESIDE_CUT: Final = 400
+"""Characters beside a cut, of which a longer secret that reaches over the margin has some lines."""
+
 _OF_LONG_SECRETS: Final = ("PRIVATE", "OpenVPN")  # in the first line of a private key
 _CODE: Final = lazy_compile("[A-Za-z0-9+=]{20,}")  # without the signs of paths and names
 _MARKS: Final = lazy_compile(r"(\[redacted:\w{1,40}\])")

@@ -127,11 +127,14 @@ def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
     without_quotes = line.replace("'", "").replace('"', "")
     in_order = _in_order(tool, command, arguments)
     is_as_before = len(simple_commands) == 1 and in_order == line and " -" not in line
+    exact = f"shell[{in_order}]"
+    if is_as_before:
+        exact = f"shell({line})"
     doing = doing_in(command)
     head = "" if doing is None else doing.head
     return Forms(
         head=bounded(f"shell:{steady(head)}", _MOST_HEAD),
-        exact=bounded(f"shell({line})" if is_as_before else f"shell[{in_order}]"),
+        exact=bounded(exact),
         bare=bounded(f"shell({without_quotes})"),
         loose=bounded(f"shell({steady(without_quotes)})"),
     )
@@ -163,24 +166,31 @@ def _in_order(tool: str, command: str, arguments: Json) -> str:
 
 def _as_written(command: str) -> str:
     """Return a command with single blanks and, where it makes no difference, one kind of quotation marks."""
-    if (
-        "\n" in command.strip()
-    ):  # blanks at the start of a line matter to the script in a here-document
-        return command.strip()
-    line = " ".join(command.split())
-    return line if _MARKS_MATTER.search(line) else line.replace('"', "'")
+    written = command.strip()
+    if "\n" in written:  # blanks at the start of a line matter to the script in a here-document
+        return written
+    line = " ".join(written.split())
+    if _MARKS_MATTER.search(line):
+        return line
+    return line.replace('"', "'")
 
 
 def _own_line(command: Command) -> str:
     """Return one command with the operator before it: `&& ! grep x y > log &`."""
-    words = command.words if command.program else ()
-    bare = part_of(words).words if words else ()
-    shown = [command.before, "!" if command.is_negated else "", *command.assignments]
-    shown += map(shlex.quote, (*bare, *words[len(bare) :]))
-    for found in command.redirections:
-        if found.is_written or found.is_read:
-            shown += [f"{found.descriptor}{found.operator}", shlex.quote(found.target)]
-    shown.append("&" if command.is_background else "")
+    shown = [command.before]
+    if command.is_negated:
+        shown.append("!")
+    shown += command.assignments
+    if command.program:
+        words_without_folders = part_of(command.words).words  # `/usr/bin/git` is git
+        beyond_its_limit = command.words[len(words_without_folders) :]
+        shown += map(shlex.quote, (*words_without_folders, *beyond_its_limit))
+    for redirection in command.redirections:
+        if redirection.is_written or redirection.is_read:
+            operator = f"{redirection.descriptor}{redirection.operator}"
+            shown += [operator, shlex.quote(redirection.target)]
+    if command.is_background:
+        shown.append("&")
     return " ".join(filter(None, shown))
 
 
