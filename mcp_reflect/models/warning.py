@@ -1,11 +1,10 @@
-"""The input of a hook, calls known to fail, warnings before such calls, and the outcomes of warnings.
+"""What hooks read and say: the input of a hook, calls known to fail, and warnings before such calls.
 
-A *moment* is the point of a session at which a host calls a hook. A session is *held out* if it is in the control group,
-which is shown no lessons, so that their effect can be measured.
+A *moment* is the point of a session at which a host calls a hook.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -77,14 +76,6 @@ class EnforcedGuard:
 MAY_BE_EMPTY: Final = "a variable in it, which nobody here knows, may be empty"
 """Why a call cannot be read that goes against a guard without that variable."""
 
-TOLD: Final = " told"
-"""The suffix for a call against a lesson that was made while its agent was being told of the lesson."""
-
-SETTLED: Final = " settled"
-"""Behind one after which the agent's next call was judged."""
-
-_MOST_HELD: Final = 50  # calls of a session that were refused, the last ones
-
 
 class Match(StrEnum):
     """The similarity of a call to one that failed, the surest first."""
@@ -124,67 +115,6 @@ class KnownFailure(FailingCall):
     last_session: str | None
     last_step: int
     reflection_id: str | None = None
-
-
-LAST_WORD_COUNTS: Final = ("held", "ran", "corrected", "repeated", "told")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastWord:
-    """What was said about the last messages of a session, and what came of it.
-
-    `held` counts messages that were held; then the agent `ran` what it had claimed, `corrected` its message or
-    `repeated` it. `told` counts those that were told at the next prompt, `due` is the text that waits for it. `said`
-    has the keys of doubts, `open` the kinds that the latest held message claimed, `step` the number of calls before it.
-    """
-
-    held: int = 0
-    told: int = 0
-    ran: int = 0
-    corrected: int = 0
-    repeated: int = 0
-    said: tuple[str, ...] = ()
-    due: str = ""
-    open: tuple[str, ...] = ()
-    step: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionNotes:
-    """What hooks note of a session beside its calls; a field that an older release does not know is left out.
-
-    `held` has the exact keys of the calls that were refused once, `guarded` the ids of lessons, each with the key of a
-    call against it of which it was told.
-    """
-
-    held: tuple[str, ...] = ()
-    guarded: tuple[str, ...] = ()
-    last_word: LastWord = LastWord()
-
-    def after_guard(self, watched: str) -> "SessionNotes":
-        """Return the notes with a call against a lesson, by its key `watched`, as the latest."""
-        earlier = [key for key in self.guarded if key != watched]
-        return replace(self, guarded=(*earlier, watched)[-_MOST_HELD:])
-
-    def after_hold(self, exact: str) -> "SessionNotes":
-        """Return the notes with a call that was refused."""
-        return replace(self, held=(*self.held, exact)[-_MOST_HELD:])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionState:
-    """The state of a session: the number of calls, and of the last call that changed something.
-
-    `worked` holds the number of the last call that worked by its head; `shown` the ids of lessons shown.
-    """
-
-    id: str
-    held_out: bool
-    step: int = 0
-    changed: int = 0
-    worked: tuple[tuple[str, int], ...] = ()
-    shown: tuple[str, ...] = ()
-    notes: SessionNotes = SessionNotes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.lesson import GuardMode, Lesson, Source
-from mcp_reflect.models.warning import TOLD, SessionState
+from mcp_reflect.models.session_state import GuardNote, GuardStage, SessionState
 from mcp_reflect.moments.texts import guard_text
 
 _SHOWN: Final = "guard:"  # before the id of a lesson that a session was told at a call against it
@@ -17,15 +17,15 @@ _EARLIER_COMMAND_END: Final = " &&`"
 class Guarded:
     """What is said at a call that goes against a lesson.
 
-    `hold`: the call is refused, and `enforced`: every time, not only once. `watched` is the key that the session notes,
-    to see whether the agent makes the same call again; `shown` are the keys of what it has now been shown.
+    `hold`: the call is refused, and `enforced`: every time, not only once. `note` is what the session notes, to see
+    whether the agent makes the same call again; `shown` are the keys of what it has now been shown.
     """
 
     text: str
     lesson_id: str
     hold: bool
     enforced: bool = False
-    watched: str
+    note: GuardNote
     shown: tuple[str, ...]
 
 
@@ -74,9 +74,7 @@ def _is_silent(lesson: Lesson, lesson_mode: GuardMode, session: SessionState, ex
         return True
     if lesson_mode is GuardMode.ENFORCE:
         return False
-    same_call = _watched_key(lesson, exact)
-    was_said = any(key.startswith(same_call) for key in session.notes.guarded)
-    return was_said or session.held_out
+    return session.held_out or session.notes.has_met_guard(lesson.id, exact)
 
 
 def _at_unread(
@@ -98,25 +96,20 @@ def _refusal(lesson: Lesson, exact: str, text: str, *, enforced: bool) -> Guarde
         lesson_id=lesson.id,
         hold=True,
         enforced=enforced,
-        watched=_watched_key(lesson, exact),
+        note=GuardNote(lesson.id, exact),
         shown=_shown_keys(lesson),
     )
 
 
 def _advice(lesson: Lesson, exact: str) -> Guarded:
-    """Return the answer that tells the lesson and lets the call pass; its key is marked as told, not refused."""
+    """Return the answer that tells the lesson and lets the call pass: the call still runs when it is noted."""
     return Guarded(
         text=guard_text(lesson, hold=False),
         lesson_id=lesson.id,
         hold=False,
-        watched=_watched_key(lesson, exact) + TOLD,
+        note=GuardNote(lesson.id, exact, GuardStage.CALL_RUNS),
         shown=_shown_keys(lesson),
     )
-
-
-def _watched_key(lesson: Lesson, exact: str) -> str:
-    """Return the key under which a session notes that a call went against a lesson."""
-    return f"{lesson.id} {exact}"
 
 
 def _shown_keys(lesson: Lesson) -> tuple[str, ...]:

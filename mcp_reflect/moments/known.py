@@ -12,8 +12,9 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import Lesson, with_id
 from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.run import Failure
+from mcp_reflect.models.session_state import SessionState
 from mcp_reflect.models.shown_lesson import named_lesson
-from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match, SessionState
+from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match
 from mcp_reflect.moments.texts import REFUSED, correction_text, warning_text
 from mcp_reflect.sessions.known_failures import Forms, drops_quotes, forms_of
 from mcp_reflect.sessions.tools import Kind, is_code_search, kind_of

@@ -16,7 +16,7 @@ from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.ledger import Ledger, Proof
 from mcp_reflect.evidence.success_claims import SuccessClaim, claims_of, only_says_done
 from mcp_reflect.evidence.word_lists import read_word_list
-from mcp_reflect.models.warning import LastWord
+from mcp_reflect.models.session_state import LastWord
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.text.signature import digest
 

@@ -9,7 +9,8 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.run import Failure, WorkedCall
-from mcp_reflect.models.warning import AfterCall, KnownCalls, KnownFailure, SessionState
+from mcp_reflect.models.session_state import SessionState
+from mcp_reflect.models.warning import AfterCall, KnownCalls, KnownFailure
 from mcp_reflect.moments.known import WatchedCall, after_failure, corrected, recurs
 from mcp_reflect.moments.payload import text_of
 from mcp_reflect.services.context import Context

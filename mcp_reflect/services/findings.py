@@ -15,7 +15,7 @@ from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.finding import Finding, FindingState, FoundCall, SessionCall, StoredFinding
 from mcp_reflect.models.lesson import State, Stored
-from mcp_reflect.models.warning import SessionState
+from mcp_reflect.models.session_state import SessionState
 from mcp_reflect.moments.asks import ask_again, ask_at_call
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.phrases import remembered

@@ -15,7 +15,8 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.evidence.endings import ended_well
 from mcp_reflect.evidence.ledger import Ledger
-from mcp_reflect.models.warning import HookInput, LastWord, SessionState
+from mcp_reflect.models.session_state import LastWord, SessionState
+from mcp_reflect.models.warning import HookInput
 from mcp_reflect.moments.last_word import at_stop, decides
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context

@@ -14,8 +14,9 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind, Trust
+from mcp_reflect.models.session_state import SessionState
 from mcp_reflect.models.shown_lesson import HasWords
-from mcp_reflect.models.warning import HookInput, SessionState
+from mcp_reflect.models.warning import HookInput
 from mcp_reflect.moments.texts import KEEP, LESSONS_HEAD, lessons_text, pinned_text
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context

@@ -13,13 +13,8 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.warning import (
-    AfterCall,
-    CallWarning,
-    Match,
-    SessionNotes,
-    SessionState,
-)
+from mcp_reflect.models.session_state import SessionNotes, SessionState
+from mcp_reflect.models.warning import AfterCall, CallWarning, Match
 from mcp_reflect.moments.guarded import guarded, mode_in
 from mcp_reflect.moments.known import Warned, WatchedCall, before
 from mcp_reflect.moments.payload import KEPT_CHARS
@@ -195,7 +190,7 @@ async def _at_guard(
 
     def after_guard(notes: SessionNotes) -> SessionNotes:
         """Return the notes of the session with this call as one at which the guard has spoken."""
-        return notes.after_guard(objection.watched)
+        return notes.after_guard(objection.note)
 
     is_recorded = await _noted(context, scope, call, after_guard, objection.shown)
     may_refuse = is_recorded or objection.enforced

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.warning import LAST_WORD_COUNTS, SessionNotes
+from mcp_reflect.models.session_state import LAST_WORD_COUNTS, SessionNotes
 from mcp_reflect.storage.rows import Row
 
 

@@ -12,7 +12,7 @@ from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Scope, from_json
 from mcp_reflect.models.effect import Arm, Comparison
 from mcp_reflect.models.lesson import Lesson, short_id
-from mcp_reflect.models.warning import SessionNotes
+from mcp_reflect.models.session_state import SessionNotes
 from mcp_reflect.storage.repository import Reading, Repository, Writing, brief_transaction
 from mcp_reflect.storage.rows import keeps
 from mcp_reflect.storage.screening import suspicion_of

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.guards.call import Call
@@ -10,16 +10,8 @@ from mcp_reflect.models.common import Json, Scope, from_json
 from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.models.proposal import PREFIX, ProposalKind
 from mcp_reflect.models.run import Failure, WorkedCall
-from mcp_reflect.models.warning import (
-    MAY_BE_EMPTY,
-    SETTLED,
-    TOLD,
-    KnownCalls,
-    KnownFailure,
-    Sequel,
-    SessionNotes,
-    SessionState,
-)
+from mcp_reflect.models.session_state import GuardStage, SessionNotes, SessionState
+from mcp_reflect.models.warning import MAY_BE_EMPTY, KnownCalls, KnownFailure, Sequel
 from mcp_reflect.storage.counting import counts, counts_of_last_messages, counts_of_sessions
 from mcp_reflect.storage.failures import failures_of, note_failure, note_worked
 from mcp_reflect.storage.lesson_guards import (
@@ -243,29 +235,28 @@ class WarningRepository(Repository):
     ) -> None:
         """Record what the agent did after a guard told it of a lesson: the same call, or a correct one in its place.
 
-        Each entry of `notes.guarded` is `LESSON_ID EXACT_KEY`, with the suffix TOLD until the call at which the agent
-        was told has ended, and SETTLED when its answer is known. A call of another kind is no answer.
+        A call of another kind is no answer. Nor is the end of the call at which the agent was told of the lesson: the
+        guard let that one pass, so that the agent's next call is its answer.
         """
         if call.script.is_partial:
             return  # what could not be read follows no lesson, and goes against none
         now = self.clock.now()
         ids_against = {lesson.id for lesson in guards_met(tx, scope, call)}
         notes = (session_state(tx, scope, state.id) or state).notes
-        for entry in notes.guarded:
-            if entry.endswith(SETTLED):
+        for note in notes.guard_notes:
+            if note.stage is GuardStage.SETTLED:
                 continue
-            lesson_id, key = entry.split(" ")[:2]
-            is_again = key == exact
-            is_other_and_right = worked and not is_again and lesson_id not in ids_against
-            is_followed = is_other_and_right and is_guarded(tx, scope, lesson_id, call)
+            is_again = note.exact_key == exact
+            is_other_and_right = worked and not is_again and note.lesson_id not in ids_against
+            is_followed = is_other_and_right and is_guarded(tx, scope, note.lesson_id, call)
             if not is_again and not is_followed:
                 continue
-            new_entry = entry.removesuffix(TOLD)
-            is_call_of_guard = is_again and entry.endswith(TOLD)
-            if not is_call_of_guard:  # that one is no answer: the next call counts
-                new_entry += SETTLED
-                self._note_answer(tx, scope, lesson_id, is_again=is_again, worked=worked)
-            notes = _with_entry(notes, entry, new_entry)
+            if is_again and note.stage is GuardStage.CALL_RUNS:
+                new_stage = GuardStage.WAITS
+            else:
+                new_stage = GuardStage.SETTLED
+                self._note_answer(tx, scope, note.lesson_id, is_again=is_again, worked=worked)
+            notes = notes.with_guard_stage(note, new_stage)
             tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=now))
 
     def _note_answer(
@@ -356,15 +347,6 @@ def _guards_against(reading: Reading, scope: Scope, call: Call) -> _Guarded:
         met = guards_in_doubt(reading, scope, call)
         unread = MAY_BE_EMPTY
     return _Guarded(tuple(lesson for lesson in met if not suspicion_of(lesson)), unread)
-
-
-def _with_entry(notes: SessionNotes, old: str, new: str) -> SessionNotes:
-    """Return the notes of a session with another entry in the place of an entry about a guard."""
-    entries = list(notes.guarded)
-    for place, entry in enumerate(entries):
-        if entry == old:
-            entries[place] = new
-    return replace(notes, guarded=tuple(entries))
 
 
 def _lessons_about(
