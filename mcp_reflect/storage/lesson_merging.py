@@ -12,21 +12,24 @@ from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.rows import LISTS
 from mcp_reflect.storage.values import scoped
 
-_MAX_WORDS: Final = 50  # symptoms, keywords or tags that a merged lesson collects
-_CONFIDENCE_GAIN: Final = (
-    0.2  # the part of what is missing to full confidence that a lesson gains when learned again
-)
+_MAX_WORDS: Final = 50
+"""Symptoms, keywords or tags that a merged lesson collects."""
 
-_NOT_FILLED: Final = ("context", "task_type", "external_id", *lesson_records.GUARD_FIELDS)
-"""Fields that tell records apart: an empty one is not filled in from another record."""
+_CONFIDENCE_GAIN: Final = 0.2
+"""The part of what is missing to full confidence that a lesson gains when it is learned again."""
 
-_FILLED: Final = frozenset(screening.TEXT_FIELDS).difference(_NOT_FILLED)
+_FILLED: Final = ("mistake", "correction", "why")
+"""Fields that a stored record takes from another one where it has none.
+
+The others that may be empty (`context`, `task_type`, `external_id`) tell records apart, so that they stay empty.
+"""
 
 
 class Added(NamedTuple):
-    """What became of a lesson: its `status` is `stored`, `merged` (into the lesson `id`) or `quarantined`.
+    """What became of a lesson that was to be stored: its `status` is `stored`, `merged` or `quarantined`.
 
-    `near` are stored lessons that share most of its words, the nearest first.
+    `id` is its own, or that of the lesson that it was merged into. `near` are stored lessons that share most of its
+    words, the nearest first.
     """
 
     id: str
@@ -87,13 +90,20 @@ def _session_that_taught(tx: Writing, scope: Scope, lesson: Lesson) -> str | Non
 
 def in_words_of(stored: Lesson, told: Lesson) -> Lesson:
     """Return a record with the words and the trust of a person who told the same."""
-    words = {name: getattr(told, name) for name in ("text", "mistake", "correction")}
-    own = {"trust": Trust.TRUSTED, "outside": told.outside}
-    return screening.judged(replace(stored, **words, **own))
+    return screening.judged(
+        replace(
+            stored,
+            text=told.text,
+            mistake=told.mistake,
+            correction=told.correction,
+            trust=Trust.TRUSTED,
+            outside=told.outside,
+        )
+    )
 
 
 def session_of(run_id: str | None) -> str | None:
-    """Return the session of a run: the id of a run that is a part of a transcript is `SESSION#PART`."""
+    """Return the session of a run: `4f2a#3` is the third part of the transcript of the session `4f2a`."""
     if run_id is None:
         return None
     session, _, _part = run_id.partition("#")

@@ -22,7 +22,9 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.models.shown_lesson import words_of
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.hits import LARGEST_WEAK, RankedHits, hit_of, ranked_hits
+from mcp_reflect.storage.hit_scores import LARGEST_WEAK
+from mcp_reflect.storage.hit_texts import hit_of
+from mcp_reflect.storage.hits import RankedHits, ranked_hits
 from mcp_reflect.storage.repository import BankContext, Reading, Repository, Writing
 from mcp_reflect.storage.retrieval.candidates import is_same_type
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated

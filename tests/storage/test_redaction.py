@@ -1,6 +1,7 @@
 """What the door takes out of a text before it is written, and what it leaves."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.runner import ClientCapabilities
+from mcp_reflect.models.lesson import LessonDraft
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage import screening
 from tests.secrets import SECRETS, TELLING, found_in
 
 
@@ -136,3 +139,19 @@ async def test_what_a_crash_says_of_its_arguments_is_clean_in_the_log(
     (bank_path.parent / "log.txt").write_text(capfd.readouterr().err)
     assert "RuntimeError" in (bank_path.parent / "log.txt").read_text()
     assert found_in(bank_path.parent) == {}
+
+
+def test_each_field_with_words_is_judged_or_redacted() -> None:
+    """A field that is added to lessons has to be put into one of the lists of `screening`, or named here."""
+    plain_values = {
+        "kind",
+        "state",
+        "trust",
+        "source",
+        "guard_mode",
+        "importance",
+        "confidence",
+        "told",
+    }
+    with_words = {field.name for field in fields(LessonDraft)} - plain_values
+    assert with_words == {*screening.JUDGED_FIELDS, *screening.REDACTED_FIELDS}
