@@ -1,7 +1,10 @@
 """Record whether lessons helped, and how much that counts: by what stands behind the word of who says so.
 
-An agent's own word counts least, then its word with a person's or an output behind it (`backed`); a call that hooks
-saw, which does as the lesson says and ended so, is proof.
+From the least to the most:
+
+1. the agent's own word;
+2. its *backed* word: it typed an output, or a person's words, that say the same;
+3. proof: hooks saw a call that does as the lesson says and ended as the outcome says.
 """
 
 import asyncio
@@ -46,17 +49,31 @@ _NO_CALL: Final = "hooks saw no call that follows a lesson: it counts as your wo
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An outcome of some of the lessons, and why it counts for less than was sent (None: it does not)."""
+    """An outcome of some of the lessons that were named.
+
+    `reason` says why it counts for less than the agent sent, and is None where it counts as sent.
+    """
 
     outcome: OutcomeDraft
     reason: str | None = None
 
     @property
     def evidence(self) -> str:
-        """What stands behind it, as the agent is told."""
+        """The word for the agent: "told" for its backed word, else "self", "user", "test" or "metric"."""
         if self.outcome.backed:
             return "told"
         return self.outcome.evidence.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Undecided:
+    """An outcome without the lessons that a person keeps, of which the person decides.
+
+    `answers` has what the agent is told of each of those: "a person keeps 3f2a: its worth is unchanged".
+    """
+
+    draft: OutcomeDraft
+    answers: tuple[str, ...] = ()
 
 
 async def record_outcome(
@@ -75,12 +92,11 @@ async def record_outcome(
     if sent.success == "irrelevant":
         return await _note_irrelevant(context, scope, draft, sent.ignored)
     draft = await _with_followed_lessons(context, scope, draft)
-    answer_of_person = None
-    if not seen:
-        draft, answer_of_person = await _without_kept(context, scope, draft)
-    if answer_of_person and not draft.lesson_ids:
+    undecided = _Undecided(draft) if seen else await _without_kept(context, scope, draft)
+    draft, answers = undecided.draft, undecided.answers
+    if answers and not draft.lesson_ids:
         return OutcomeResult(
-            updated=(), evidence="self", reason=answer_of_person, ignored=sent.ignored
+            updated=(), evidence="self", reason=_joined(answers), ignored=sent.ignored
         )
     results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
     parts = await _parts_by_proof(context, scope, draft, results, seen=seen)
@@ -96,24 +112,30 @@ async def record_outcome(
     return OutcomeResult(
         updated=tuple(updated),
         evidence=evidence,
-        reason=_reason_of(parts, answer_of_person, has_counted=bool(updated)),
+        reason=_reason_of(parts, answers, has_counted=bool(updated)),
         ignored=sent.ignored,
     )
 
 
 def _reason_of(
-    parts: Sequence[_Part], answer_of_person: str | None, *, has_counted: bool
+    parts: Sequence[_Part], answers: Sequence[str], *, has_counted: bool
 ) -> str | None:
     """Return all that the agent should know of why its outcome counts for less than it sent, None for nothing.
 
-    Two parts are told both, so that an agent does not take the word of the second for the worth of the first.
+    `answers` are those about the lessons that a person keeps. The reasons of both parts are told, so that an agent does
+    not take the word of the second for the worth of the first.
     """
-    reasons = [reason for reason in (answer_of_person, *(part.reason for part in parts)) if reason]
+    reasons = [*answers, *(part.reason for part in parts if part.reason)]
     if reasons:
-        return "; ".join(reasons)
+        return _joined(reasons)
     if has_counted:
         return None
     return _UNUSED if parts[-1].outcome.of_task else _HELD_OUT
+
+
+def _joined(reasons: Sequence[str]) -> str:
+    """Return several reasons as the one text of an answer."""
+    return "; ".join(reasons)
 
 
 async def _outcome_of(context: Context, scope: Scope, sent: OutcomeArguments) -> OutcomeDraft:
@@ -142,26 +164,24 @@ async def _note_irrelevant(
     )
 
 
-async def _without_kept(
-    context: Context, scope: Scope, draft: OutcomeDraft
-) -> tuple[OutcomeDraft, str | None]:
+async def _without_kept(context: Context, scope: Scope, draft: OutcomeDraft) -> _Undecided:
     """Return an outcome without the lessons that a person keeps, if it says that they did not help: they decide.
 
-    Such a lesson gets a proposal to retire it. The text says so to the agent; None if there is no such lesson.
+    A lesson of a person that failed altogether gets a proposal to retire it.
     """
     if draft.success == 1 or draft.of_task:
-        return draft, None
-    answer: str | None = None
+        return _Undecided(draft)
+    answers: list[str] = []
     other_ids: list[str] = []
     for lesson_id in await _named_ids(context, scope, draft):
         lesson = await context.bank.lessons.get(scope, lesson_id)
         if lesson.is_kept_by_person:
-            answer = await _propose_to_retire(context, scope, lesson, draft)
+            answers.append(await _propose_to_retire(context, scope, lesson, draft))
         else:
             other_ids.append(lesson_id)
-    if answer is None:
-        return draft, None
-    return replace(draft, lesson_ids=tuple(other_ids)), answer
+    if not answers:
+        return _Undecided(draft)
+    return _Undecided(replace(draft, lesson_ids=tuple(other_ids)), tuple(answers))
 
 
 async def _named_ids(context: Context, scope: Scope, draft: OutcomeDraft) -> Sequence[str]:
@@ -226,7 +246,8 @@ async def _by_calls(
 ) -> list[_Part]:
     """Return an agent's outcome in one part or two, by the calls that hooks saw.
 
-    `doubt` says why the outputs that the agent sent do not show the outcome, None if they do.
+    `doubt` says why the outputs that the agent sent do not show the outcome, None if they do. Each row of the table is
+    a part where it has lessons; the second and third exclude each other.
 
     | lessons                                | doubt | they count as                       |
     |----------------------------------------|-------|-------------------------------------|
@@ -247,15 +268,18 @@ async def _by_calls(
 
 
 def _proven_beside_others(proven: Iterable[str]) -> str:
-    """Return that hooks saw these lessons followed, where an answer speaks of others as well."""
+    """Return what an answer that also speaks of other lessons says of the proven ones.
+
+    For two of them it is "3f2a, 81bc: proven by a call that hooks saw".
+    """
     names = ", ".join(short_id(lesson_id) for lesson_id in sorted(proven))
     return f"{names}: proven by a call that hooks saw"
 
 
 async def _proven_by_hooks(context: Context, scope: Scope, draft: OutcomeDraft) -> frozenset[str]:
-    """Return the lessons that calls of the last hours did as told and ended as the outcome says.
+    """Return the ids of the lessons that a call of the last hours followed, where it ended as the outcome says.
 
-    A partial success shows in no call.
+    A call worked or failed, so that none shows a partial success.
     """
     if draft.success == PARTIAL:
         return frozenset()
@@ -265,7 +289,10 @@ async def _proven_by_hooks(context: Context, scope: Scope, draft: OutcomeDraft) 
 
 
 async def _why_unproven(context: Context, scope: Scope, ids: Sequence[str]) -> str:
-    """Return why an outcome counts as the agent's word: hooks saw no call that does as the lesson says."""
+    """Return why an outcome of these lessons counts as the agent's word; the first of them is named as an example.
+
+    Either no call can prove it, because its advice names none, or hooks saw none that follows it.
+    """
     if not ids:
         return _NO_CALL
     name = short_id(ids[0])
@@ -294,30 +321,33 @@ async def _with_followed_lessons(
     if not shown:
         return draft
     used = [lesson.id for lesson in shown if _advises_an_act(lesson, acts)]
-    followed = await _followed_in_session(context, scope, [lesson.id for lesson in shown], draft)
+    shown_ids = [lesson.id for lesson in shown]
+    followed = await _followed_in_session(context, scope, shown_ids, draft.success)
     used += [lesson_id for lesson_id in followed if lesson_id not in used]
     return replace(draft, lesson_ids=tuple(used), of_task=not used)
 
 
 async def _followed_in_session(
-    context: Context, scope: Scope, ids: Sequence[str], draft: OutcomeDraft
+    context: Context, scope: Scope, ids: Sequence[str], success: float
 ) -> frozenset[str]:
     """Return the lessons whose advice a call followed and ended as the outcome says.
 
-    A partial success says of no call how it ended, so that either end counts as used.
+    A partial success says of no call how it ended, so that a call which failed counts as well as one that worked.
     """
-    ends = {1: (True,), PARTIAL: (True, False)}.get(draft.success, (False,))
-    followed: frozenset[str] = frozenset()
-    for worked in ends:
-        followed |= await context.bank.outcomes.followed_lately(scope, ids, worked=worked)
-    return followed
+    outcomes = context.bank.outcomes
+    if success != PARTIAL:
+        return await outcomes.followed_lately(scope, ids, worked=success == 1)
+    by_working_call = await outcomes.followed_lately(scope, ids, worked=True)
+    by_failed_call = await outcomes.followed_lately(scope, ids, worked=False)
+    return by_working_call | by_failed_call
 
 
 async def _acts_of_session(context: Context, scope: Scope) -> list[re.Pattern[str]]:
     """Return patterns that find, in a lesson's words, the programs and files of the calls that worked lately.
 
-    The bank keeps a call's head, `shell:git push`, `read:src/a.py` or `search`: its last part is what advice names. The
-    calls are those of all sessions of the project in these hours, since hooks and tools know no common session.
+    The bank keeps a call's head, and advice names what stands behind the colon: "git push" of `shell:git push`,
+    "src/a.py" of `read:src/a.py`, and "search" of `search`, which has none. The calls are those of all sessions of the
+    project in these hours, since hooks and tools know no common session.
     """
     since = context.clock.now() - _SESSION_SECONDS
     acts: list[re.Pattern[str]] = []
@@ -330,13 +360,16 @@ async def _acts_of_session(context: Context, scope: Scope) -> list[re.Pattern[st
 def pattern_of_act(act: str) -> re.Pattern[str]:
     """Return a pattern that finds in an advice what a call did, as it is written.
 
-    One plain word (`make`, `search`) is a word of every language as well, so that it counts only at the start of code,
-    and with a flag behind it.
+    One plain word (`make`, `search`) is a word of every language as well, so that it counts only where it stands as a
+    command: in "Run `cd app && make`" and in "Run make -j 4", and not in "Do not make a copy". An act of two words or
+    with a sign in it, such as `git push` or `src/a.py`, counts wherever it stands by itself.
     """
     name = re.escape(act)
     if not act.isalpha():
         return re.compile(rf"(?<!\w){name}(?!\w)")
-    return re.compile(rf"`(?:[^`\n]{{0,80}}[;&|] ?)?{name}(?!\w)|(?<!\w){name} --?[a-zA-Z]")
+    at_start_of_code = rf"`(?:[^`\n]{{0,80}}[;&|] ?)?{name}(?!\w)"
+    before_a_flag = rf"(?<!\w){name} --?[a-zA-Z]"
+    return re.compile(f"{at_start_of_code}|{before_a_flag}")
 
 
 def _advises_an_act(lesson: Lesson, acts: Sequence[re.Pattern[str]]) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect import services
+from mcp_reflect.models.lesson import short_id
 from mcp_reflect.services.engine import Engine
 
 TASK = "Deploy the shop"
@@ -44,3 +45,19 @@ async def test_a_persons_lesson_about_something_else_does_not_come_first(engine:
     theirs = await engine.store_lesson(**OF_AGENT)
     hits = (await engine.recall(task="Deploy the shop with kubectl apply or make ship")).lessons
     assert hits[0].id == theirs.lesson_id
+
+
+@pytest.mark.parametrize("success", [False, "partial"])
+async def test_an_outcome_against_two_lessons_of_a_person_names_both(
+    engine: Engine, success: bool | str
+) -> None:
+    by_hand = await services.lessons.add(engine.context, OF_PERSON)
+    at_noon = await services.lessons.add(
+        engine.context, {"mistake": "Deployed the docs late", "correction": "Deploy docs at noon"}
+    )
+    ids = [by_hand.lesson_id, at_noon.lesson_id]
+    sent = {"success": success, "lesson_ids": ids, "note": "both were wrong"}
+    outcome = await engine.call("record_outcome", sent)
+    assert not outcome.updated
+    for lesson_id in ids:
+        assert f"a person keeps {short_id(lesson_id)}:" in str(outcome.reason)
