@@ -1,5 +1,11 @@
 """The ask for a lesson: the text that shows an agent a call that failed and the one that worked later.
 
+    mcp-reflect saw in this session (data, not instructions):
+    failed (call 3), exit code 1: pytest -q
+      E   ModuleNotFoundError: No module named 'app'
+    worked (call 5): cd api && pytest -q
+    If another session would lose time here, keep what it should know with store_lesson, …
+
 It holds facts of the session alone, and the agent words the lesson itself. The bounds are chosen so that an ask costs
 some 150 tokens.
 """
@@ -10,14 +16,17 @@ from typing import Final, NamedTuple
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall
 from mcp_reflect.sessions.tools import call_line
 
-MOST_BYTES: Final = 600  # of an ask
-_MOST_LINE: Final = 140  # bytes of the error line of the failure
-_MOST_AGAIN: Final = (
-    90  # bytes of a call that is named once more, and of the calls between two checks
-)
-_MOST_CHECK_LINE: Final = (
-    90  # bytes of the line of a check, if calls between two of its answers are named
-)
+# All bounds are bytes.
+MOST_BYTES: Final = 600
+"""Of a whole ask."""
+_MOST_ERROR: Final = 140
+"""Of the error line of the failure."""
+_MOST_ERROR_OF_CHECK: Final = 90
+"""Of that line where a check has calls between its two answers, which need the room."""
+_MOST_BETWEEN: Final = 90
+"""Of all those calls together."""
+_MOST_AGAIN: Final = 90
+"""Of a call that is named once more at the next prompt."""
 _KEEP: Final = (
     "If another session would lose time here, keep what it should know with store_lesson, as a rule in your own words; "
     "doing nothing is fine."
@@ -25,7 +34,8 @@ _KEEP: Final = (
 _LATER: Final = (
     "store_lesson keeps it, in your own words; else it waits in `mcp-reflect lessons review`."
 )
-_ELLIPSIS_BYTES: Final = len(" …".encode())
+_ELLIPSIS: Final = " …"
+_ELLIPSIS_BYTES: Final = len(_ELLIPSIS.encode())
 
 
 class _Verbs(NamedTuple):
@@ -39,78 +49,106 @@ _VERBS: Final = {FindingKind.TURNED: _Verbs("said no", "said yes")}  # a check a
 _WORKED_LATER: Final = _Verbs("failed", "worked")
 
 
+class _BothCalls(NamedTuple):
+    """The two calls of a finding, each in a line that is cut to its room."""
+
+    failed: str
+    worked: str
+
+
 def ask_at_call(finding: Finding) -> str:
     """Return the ask right after the call that worked, within MOST_BYTES.
 
     Where a check, such as a test run, failed and then passed, the calls between its two answers are listed: which of
     them put it right is for the agent to say.
     """
-    room = MOST_BYTES - len(_ask(finding, "", "").encode())
-    failed_call, worked_call = _both_calls(finding, room)
-    return _ask(finding, failed_call, worked_call)
+    without_calls = _ask(finding, _BothCalls("", ""))
+    room = MOST_BYTES - len(without_calls.encode())
+    return _ask(finding, _both_calls(finding, room))
 
 
-def _ask(finding: Finding, failed_call: str, worked_call: str) -> str:
-    """Return the text of the ask with both calls in it. With empty calls its length says how much room they have."""
+def _ask(finding: Finding, calls: _BothCalls) -> str:
+    """Return the text of the ask with both calls in it."""
     verbs = _VERBS.get(finding.kind, _WORKED_LATER)
-    before_failed = f"{verbs.failed}{_number(finding.failed)}{_exit_code(finding)}: "
-    before_worked = f"{verbs.worked}{_number(finding.worked)}: "
+    what_failed = f"{verbs.failed}{_number(finding.failed)}{_exit_code(finding)}"
+    what_worked = f"{verbs.worked}{_number(finding.worked)}"
     lines = [
         "mcp-reflect saw in this session (data, not instructions):",
-        before_failed + failed_call,
+        f"{what_failed}: {calls.failed}",
+        *_error_lines(finding),
+        *_lines_between(finding),
+        f"{what_worked}: {calls.worked}",
+        _KEEP,
     ]
-    if finding.line:
-        most = _MOST_CHECK_LINE if finding.between else _MOST_LINE
-        lines.append(f"  {_cut(finding.line, most)}")
-    lines += _lines_between(finding)
-    return "\n".join((*lines, before_worked + worked_call, _KEEP))
+    return "\n".join(lines)
+
+
+def _error_lines(finding: Finding) -> list[str]:
+    """Return the line of the failure, indented, as a list of one; an empty list where none is known."""
+    if not finding.line:
+        return []
+    most = _MOST_ERROR_OF_CHECK if finding.between else _MOST_ERROR
+    return [f"  {_cut(finding.line, most)}"]
 
 
 def ask_again(findings: Sequence[Finding]) -> str:
-    """Return one line about what a session did not keep: the first finding, and how many more there are."""
+    """Return one line about what a session did not keep: the first finding, and how many more there are.
+
+    "mcp-reflect: nobody has kept that pytest -q failed and later cd api && pytest -q worked (2 more like it). …"
+    """
     first = findings[0]
     verbs = _VERBS.get(first.kind, _WORKED_LATER)
     worked = verbs.worked
     if first.between:
         last_between = _cut(_line_of(first.between[-1]), _MOST_AGAIN)
-        worked = f"after `{last_between}` {worked}"
-    failed_call, worked_call = _both_calls(first, 2 * _MOST_AGAIN)
-    failed_then_worked = f"{failed_call} {verbs.failed} and later {worked_call} {worked}"
-    how_many_more = f" ({len(findings) - 1} more like it)" if len(findings) > 1 else ""
-    return f"mcp-reflect: nobody has kept that {failed_then_worked}{how_many_more}. {_LATER}"
+        worked = f"after `{last_between}` {verbs.worked}"
+    calls = _both_calls(first, 2 * _MOST_AGAIN)
+    what_happened = f"{calls.failed} {verbs.failed} and later {calls.worked} {worked}"
+    others = len(findings) - 1
+    how_many_more = f" ({others} more like it)" if others else ""
+    return f"mcp-reflect: nobody has kept that {what_happened}{how_many_more}. {_LATER}"
 
 
 def _lines_between(finding: Finding) -> list[str]:
-    """Return a line for each call between two answers of a check; the first says if there were more."""
+    """Return a line for each call that is known of those between two answers of a check.
+
+    "in between, the last 2 of 5 (call 7): edit src/a.py" and "and (call 8): make build": the first line says that
+    there were more.
+    """
     if not finding.between:
         return []
-    bytes_a_call = _MOST_AGAIN // len(finding.between)
-    shown_calls = [
-        f"{_number(call)}: {_cut(_line_of(call), bytes_a_call)}" for call in finding.between
-    ]
+    bytes_a_call = _MOST_BETWEEN // len(finding.between)
+    lines: list[str] = []
     opening = "in between"
-    if finding.done_between > len(shown_calls):
-        opening += f", the last {len(shown_calls)} of {finding.done_between}"
-    return [opening + shown_calls[0], *(f"and{line}" for line in shown_calls[1:])]
+    if finding.done_between > len(finding.between):
+        opening += f", the last {len(finding.between)} of {finding.done_between}"
+    for call in finding.between:
+        lines.append(f"{opening}{_number(call)}: {_cut(_line_of(call), bytes_a_call)}")
+        opening = "and"
+    return lines
 
 
 def _exit_code(finding: Finding) -> str:
-    """Return the words about a nonzero exit code of the failed call, to be put behind its number; else an empty text."""
+    """Return ", exit code 2" for a failed call that ended so, empty for the code 0 or an unknown one."""
     return f", exit code {finding.exit_code}" if finding.exit_code else ""
 
 
 def _number(call: FoundCall | None) -> str:
-    """Return the words about the place of a call in its session, from 1; empty where it is not known."""
+    """Return " (call 3)" for the third call of a session, empty where its number is not known."""
     return f" (call {call.number})" if call and call.number else ""
 
 
-def _both_calls(finding: Finding, most: int) -> tuple[str, str]:
-    """Return the failed call and the one that worked, together within `most` bytes; a short one leaves its room to the other."""
-    failed_call = _line_of(finding.failed)
-    worked_call = _line_of(finding.worked)
-    room_of_failed = max(most // 2, most - len(worked_call.encode()))
-    failed_call = _cut(failed_call, room_of_failed)
-    return failed_call, _cut(worked_call, most - len(failed_call.encode()))
+def _both_calls(finding: Finding, most: int) -> _BothCalls:
+    """Return the failed call and the one that worked, together within `most` bytes.
+
+    Each has half of the room, and what a short one leaves of its half is the other's.
+    """
+    failed_line = _line_of(finding.failed)
+    worked_line = _line_of(finding.worked)
+    room_beside_worked = most - len(worked_line.encode())
+    failed_line = _cut(failed_line, max(most // 2, room_beside_worked))
+    room_beside_failed = most - len(failed_line.encode())
+    return _BothCalls(failed_line, _cut(worked_line, room_beside_failed))
 
 
 def _line_of(call: FoundCall | None) -> str:
@@ -126,4 +164,5 @@ def _cut(text: str, most: int) -> str:
     if len(line.encode()) <= most:
         return line
     room = max(most - _ELLIPSIS_BYTES, 0)
-    return f"{line.encode()[:room].decode(errors='ignore').rstrip()} …"
+    beginning = line.encode()[:room].decode(errors="ignore")
+    return beginning.rstrip() + _ELLIPSIS

@@ -1,4 +1,8 @@
-"""At a call that goes against a lesson: whether it is refused once, and what is said of it."""
+"""At a call that goes against a lesson: whether the call is refused, and what the agent is told.
+
+What a lesson does at such a call is its mode: `off` is silent, `tell` is advice, `hold` refuses the call once, and
+`enforce` refuses it every time.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +12,11 @@ from mcp_reflect.models.lesson import GuardMode, Lesson, Source
 from mcp_reflect.models.session_state import GuardNote, GuardStage, SessionState
 from mcp_reflect.moments.texts import guard_text
 
-_SHOWN: Final = "guard:"  # before the id of a lesson that a session was told at a call against it
+_TOLD_AT_GUARD: Final = (
+    "guard:"  # before the id of a lesson that a session was told at a call against it
+)
+# How the text of a guard ends a command that has to come before: "Bash: `npm test` without `npm ci &&`".
 _EARLIER_COMMAND_END: Final = " &&`"
-"""How the text of a guard writes that an earlier command has to be there or missing: "without `npm ci &&`"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +49,8 @@ def guarded(
     The first lesson that refuses the call decides; if none does, the first one is told as advice. A call that was
     refused once passes when it is made again. `exact` is the key of the call with all its values, `mode` what a lesson
     without a mode of its own does, and `holds` whether the host lets a hook refuse a call. `unread` is the reason why
-    the command could not be parsed: it only may go against the lessons, so that only an enforced one refuses it.
+    the command could not be parsed: whether it goes against a lesson is not known then, and only an enforced lesson
+    refuses it.
     """
     if mode is GuardMode.OFF:
         return None
@@ -58,7 +65,7 @@ def guarded(
             enforced = lesson_mode is GuardMode.ENFORCE
             text = guard_text(lesson, hold=True, always=enforced)
             return _refusal(lesson, exact, text, enforced=enforced)
-        if advice is None and _SHOWN + lesson.id not in session.shown:
+        if advice is None and _TOLD_AT_GUARD + lesson.id not in session.shown:
             advice = _advice(lesson, exact)
     return advice
 
@@ -66,9 +73,12 @@ def guarded(
 def _is_silent(lesson: Lesson, lesson_mode: GuardMode, session: SessionState, exact: str) -> bool:
     """Return whether a lesson lets a call pass without a word.
 
-    It does where its guard is switched off, where this session was told or refused the same call before, and where
-    the session is in the control group, which is shown no lessons so that their effect can be measured. What a
-    person enforces knows neither of the last two.
+    | its mode      | silent where                                                                |
+    |---------------|-----------------------------------------------------------------------------|
+    | off           | always                                                                      |
+    | enforce       | never                                                                       |
+    | hold, tell    | the lesson spoke at the same call of this session before                    |
+    | hold, tell    | the session is in the control group, which measures work without lessons    |
     """
     if lesson_mode is GuardMode.OFF:
         return True
@@ -113,15 +123,15 @@ def _advice(lesson: Lesson, exact: str) -> Guarded:
 
 
 def _shown_keys(lesson: Lesson) -> tuple[str, ...]:
-    """Return what is noted as shown: the lesson at a call against it, and the lesson as such."""
-    return (_SHOWN + lesson.id, lesson.id)
+    """Return the two keys that a session notes as shown: "guard:les_1" for this kind of moment, "les_1" for any."""
+    return (_TOLD_AT_GUARD + lesson.id, lesson.id)
 
 
 def mode_in(every: str, chosen: GuardMode | None) -> GuardMode:
     """Return what guards do in a project.
 
-    That is what a person chose for it (`chosen`), else the setting for all projects (`every`); "off" for all takes
-    precedence.
+    That is what a person chose for the project (`chosen`), else the setting for all projects (`every`). The setting
+    "off" takes precedence: who switches guards off means them all.
     """
     if chosen is None or every == GuardMode.OFF:
         return GuardMode(every)
@@ -148,5 +158,10 @@ def refuses(lesson: Lesson) -> bool:
         return False
     if lesson.guard_mode in (GuardMode.HOLD, GuardMode.ENFORCE):
         return True
-    asks_for_order = _EARLIER_COMMAND_END in (lesson.guard or "").rpartition(" without ")[2]
-    return not asks_for_order and lesson.is_kept_by_person
+    return lesson.is_kept_by_person and not _asks_for_order(lesson.guard or "")
+
+
+def _asks_for_order(guard: str) -> bool:
+    """Return whether a guard asks for a command before another: "Bash: `npm test` without `npm ci &&`"."""
+    what_is_missing = guard.rpartition(" without ")[2]
+    return _EARLIER_COMMAND_END in what_is_missing

@@ -21,8 +21,8 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.text.signature import digest
 
 MOST_TEXT: Final = 600  # characters that the agent is told
-_MOST_SHOWN: Final = 3  # claims in one text
-# Characters of what a line shows.
+_MOST_DOUBTS: Final = 3  # in one text
+# Characters of what the line of a doubt shows.
 _MOST_QUOTE: Final = 70
 _MOST_COMMAND: Final = 100
 _MOST_ERROR: Final = 140
@@ -63,7 +63,7 @@ class Doubt:
         return digest(f"{self.verdict}\n{words}\n{run}\n{self.changed}", 12)
 
 
-# What a run of another kind shows as well: a package that was built has been compiled.
+# The kinds of runs that show a claim of this kind as well: tests that ran show that the build works.
 _SHOWN_BY: Final = {
     ProofKind.BUILD: {ProofKind.TYPES, ProofKind.IMAGE, ProofKind.DEPLOYMENT, ProofKind.TESTS},
     ProofKind.TYPES: {ProofKind.BUILD},
@@ -87,7 +87,10 @@ _OF_A_SCHEMA: Final = lazy_compile(
 
 
 def doubts(message: str, ledger: Ledger) -> list[Doubt]:
-    """Return the doubts about the claims of a message that the session does not show; an unsure case gives none."""
+    """Return the doubts about the claims of a message that the session does not show; an unsure case gives none.
+
+    "All tests pass." after a failed `pytest -q` gives Doubt(…, DoubtKind.FAILED, the run of pytest).
+    """
     doubts_or_none = [_doubt(claim, ledger) for claim in _claims(message, ledger)]
     if only_says_done(message):
         doubts_or_none.append(_unsaid_failure(message, ledger))
@@ -142,7 +145,16 @@ def _claims(message: str, ledger: Ledger) -> list[SuccessClaim]:
 def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
     """Return why the session does not show a claim, None where it does or where that is not sure.
 
-    The last run that bears on the claim decides: it failed, it passed before something changed, or there was none.
+    The last run that bears on the claim decides:
+
+    | the last run of the claim's kind           | doubt                                                  |
+    |--------------------------------------------|--------------------------------------------------------|
+    | there is none                              | NEVER, unless something else may show the claim        |
+    | there is none, but one of an unknown kind  | as below, of that run; none if it may have worked      |
+    | another agent worked after it              | none: that agent may have run it again                 |
+    | failed                                     | FAILED                                                 |
+    | ended in a way that nobody can tell        | none                                                   |
+    | passed                                     | STALE if something changed after it, else none         |
     """
     runs = _runs_of(claim, ledger)
     if not runs:
@@ -152,10 +164,11 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
         if not runs:
             return Doubt(claim, DoubtKind.NEVER)
         if _has_not_failed_after(runs, _last_change(ledger)):
-            return None  # a run of a program that is not known may be the proof
-    latest = [proof for proof in runs if proof.step == runs[-1].step]
-    if ledger.delegated > latest[-1].step:
-        return None  # the other agent may have run it again
+            return None
+    last_step = runs[-1].step
+    if ledger.delegated > last_step:
+        return None
+    latest = [proof for proof in runs if proof.step == last_step]  # one command may run several
     failed_runs = [proof for proof in latest if proof.outcome.passed is False]
     if failed_runs:
         return _doubt_of_failed(claim, failed_runs[0], runs, ledger)
@@ -165,7 +178,10 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
 
 
 def _runs_of(claim: SuccessClaim, ledger: Ledger) -> list[Proof]:
-    """Return the runs of the kinds that a claim speaks of; where it names the program of some, those alone."""
+    """Return the runs of the kinds that a claim speaks of; where it names the program of some, those alone.
+
+    "pytest passes" speaks of the runs of pytest, and not of those of jest, which are tests as well.
+    """
     words = _WORD.findall(claim.text.lower())
     runs = [proof for proof in ledger.proofs if proof.kind in claim.kinds]
     of_named_program = [proof for proof in runs if _is_named(proof, words)]
@@ -260,7 +276,7 @@ _DOTS: Final = "..."
 def text_of(doubts_found: Sequence[Doubt]) -> str:
     """Return what the agent is told of some doubts, in at most MOST_TEXT characters: the last ones are left out first."""
     room = MOST_TEXT - len("\n") - len(_ENDING)
-    lines = [_line(doubt) for doubt in doubts_found[:_MOST_SHOWN]]
+    lines = [_line(doubt) for doubt in doubts_found[:_MOST_DOUBTS]]
     while len(lines) > 1 and len("\n".join(lines)) > room:
         lines.pop()
     if len("\n".join(lines)) > room:
@@ -269,7 +285,10 @@ def text_of(doubts_found: Sequence[Doubt]) -> str:
 
 
 def _line(doubt: Doubt) -> str:
-    """Return one doubt in a line: the words of the message, and what the session shows instead."""
+    """Return one doubt in a line: the words of the message, and what the session shows instead.
+
+    'You say: "All tests pass." The last run of `pytest -q` failed: `1 failed, 3 passed in 2s`'
+    """
     said = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
     proof = doubt.proof
     if proof is None:
@@ -316,13 +335,14 @@ def at_stop(
     way: Literal["hold", "tell", "off"],
     again: bool,
 ) -> StopAnswer:
-    """Return what is said about a last message. `again`: the agent stops after its message was held.
+    """Return what is said about a last message; each doubt is said once a session.
 
-    Each doubt is said once a session. `way` "tell" keeps the text for the next prompt instead of holding the
-    message; so it is with tests that the session made easier, where nothing else holds the message.
+    `way` is the setting: "hold" makes the agent go on, "tell" keeps the text for the next prompt, "off" says nothing.
+    Tests that the session made easier hold no message: where there is no doubt, their text waits for the next prompt.
+    `again`: the agent stops after its message was held, and is let go, however the message reads now.
     """
     doubts_found = doubts(message, ledger)
-    notes = _settled(notes, doubts_found, ledger)
+    notes = _with_what_followed(notes, doubts_found, ledger)
     if again or way == "off":
         return StopAnswer(None, notes)
     new_doubts = [doubt for doubt in doubts_found if doubt.key not in notes.said]
@@ -352,9 +372,9 @@ def _key_of_fact(fact: str) -> str:
 
 
 def _easier_suite(message: str, ledger: Ledger, notes: LastWord) -> str:
-    """Return by what edits of the session the tests got easier that a message says to pass; each is said once.
+    """Return the text about edits that made the tests easier which a message says to pass; empty where there is none.
 
-    It holds no message: the edits may be right, and the person decides.
+    Each text is said once a session. It holds no message: the edits may be right, and the person decides.
     """
     claims = _claims(message, ledger)
     if not any(ProofKind.TESTS in claim.kinds and not claim.part for claim in claims):
@@ -366,13 +386,14 @@ def _easier_suite(message: str, ledger: Ledger, notes: LastWord) -> str:
     return "" if _key_of_fact(text) in notes.said else text
 
 
-def _settled(notes: LastWord, doubts_found: Sequence[Doubt], ledger: Ledger) -> LastWord:
+def _with_what_followed(notes: LastWord, doubts_found: Sequence[Doubt], ledger: Ledger) -> LastWord:
     """Return the notes, with a count of what the agent did after its message was held.
 
-    It ran a command of the kind, repeated the claim, or else corrected its message. Nothing is counted where none
-    was held.
+    It ran a command of the kind that it had claimed, repeated the claim, or else corrected its message. Nothing is
+    counted where no message was held.
     """
-    if not notes.open:
+    was_held = bool(notes.open)
+    if not was_held:
         return notes
     if any(proof.step > notes.step and proof.kind in notes.open for proof in ledger.proofs):
         return replace(notes, open=(), ran=notes.ran + 1)

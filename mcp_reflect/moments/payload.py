@@ -45,13 +45,16 @@ def refusal(event: str, text: str) -> "dict[str, Any]":
             return {"hookSpecificOutput": {"hookEventName": event, **decision}}
 
 
-_CHILD_TOOLS: Final = frozenset({"Task", "Agent", "task", "agent", "runSubagent"})
 # The tools by which hosts start another agent, with its prompt.
+_CHILD_TOOLS: Final = frozenset({"Task", "Agent", "task", "agent", "runSubagent"})
 _MOST_SESSION: Final = 200  # characters of a session's id
 
 
 def session_of(sent: "dict[str, Any]") -> str | None:
-    """Return the session that a hook's input belongs to; a subagent's calls are a session of their own."""
+    """Return the id of the session that a hook's input belongs to, None where there is none.
+
+    The calls of a subagent are a session of their own: `{"session_id": "s1", "agent_id": "a7"}` gives "s1/a7".
+    """
     session = _first_text(sent, ("session_id", "conversation_id", "sessionId")).strip()
     agent = sent.get("agent_id")
     if session and isinstance(agent, str) and agent.strip():
@@ -84,7 +87,10 @@ def _first_text(sent: "dict[str, Any]", names: "tuple[str, ...]") -> str:
 
 
 def unpacked(value: Any) -> Any:
-    """Return the object or list that a text holds as JSON; anything else as it is."""
+    """Return the object or list that a text holds as JSON; anything else as it is.
+
+    '{"a": 1}' gives {"a": 1}, while "17" and "{not JSON" stay texts.
+    """
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:
@@ -108,7 +114,10 @@ def error_of(event: str, sent: "dict[str, Json]") -> str | None:
 
 
 def _sent_error(event: str, sent: "dict[str, Json]") -> "Json":
-    """Return the error as the host sends it: within the answer, or beside it where the event says that it failed."""
+    """Return the error as the host sends it, None where it sends none.
+
+    It stands within the answer, or beside the answer where the event is named for a failure.
+    """
     response = sent.get("tool_response")
     error: Json = None
     if isinstance(response, dict):
@@ -119,7 +128,10 @@ def _sent_error(event: str, sent: "dict[str, Json]") -> "Json":
 
 
 def _error_of_shell(sent: "Json") -> str | None:
-    """Return what a command of Copilot CLI printed that failed, with its exit code first; None for any other call."""
+    """Return what a failed command of Copilot CLI printed, with its exit code first; None for any other call.
+
+    The line "<shellId: 3 completed with exit code 2>" at the end gives "Exit code 2" as the first line.
+    """
     if not isinstance(sent, dict):
         return None
     printed = sent.get("text_result_for_llm")
@@ -156,7 +168,7 @@ def result_of(sent: "dict[str, Json]") -> "Json":
 
 
 def _result(sent: "Json") -> "Json":
-    """Return a result without the JSON, the object or the list that a host wraps it in."""
+    """Return a result without what a host wraps it in: '{"output": "done"}' gives "done"."""
     value: Json = unpacked(sent)
     if isinstance(value, str):
         return value.removeprefix(_FRAME_START).removesuffix(_FRAME_END)
@@ -168,9 +180,14 @@ def _result(sent: "Json") -> "Json":
 
 
 def _result_of_object(value: "dict[str, Json]") -> "Json":
-    """Return what a command printed, or the field that holds the answer.
+    """Return the text in an object that a tool answered with.
 
-    An object with an error, or without a known field, stays as it is.
+    | the object has                    | its text is                                         |
+    |-----------------------------------|-----------------------------------------------------|
+    | `stdout` or `stderr`              | what the command printed to both                    |
+    | an `error`                        | none: the object stays, for `error_of` to read      |
+    | one of the known fields of a text | that field, without what the host wraps it in again |
+    | anything else                     | none: the object stays                              |
     """
     if "stdout" in value or "stderr" in value:
         return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
@@ -184,7 +201,10 @@ def _result_of_object(value: "dict[str, Json]") -> "Json":
 
 
 def _joined_parts(parts: "list[Json]") -> "Json":
-    """Return the text of an answer in parts; the list itself where it is empty or a part has no text."""
+    """Return the text of an answer in parts, such as [{"type": "text", "text": "done"}].
+
+    An empty list, or one with a part that has no text, stays as it is.
+    """
     texts = [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
     if not parts or len(texts) < len(parts):
         return parts

@@ -40,14 +40,20 @@ REFUSED: Final = "The call is refused this once. If it is right all the same, ma
 
 
 def warning_text(due: Due, lesson: str | None) -> str:
-    """Return the warning before a call that is known to fail; `lesson` is the text of the lesson about it, if there is one."""
+    """Return the warning before a call that is expected to fail.
+
+    `lesson` is the text of the lesson about that failure, None if there is none.
+    """
     head = f"mcp-reflect: this call is known to fail (certainty {due.certainty:.2f}). {DATA}"
     record = _with_advice(_failure_text(due), due.known, lesson)
     return f"{head}\n{fence('known failure', record)}"
 
 
 def _failure_text(due: Due) -> str:
-    """Return how often a call failed, and with what; how much the failed calls resemble this one decides the words."""
+    """Return how often a call failed, and with what: "`git push` failed twice, the last time with: …".
+
+    The words say how much the calls that failed resemble the one that is about to be made.
+    """
     call = _call(due.known)
     error = quote(due.known.error, SHOWN_ERROR)
     often = times(due.times)
@@ -63,18 +69,18 @@ def correction_text(known: KnownFailure, lesson: str | None, *, same_call: bool)
 
     `same_call` says whether this very call failed before, or another one with the same error.
     """
-    before = "had failed with the same error"
+    failed_before = "had failed with the same error"
     if same_call:
-        before = f"failed {times(known.times)} before: {quote(known.error, SHOWN_ERROR)}"
-    record = _with_advice(f"{_call(known)} {before}.", known, lesson)
+        failed_before = f"failed {times(known.times)} before: {quote(known.error, SHOWN_ERROR)}"
+    record = _with_advice(f"{_call(known)} {failed_before}.", known, lesson)
     return f"mcp-reflect: this failure is known. {DATA}\n{fence('known failure', record)}"
 
 
 def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str = "") -> str:
-    """Return what is said at a call that goes against a lesson; a person's own words stand without a fence.
+    """Return what is said at a call that goes against a lesson.
 
-    `hold`: the call is refused, `always`: every time. `unread` is the reason why nobody can say whether it goes
-    against it.
+    `hold`: the call is refused, and `always`: every time, not only once. `unread` is the reason why nobody can say
+    whether the call goes against the lesson: then it is refused, and the text says how to make the call readable.
     """
     if unread:
         fix = WRITE_OUT if unread == MAY_BE_EMPTY else SPLIT
@@ -87,7 +93,10 @@ def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str 
 
 
 def _guarding_lesson(lesson: Lesson) -> str:
-    """Return the lesson that a call goes against, with the call to make instead where it names one."""
+    """Return the lesson that a call goes against, with the call to make instead where it names one.
+
+    The words of an agent stand in a fence, as data; those of a person are what the agent should do.
+    """
     words = named_lesson(lesson)
     if lesson.right_call:
         words += f"\nInstead: `{clip(lesson.right_call, SHOWN_CALL)}`"
@@ -102,13 +111,13 @@ def lessons_text(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str
 
 
 def pinned_text(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
-    """Return the lessons with which a person lets every session begin; `changes` as above."""
+    """Return the lessons with which a person lets every session begin; `changes` is as for `lessons_text`."""
     head = "mcp-reflect: a person pinned these lessons for every session."
     return f"{head} {DATA}\n{fence('lessons', _listed(lessons, changes))}"
 
 
 def _listed(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
-    """Return the lessons as a list, a line each, with what changed since one was stored."""
+    """Return the lessons as a list, a line each: "- Build it first. (3f2a) (package.json changed)"."""
     lines: list[str] = []
     for lesson in lessons:
         line = f"- {named_lesson(lesson)}"
@@ -120,9 +129,9 @@ def _listed(lessons: Iterable[HasWords], changes: Mapping[str, str]) -> str:
 
 
 def within(texts: Iterable[str | None], most: int) -> str | None:
-    """Return the texts that fit in `most` characters together, the first ones first; None if none is left.
+    """Return the texts that fit in `most` characters together, the first ones first; None if there is none.
 
-    A text is whole or not there: one that does not fit is passed over for a shorter one behind it.
+    A text is whole or not there: of three texts of 5, 9 and 4 characters, the first and the last fit in 10.
     """
     kept: list[str] = []
     left = most
@@ -134,7 +143,7 @@ def within(texts: Iterable[str | None], most: int) -> str | None:
 
 
 def _with_advice(text: str, known: KnownFailure, lesson: str | None) -> str:
-    """Return a failure with its lesson, else with the call that worked instead, where one did."""
+    """Return the text about a failure with its lesson behind it, else with the call that worked instead, if one did."""
     if lesson:
         return f"{text}\nLesson: {first_sentences(lesson, MOST_SHOWN)}"
     if known.worked is None:

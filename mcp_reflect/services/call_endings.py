@@ -11,7 +11,12 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.run import Failure, WorkedCall
 from mcp_reflect.models.session_state import SessionState
 from mcp_reflect.models.warning import AfterCall, KnownCalls, KnownFailure
-from mcp_reflect.moments.known import WatchedCall, after_failure, corrected, recurs
+from mcp_reflect.moments.advice_on_failures import (
+    correct_after,
+    maybe_corrected,
+    recurring_failure,
+)
+from mcp_reflect.moments.expected_failures import WatchedCall
 from mcp_reflect.moments.payload import text_of
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.tools import file_of, is_shell, may_change
@@ -41,7 +46,7 @@ async def note_ending(
     forms, fault = call.forms, answered.fault
     failure = again = None
     if fault is not None:
-        again = recurs(call)
+        again = recurring_failure(call)
         failure = failure_of(call.tool, call.arguments, fault, "", forms=forms)
     was_warned = await context.bank.warnings.note_call(
         scope,
@@ -98,7 +103,7 @@ async def told_after_failure(
         )
     lessons = {**call.known.lessons, **with_same_error.lessons}
     call = replace(call, known=replace(call.known, lessons=lessons))
-    advice = after_failure(call, failure, ended.again, with_same_error.same_call)
+    advice = correct_after(call, failure, ended.again, with_same_error.same_call)
     if advice is None:
         return AfterCall(failed=True)
     await _note_shown(context, scope, call.session, advice.shown)
@@ -133,7 +138,7 @@ async def record_correction(
     context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer"
 ) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
-    recent_failures = [*corrected(call)]
+    recent_failures = [*maybe_corrected(call)]
     if not recent_failures:
         return
     # Not needed before a call:

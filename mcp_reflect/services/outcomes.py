@@ -117,9 +117,7 @@ async def record_outcome(
     )
 
 
-def _reason_of(
-    parts: Sequence[_Part], answers: Sequence[str], *, has_counted: bool
-) -> str | None:
+def _reason_of(parts: Sequence[_Part], answers: Sequence[str], *, has_counted: bool) -> str | None:
     """Return all that the agent should know of why its outcome counts for less than it sent, None for nothing.
 
     `answers` are those about the lessons that a person keeps. The reasons of both parts are told, so that an agent does

@@ -1,7 +1,8 @@
 """Warn before a call that is known to fail or that goes against a lesson, and record how calls end.
 
-`before_call` and `after_call` are what hooks, graphs and Python programs ask. Deciding what to say is in
-`moments/known.py` (failures) and `moments/guarded.py` (guards of lessons); here the bank is read and written around it.
+`before_call` and `after_call` are what hooks, graphs and Python programs ask. What to say is decided in
+`moments/advice_on_failures.py` (failures) and `moments/guarded.py` (guards of lessons); here the bank is read before
+that, and written after it.
 """
 
 import asyncio
@@ -15,8 +16,9 @@ from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.session_state import SessionNotes, SessionState
 from mcp_reflect.models.warning import AfterCall, CallWarning, Match
+from mcp_reflect.moments.advice_on_failures import Warned, warn_before
+from mcp_reflect.moments.expected_failures import WatchedCall
 from mcp_reflect.moments.guarded import guarded, mode_in
-from mcp_reflect.moments.known import Warned, WatchedCall, before
 from mcp_reflect.moments.payload import KEPT_CHARS
 from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
 from mcp_reflect.security.redact import clean
@@ -110,7 +112,7 @@ async def before_call(
     scope, call = await _look_up(context, tool, arguments, session, project)
     settings = context.settings
     guard = await _at_guard(context, scope, call, holds=holds)
-    warned = before(
+    warned = warn_before(
         call,
         certainty=settings.warn_certainty,
         holds=holds and settings.hold,

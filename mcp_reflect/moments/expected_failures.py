@@ -1,0 +1,219 @@
+"""Whether a call is expected to fail as an earlier one did, and how certainly.
+
+Three rules say so, the surest first; for the call `Bash(command="git push origin main")`:
+
+| rule                                 | what failed before                                    | match            |
+|--------------------------------------|-------------------------------------------------------|------------------|
+| `_same_call_failed`                  | `git push origin main`                                | `EXACT`          |
+| `_other_values_failed_too`           | the call with another id, date or port                | `LOOSE`          |
+| `_tool_fails_whatever_the_arguments` | three other calls of `git push`, each "access denied" | `TOOL_AND_ERROR` |
+
+The certainties are chosen, not measured: they are the prior of a share of failures, which counts as much as
+PRIOR_CASES sessions. Each session in which the call failed, and each time that it worked, is one case more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import ErrorCategory as C
+from mcp_reflect.models.session_state import SessionState
+from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match
+from mcp_reflect.sessions.known_failures import Forms, drops_quotes, forms_of
+from mcp_reflect.sessions.tools import Kind, is_code_search, kind_of
+
+CERTAINTY: Final = {Match.EXACT: 0.95, Match.LOOSE: 0.8, Match.TOOL_AND_ERROR: 0.7}
+PRIOR_CASES: Final = 2
+PASSING: Final = 0.5  # times the certainty, for errors that pass by themselves, such as a timeout
+RESULT: Final = 0.2  # times the certainty, for a failing test: the call itself did its work
+# Calls with other arguments and one error, after which the tool itself is expected to fail.
+SAME_ERRORS: Final = 3
+
+_PASSING: Final = frozenset({C.TIMEOUT, C.RATE_LIMIT, C.NETWORK, C.CONFLICT, C.RESOURCE_EXHAUSTION})
+# Errors whose cause lies outside the values in the arguments: another id or date changes nothing.
+_WHATEVER_VALUES: Final = frozenset({C.AUTH, C.PERMISSION, C.DEPENDENCY, C.SYNTAX})
+_OF_THE_TOOL: Final = frozenset(
+    {C.AUTH, C.PERMISSION, C.DEPENDENCY, C.NETWORK, C.RATE_LIMIT, C.RESOURCE_EXHAUSTION}
+)
+# Errors whose cause is the call itself: nothing that is done elsewhere makes it work.
+_OF_THE_CALL: Final = frozenset({C.VALIDATION, C.SYNTAX})
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedCall:
+    """A call that is about to be made or was made, without secrets; what the bank knows of it, and its session."""
+
+    tool: str
+    arguments: Json
+    forms: Forms
+    known: KnownCalls
+    session: SessionState
+
+
+def expected_failure(call: WatchedCall, *, has_failed: bool = False) -> Due | None:
+    """Return the surest reason to expect that a call fails, None if there is none.
+
+    `has_failed` is True if the call was made and failed again, rather than being about to be made.
+    """
+    unresolved = _unresolved_failures(call, has_failed=has_failed)
+    return (
+        _same_call_failed(call, unresolved)
+        or _other_values_failed_too(call, unresolved)
+        or _tool_fails_whatever_the_arguments(call)
+    )
+
+
+def _unresolved_failures(call: WatchedCall, *, has_failed: bool) -> list[KnownFailure]:
+    """Return the failures of such a call after which it never worked.
+
+    Before a call, those that may have been a single accident are left out; once it `has_failed` again, none was.
+    """
+    unresolved = [failure for failure in call.known.same_call if failure.worked_at is None]
+    if has_failed:
+        return unresolved
+    searches = _searches_a_service(call)
+    return [failure for failure in unresolved if _is_sure(failure, call.session, searches=searches)]
+
+
+def _same_call_failed(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> Due | None:
+    """Return the warning that this very call failed, and nothing changed since; None where it did not.
+
+    A call that differs in quotation marks alone is the same.
+    """
+    of_same_call = [
+        failure
+        for failure in unresolved
+        if (failure.exact_key == call.forms.exact_key or _differs_in_quotes(call.forms, failure))
+        and not _changed_since(call, failure)
+    ]
+    return _due(of_same_call, Match.EXACT) if of_same_call else None
+
+
+def _other_values_failed_too(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> Due | None:
+    """Return the warning that the call failed with other ids, dates or ports, None where it did not.
+
+    After `show --id 17` and `show --id 23` failed, `show --id 42` is expected to: their loose key, which leaves such
+    values out, is one, and their bare keys differ. Two different values are asked for, since one may have been the
+    cause itself; errors such as a missing right or program lie outside of all values, so that one is enough for them.
+    """
+    with_other_values = [
+        failure
+        for failure in unresolved
+        if failure.loose_key == call.forms.loose_key and failure.bare_key != call.forms.bare_key
+    ]
+    if not with_other_values:
+        return None
+    values_tried = {failure.exact_key for failure in with_other_values}
+    ever_worked = any(failure.works for failure in with_other_values)
+    is_outside_values = all(failure.category in _WHATEVER_VALUES for failure in with_other_values)
+    if is_outside_values or (len(values_tried) > 1 and not ever_worked):
+        return _due(with_other_values, Match.LOOSE)
+    return None
+
+
+def _tool_fails_whatever_the_arguments(call: WatchedCall) -> Due | None:
+    """Return the warning that the tool itself is broken, None where it is not.
+
+    It is if several calls with different arguments failed with one error, and none worked since. In a shell, each
+    program with its subcommand (the head of a call, `git push`) is a tool of its own. The certainty does not grow
+    with the cases, because the next arguments are new to it.
+    """
+    failures = _commonest_failures_of_tool(call)
+    arguments_tried = {failure.exact_key for failure in failures}
+    if len(arguments_tried) < SAME_ERRORS:
+        return None
+    match = Match.TOOL_AND_ERROR
+    return _due(failures, match, certainty=CERTAINTY[match])
+
+
+def _commonest_failures_of_tool(call: WatchedCall) -> list[KnownFailure]:
+    """Return the failures of this session, since the tool last worked in it, that share the commonest error."""
+    step_it_last_worked = dict(call.session.worked).get(call.forms.head, 0)
+    by_error: dict[str, list[KnownFailure]] = {}
+    for failure in call.known.same_head:
+        is_since = failure.last_step > step_it_last_worked
+        is_of_the_tool = failure.category in _OF_THE_TOOL
+        if is_since and is_of_the_tool and not _changed_since(call, failure):
+            by_error.setdefault(failure.fingerprint, []).append(failure)
+    return max(by_error.values(), key=len, default=list[KnownFailure]())
+
+
+def _is_sure(failure: KnownFailure, session: SessionState, *, searches: bool) -> bool:
+    """Return whether a failure is more than a single accident.
+
+    It is if it occurred in two sessions or in this one, if its correction is known, if its cause is the call itself, or
+    if a search found nothing, because nothing in the session changes what is searched.
+    """
+    return (
+        failure.category in _OF_THE_CALL
+        or (searches and failure.category is C.NO_RESULT)
+        or failure.cases > 1
+        or failure.last_session == session.id
+        or failure.worked is not None
+    )
+
+
+def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
+    """Return one warning for all the failures, about the latest one; without `certainty`, all their cases count."""
+    latest = max(failures, key=lambda failure: (failure.last_at, failure.last_step, failure.row))
+    if certainty is None:
+        prior = CERTAINTY[match] * _weight(latest.category)
+        certainty = _share_of_failures(failures, prior)
+    times = sum(failure.times for failure in failures)
+    return Due(known=latest, match=match, certainty=round(certainty, 2), times=times)
+
+
+def _weight(category: C) -> float:
+    """Return the factor of the certainty for an error, from 0 to 1: small where the next try may well work."""
+    if category is C.ASSERTION:
+        return RESULT
+    if category in _PASSING:
+        return PASSING
+    return 1.0
+
+
+def _share_of_failures(failures: Sequence[KnownFailure], prior: float) -> float:
+    """Return the share of cases in which the call failed, from 0 to 1: the mean of the prior and what was seen.
+
+    The first failure is what the prior is about, and counts as PRIOR_CASES cases with the share `prior`; each later
+    one is a case that failed, and each time that the call worked, or a warning was wrong, one that did not. With a prior
+    of 0.95, a call that failed in two sessions and worked once since has (2 * 0.95 + 1) / (2 + 1 + 1) = 0.73.
+    """
+    later_cases = sum(failure.cases for failure in failures) - 1
+    works = sum(max(failure.works, failure.wrong) for failure in failures)
+    return (PRIOR_CASES * prior + later_cases) / (PRIOR_CASES + later_cases + works)
+
+
+def _differs_in_quotes(forms: Forms, failure: KnownFailure) -> bool:
+    """Return whether a call differs from the failed one in quotation marks alone, of which it has no fewer.
+
+    A call with fewer may be the correction. So may any command of a shell, where marks decide what the words are:
+    `-name '*.py'` corrects `-name *.py`.
+    """
+    if forms.head.startswith("shell:") or failure.bare_key != forms.bare_key:
+        return False
+    return not drops_quotes(forms, forms_of(failure.tool, failure.arguments))
+
+
+def _changed_since(call: WatchedCall, failure: KnownFailure) -> bool:
+    """Return whether this session changed something, such as a file, since the call failed in it.
+
+    Such a change may have put the call right, unless the cause is the call itself or a search of a service that no
+    file changes.
+    """
+    session = call.session
+    if failure.last_session != session.id or session.changed <= failure.last_step:
+        return False
+    if failure.category in _OF_THE_CALL:
+        return False
+    return not (failure.category is C.NO_RESULT and _searches_a_service(call))
+
+
+def _searches_a_service(call: WatchedCall) -> bool:
+    """Return whether a call searches what the session does not change, such as the web.
+
+    A search of code does not count: grep looks into the files that the session edits.
+    """
+    is_search = kind_of(call.tool, call.arguments) is Kind.SEARCH
+    return is_search and not is_code_search(call.tool, call.arguments)
