@@ -28,7 +28,7 @@ from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite import backup, damaged, files
+from mcp_reflect.storage.sqlite import backup, damaged, file_access
 
 _MOST_NAMED: Final = 10  # records with damaged texts
 _MOST_WAITING: Final = 1000  # records in quarantine that are counted
@@ -80,7 +80,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
     report["engine"] = opened.engine
     report["schema"] = opened.schema
     report["read_only"] = bool(opened.read_only)
-    if isinstance(opened, files.OpenedFile):
+    if isinstance(opened, file_access.OpenedFile):
         degraded += _examine_file(engine.bank.path, report)
         degraded += _open_to_others(engine.bank.path)
     degraded += await _examine_embeddings(engine, report)

@@ -18,9 +18,8 @@ from mcp_reflect.storage.rows import keeps
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.values import scoped
 
-_SECONDS_AFTER_SESSION: Final = (
-    60.0  # a lesson that is kept so soon after the last call is of the session
-)
+_SECONDS_AFTER_SESSION: Final = 60.0
+"""A lesson that a person keeps so soon after the last call of a session is counted for that session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +73,14 @@ class EffectRepository(Repository):
             row = reading.row("card_session", scoped(scope, part=session or ""))
             if row is None:
                 return None
-            own = {"session": row["id"]}
+            of_session = {"session": row["id"]}
             notes = from_json(SessionNotes, json.loads(row["notes"]))
             times = {
                 "since": row["started_at"],
                 "until": row["updated_at"] + _SECONDS_AFTER_SESSION,
             }
-            followed = reading.lessons("card_followed", scope, **own)
-            kept = reading.lessons("card_kept", scope, **own, **times)
+            followed = reading.lessons("card_followed", scope, **of_session)
+            kept = reading.lessons("card_kept", scope, **of_session, **times)
             return SessionCard(
                 session=row["id"],
                 started_at=row["started_at"],

@@ -2,11 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
-from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.models import lesson as models
@@ -15,17 +14,23 @@ from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage import lesson_guards, lesson_merging, lesson_records, screening, similarity
+from mcp_reflect.storage.outside_words import outside_words_for
 from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.values import scoped
 
-_MIN_ID_CHARS: Final = 4  # of a part of an id that a person types in place of the whole
-_MAX_NAMED_IDS: Final = 5  # ids that the error about an ambiguous part lists
-_MOST_RUNS: Final = 20  # the latest runs, on whose calls a new guard is tried
-_MOST_CALLS: Final = 2_000  # calls on which a new guard is tried
-_RUNS_COMPARED: Final = 5  # the latest runs, with whose tool outputs a new lesson is compared
-_CALLS_COMPARED: Final = 400  # the latest calls that hooks saw in sessions of the last day
-_CHARS_COMPARED: Final = 400_000  # of the outputs of runs
+_MIN_ID_CHARS: Final = 4
+"""Characters of a part of an id that a person types in place of the whole."""
+
+_MAX_NAMED_IDS: Final = 5
+"""Ids that the error about an ambiguous part lists."""
+
+_MOST_RUNS: Final = 20
+"""The latest runs, on whose calls a new guard is tried."""
+
+_MOST_CALLS: Final = 2_000
+"""Calls on which a new guard is tried."""
+
 _KEPT_AS_IT_IS: Final = "a person keeps a lesson that says the same; it stays as it is"
 _FULL: Final = "archived at once: the bank is full of more important lessons"
 _ERASING_STATEMENTS: Final = (
@@ -59,7 +64,7 @@ class LessonRepository(Repository):
         writing.
         """
         outside_words = await self.db.look(
-            scope.tenant, lambda reading: _outside_words(reading, scope, self.clock.now())
+            scope.tenant, lambda reading: outside_words_for(reading, scope, self.clock.now())
         )
 
         def screen() -> Lesson:
@@ -351,43 +356,6 @@ def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
         ids = ", ".join(models.short_id(pinned_lesson.id) for pinned_lesson in pinned)
         fix = f"Unpin one of {ids} first: mcp-reflect lessons unpin ID."
         raise InputError("id", f"{MOST_PINNED} lessons are pinned already", fix)
-
-
-@dataclass(frozen=True, slots=True)
-class _OutsideWords:
-    """Words from outside, which a new lesson may repeat: runs and calls as JSON, and records in quarantine."""
-
-    runs: Sequence[str]
-    calls: Sequence[str]
-    quarantined: Sequence[Lesson]
-
-    def outputs(self) -> str:
-        """Return what tools printed in the runs."""
-        outputs: list[str] = []
-        for run in self.runs:
-            outputs += screening.tool_outputs(json.loads(run))
-        return "\n".join(outputs)[:_CHARS_COMPARED]
-
-    def phrases(self) -> frozenset[int]:
-        """Return what is remembered of the words that hooks saw in the answers of calls."""
-        phrases: set[int] = set()
-        for call in self.calls:
-            phrases.update(json.loads(call).get("phrases") or ())
-        return frozenset(phrases)
-
-
-def _outside_words(reading: Reading, scope: Scope, now: float) -> _OutsideWords:
-    """Return the words from outside that a new lesson of a scope is compared with; a global one with any project's."""
-    is_global = not scope.project
-    runs_query = "latest_runs_of_all" if is_global else "latest_runs"
-    runs = reading.rows(runs_query, scoped(scope, limit=_RUNS_COMPARED))
-    values = scoped(scope, every=int(is_global), since=now - DAY, limit=_CALLS_COMPARED)
-    calls = reading.rows("calls_seen", values)
-    return _OutsideWords(
-        runs=[row["trace"] for row in runs],
-        calls=[row["call"] for row in calls],
-        quarantined=screening.waiting_records(reading, scope),
-    )
 
 
 def _stored(

@@ -21,7 +21,9 @@ from mcp_reflect.storage.repository import Reading, Repository, Writing, transac
 from mcp_reflect.storage.rows import Row, lesson_from, readable, record_from
 from mcp_reflect.storage.values import scoped
 
-_HOOK_SECONDS: Final = DAY  # a project is watched if hooks noted a call since then
+_HOOK_SECONDS: Final = DAY
+"""Hooks watch a project if they noted a call of it in the last of these seconds."""
+
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id")
 
 
@@ -61,21 +63,17 @@ class ReflectionRepository(Repository):
             return current
         version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
         tx.run("version_add", version)
-        # The strategy of the earlier judgment is retired, and lessons of which there is a newer correction.
         of_reflection = {"reflection_id": before.id, "tenant": scope.tenant}
         records = [lesson_from(row) for row in tx.rows("lesson_of_reflection", of_reflection)]
         earlier = [record for record in records if record.state is State.ACTIVE]
-        for record in earlier:
-            if record.kind is RecordKind.STRATEGY and not record.is_kept_by_person:
-                retired = replace(record, state=State.RETIRED, updated_at=now)
-                lesson_records.change(tx, scope, retired)
+        _retire_strategies(tx, scope, earlier, now)
         values = self._write_parts(tx, scope, draft, before.id, now)
         tx.run("reflection_change", values)
         earlier_lessons = [record for record in earlier if record.kind is RecordKind.LESSON]
         for learned in values["body"]["lessons"]:
             if learned["status"] != "quarantined":
-                new = lesson_records.lesson_by_id(tx, scope, learned["id"])
-                _replace_earlier(tx, scope, new, earlier_lessons, now)
+                newer = lesson_records.lesson_by_id(tx, scope, learned["id"])
+                _replace_earlier(tx, scope, newer, earlier_lessons, now)
         return self._written(tx, scope, draft, before.id)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
@@ -181,18 +179,22 @@ def _note_calls(
 ) -> None:
     """Note the calls of a run that failed, each with its reflection, and clear those that worked.
 
-    Where hooks watch a session, they counted its calls when these were made: they are not counted again. Where hooks
-    watch a project, a run of a session that they did not see was told by somebody, and counts as no session of its own.
+    | the run                                               | its calls count | its failures are of  |
+    | hooks watched its session: they counted the calls     | no              | that session         |
+    | hooks watch the project, and somebody told this run   | no              | no session           |
+    | no hooks, or a part of a transcript                   | yes             | its session          |
+    | the same, without a session                           | yes             | its reflection alone |
     """
     run_id = draft.run.get("run_id")
     session = lesson_merging.session_of(run_id)
     is_watched = session is not None and warnings.session_state(tx, scope, session) is not None
     has_hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
-    is_only_told = has_hooks and not is_watched and run_id == session
+    is_part_of_transcript = run_id != session  # `SESSION#PART`
+    is_only_told = has_hooks and not is_watched and not is_part_of_transcript
     is_counted_now = not (is_watched or is_only_told)
     counted_session: str | None = None
     if not is_only_told:
-        counted_session = session or reflection_id  # a run without a session is one of its own
+        counted_session = session or reflection_id
     for failure in draft.failures:
         failures.note_failure(
             tx,
@@ -207,17 +209,34 @@ def _note_calls(
         failures.note_worked(tx, scope, draft.worked, now)
 
 
+def _retire_strategies(tx: Writing, scope: Scope, earlier: Sequence[Lesson], now: float) -> None:
+    """Retire the strategies of an earlier judgment: a reflection has one, that of its latest judgment."""
+    for record in earlier:
+        if record.kind is RecordKind.STRATEGY and not record.is_kept_by_person:
+            retired = replace(record, state=State.RETIRED, updated_at=now)
+            lesson_records.change(tx, scope, retired)
+
+
 def _replace_earlier(
-    tx: Writing, scope: Scope, new: Lesson, earlier: Sequence[Lesson], now: float
+    tx: Writing, scope: Scope, newer: Lesson, earlier: Sequence[Lesson], now: float
 ) -> None:
-    """Let a newer correction replace the earlier one of the same mistake, unless a person or a proof backs that."""
-    for old in earlier:
-        backed = old.is_kept_by_person or old.trust is Trust.CONFIRMED
-        if backed or old.id == new.id or new.created_at < old.created_at:
-            continue
-        if similarity.one_subject(old.mistake or old.text, new.mistake or new.text):
-            current = lesson_records.lesson_by_id(tx, scope, new.id)
-            lesson_records.supersede(tx, scope, old, current, now)
+    """Let a lesson replace the earlier lessons of its reflection that correct the same mistake in another way."""
+    for older in earlier:
+        if _may_be_replaced(older, newer) and _is_about_same_mistake(older, newer):
+            # As the transaction has it now: the step before may have given it the strength of another lesson.
+            current = lesson_records.lesson_by_id(tx, scope, newer.id)
+            lesson_records.supersede(tx, scope, older, current, now)
+
+
+def _may_be_replaced(older: Lesson, newer: Lesson) -> bool:
+    """Return whether a judgment alone may replace a lesson: not one that a person keeps, or that outcomes confirmed."""
+    is_proven = older.is_kept_by_person or older.trust is Trust.CONFIRMED
+    return not is_proven and older.id != newer.id and older.created_at <= newer.created_at
+
+
+def _is_about_same_mistake(older: Lesson, newer: Lesson) -> bool:
+    """Return whether the mistakes of two lessons are near in meaning; a lesson without one is compared as a whole."""
+    return similarity.one_subject(older.mistake or older.text, newer.mistake or newer.text)
 
 
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:
@@ -235,10 +254,10 @@ def _reflection_from(row: Row) -> StoredReflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """The records of one reflection, which are written in its transaction.
+    """What the records of one reflection are written with, in its transaction.
 
-    `outputs` and `waiting` are the words from outside that each record is compared with: what the run's tools printed,
-    and records in quarantine.
+    Each record is compared with words from outside: `outputs`, which the run's tools printed, and the records that are
+    `waiting` in quarantine.
     """
 
     tx: Writing
@@ -250,9 +269,10 @@ class _Parts:
     waiting: Sequence[Lesson]
 
     def write_summary(self) -> dict[str, Any]:
-        """Write the record that is the reflection itself; return what its row shows in place of its texts, if anything.
+        """Write the record that is the reflection itself; return what replaces its texts in the reflection's row.
 
-        A record that a person keeps stays as it is.
+        That is nothing, `{}`, unless the record is in quarantine: then the row shows the reason, and no text, to any
+        other call before a person has decided. A record that a person keeps stays as it is.
         """
         summary = self._record_of(self.draft.face, self.reflection_id)
         before = lesson_records.find(self.tx, self.scope, self.reflection_id)
@@ -262,13 +282,12 @@ class _Parts:
             lesson_records.change(self.tx, self.scope, summary)
         if not summary.held:
             return {}
-        # A text in quarantine is shown to no other call before a person has decided.
         return {"reflection": waits(summary.held), "insights": None, "tags": []}
 
     def write_strategy(self) -> dict[str, Any]:
-        """Write the strategy, if there is one; return its id for the reflection's row, and what is shown in place of it.
+        """Write the strategy, if there is one; return its id for the reflection's row.
 
-        A text in quarantine is not shown: in its place stands the reason.
+        A strategy in quarantine is not shown: the reason stands in its place in the row.
         """
         if self.draft.strategy is None:
             return {}
@@ -299,7 +318,7 @@ class _Parts:
     def _origin(self) -> list[Link]:
         """Return the links to the reflection and to the events of the run that it rests on.
 
-        The ids of events (`e1`) are unique in a run alone: the reflection's id stands before them.
+        The ids of events are unique in a run alone, so that the reflection's id stands before them: `ref_4f2a/e1`.
         """
         origin = Link(relation="from", to_kind="reflection", to_id=self.reflection_id)
         events = [

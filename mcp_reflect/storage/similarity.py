@@ -1,4 +1,15 @@
-"""Tell whether two lessons say the same."""
+"""Tell whether two lessons say the same.
+
+Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,
+identifiers, paths, code, negations, opposites.
+
+| one text                          | the other                               | the same? |
+| Set the timeout to 30 seconds.    | Set the timeout to 30 seconds, please.  | yes       |
+| Set the timeout to 30 seconds.    | Set the timeout to 60 seconds.          | no        |
+| Run the tests before the build.   | Run the tests after the build.          | no        |
+
+Word vectors cannot tell here: they take unsafe for safe, received for sent, and Tuesday for Monday.
+"""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -17,29 +28,27 @@ from mcp_reflect.storage.retrieval.terms import telling_words
 from mcp_reflect.text.stemmer import stem
 from mcp_reflect.text.word_vectors import shared_table
 
-# Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,
-# identifiers, paths, code, negations, opposites. Word vectors cannot tell here: they take unsafe for safe, received for
-# sent, and Tuesday for Monday.
-
 SAME_WORDS: Final = 0.7
 """The Jaccard similarity of the words of two texts that say the same."""
 
 NEAR_MEANING: Final = 0.7
-"""The cosine of the word vectors of two lessons that may say the same in other words: whoever stores one decides."""
+"""The cosine of the word vectors of two lessons that may say the same in other words.
 
-_MOST_EMBEDDED: Final = (
-    2  # lessons whose meaning is compared with a new one's: making a vector takes a while
-)
+Whoever stores the second one is told of the first, and decides.
+"""
+
+_MOST_EMBEDDED: Final = 2
+"""Lessons whose meaning is compared with that of a new lesson: making a vector takes a while."""
 
 SAME_HIT: Final = 0.9
-"""The same for two hits of one answer, the second of which is left out."""
+"""The Jaccard similarity of the words of two hits of one answer, the second of which is left out."""
 
 _TOKEN: Final = lazy_compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _NEGATIONS: Final = frozenset(
     """not no never none without don't doesn't didn't cannot can't won't isn't aren't shouldn't mustn't avoid
     skip""".split()
 )
-# What one text may not have alone: it turns the point round.
+# Words that turn the point of a text round: only two texts that both have one may say the same.
 _TURNS: Final = frozenset(map(stem, _NEGATIONS)) | frozenset(
     stem(word)
     for word in """stop start instead before after always only unless except enable disable activate deactivate
@@ -65,28 +74,32 @@ def same_record(one: Lesson, other: Lesson) -> bool:
 
 
 def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
-    """Return the lesson of the nearest meaning by word vectors, None if none is near. It may only look alike.
+    """Return the lesson of the nearest meaning by word vectors, None if none is near.
 
-    `near` are ordered by shared words: the first few are compared.
+    `near` are ordered by shared words: the first few are compared. A lesson that is near may still say another thing,
+    so that its author is asked.
     """
     nearest_lesson: Lesson | None = None
-    highest = 0.0
+    largest_cosine = 0.0
     others = [other for other in near if other.id != lesson.id and _may_be_shown(other)]
     for other in others[:_MOST_EMBEDDED]:
-        close = closeness(lesson.text, other.text)
-        if close >= NEAR_MEANING and close > highest:
+        cosine = closeness(lesson.text, other.text)
+        if cosine >= NEAR_MEANING and cosine > largest_cosine:
             nearest_lesson = other
-            highest = close
+            largest_cosine = cosine
     return nearest_lesson
 
 
 def _may_be_shown(lesson: Lesson) -> bool:
-    """Return whether the author of another lesson may be shown one: it has no words from outside, and no orders."""
+    """Return whether a lesson may be shown to the author of another one: no words of it are from outside or orders."""
     return not (lesson.outside or lesson.suspicion or lesson.held)
 
 
 def one_subject(one: str, other: str) -> bool:
-    """Return whether two texts are near enough in meaning to be about one subject."""
+    """Return whether two texts are near enough in meaning to be about one subject.
+
+    "The deploy fails behind the proxy" and "The proxy makes the deployment fail" are.
+    """
     return closeness(one, other) >= NEAR_MEANING
 
 
@@ -108,9 +121,10 @@ def _vector(text: str) -> "tuple[float, ...] | None":
 
 
 def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
-    """Return whether two texts say the same: one has the words of the other, and few more; `least` is how few (0..1).
+    """Return whether two texts say the same: one has the words of the other, and few more.
 
-    A word in the place of another makes another text, and so does any difference in the points.
+    `least` is the least Jaccard similarity of their words, 0..1. A word in the place of another makes another text, and
+    so does any difference in the points (`points`).
     """
     words, other_words = telling_words(one), telling_words(other)
     is_one_in_other = words <= other_words or other_words <= words
@@ -120,21 +134,24 @@ def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
 
 
 def _negate_the_same(one: str, other: str) -> bool:
-    """Return whether two texts with the same words have them in one order, if one negates: else it may negate another."""
+    """Return whether two texts negate the same: a text with a negation needs its words in the order of the other.
+
+    "Use the cache, not the proxy" and "Use the proxy, not the cache" have the same words.
+    """
     if _NEGATIONS.isdisjoint(token.lower() for token in tokens(one)):
         return True
-    known = telling_words(one) & telling_words(other) | _NEGATIONS
-    return _order_of(one, known) == _order_of(other, known)
+    compared_words = telling_words(one) & telling_words(other) | _NEGATIONS
+    return _in_order(one, compared_words) == _in_order(other, compared_words)
 
 
-def _order_of(text: str, known: AbstractSet[str]) -> list[str]:
-    """Return the stems of a text that are known, in their order."""
+def _in_order(text: str, words: AbstractSet[str]) -> list[str]:
+    """Return the stems of a text that are among some words, in the order of the text."""
     stems = (stem(token.lower()) for token in tokens(text))
-    return [word for word in stems if word in known]
+    return [word for word in stems if word in words]
 
 
 def alike(one: str, other: str) -> float:
-    """Return the share of words that two texts have in common, 0..1."""
+    """Return Jaccard's coefficient of the words of two texts, 0..1: "retry the upload" and "retry the job" have 1/3."""
     return shared(telling_words(one), telling_words(other))
 
 
@@ -147,13 +164,16 @@ def shared(one: AbstractSet[str], other: AbstractSet[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def points(text: str) -> frozenset[str]:
-    """Return the parts that must not differ: numbers, identifiers, paths, quoted code, negations and opposites."""
+    """Return the parts that must not differ: numbers, identifiers, paths, quoted code, negations and opposites.
+
+    "Never set `retries` above 3" gives never, retries and 3.
+    """
     words = {stem(token.lower()) for token in tokens(text)} | telling_words(text)
     return codes(text) | (words & _TURNS)
 
 
 def codes(text: str) -> frozenset[str]:
-    """Return the numbers, identifiers, paths and quoted code of a text."""
+    """Return the numbers, identifiers, paths and quoted code of a text: "run `make` in src/app" gives make, src/app."""
     return frozenset(token.strip("`\"'") for token in tokens(text) if is_code(token))
 
 
@@ -164,7 +184,7 @@ def tokens(text: str) -> list[str]:
 
 
 def is_code(token: str) -> bool:
-    """True if a token is a number, an identifier, a path, an option or quoted code."""
+    """True if a token is a number, an identifier, a path, an option or quoted code: 42, maxRetries, src/app, -v, `ls`."""
     is_quoted = token[:1] in _QUOTES
     if is_quoted or not _SIGNS_OF_CODE.isdisjoint(token):
         return True

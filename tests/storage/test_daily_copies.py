@@ -21,13 +21,8 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import bank as bank_module
 from mcp_reflect.storage.sqlite.backup import check, copy_daily, latest_copy, restore
 from mcp_reflect.storage.sqlite.damaged import ASIDE, all_copies
-from mcp_reflect.storage.sqlite.files import (
-    LONG_LOG_BYTES,
-    checkpoint,
-    connect,
-    empty_log,
-    log_bytes,
-)
+from mcp_reflect.storage.sqlite.file_access import connect, log_bytes
+from mcp_reflect.storage.sqlite.write_ahead_log import LONG_LOG_BYTES, checkpoint, empty_log
 from tests.server.servers import server
 
 DAY = 86_400.0

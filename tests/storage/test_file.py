@@ -20,13 +20,8 @@ from mcp_reflect.errors import BankError, NotABankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.spool import Spool, append, waiting
-from mcp_reflect.storage.sqlite.files import (
-    APPLICATION_ID,
-    OpenedFile,
-    migrations,
-    newest,
-    statements,
-)
+from mcp_reflect.storage.sqlite.file_access import OpenedFile
+from mcp_reflect.storage.sqlite.files import APPLICATION_ID, migrations, newest, statements
 from mcp_reflect.storage.values import scoped
 
 ROOT = Path(__file__).parent.parent.parent

@@ -17,7 +17,7 @@ from mcp_reflect.storage.postgres.transactions import PostgresTransaction, sent
 from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.rows import Row, lesson_from, readable
-from mcp_reflect.storage.sqlite import backup, files
+from mcp_reflect.storage.sqlite import backup, file_access, files
 from mcp_reflect.storage.sqlite.faults import explained
 
 _BATCH: Final = 200  # rows that are sent at once
@@ -49,7 +49,7 @@ def projects_in(path: Path) -> dict[str, int]:
     """Return the number of a person's active lessons of each project in a file. BankError if it is no bank."""
     if not path.is_file():
         raise BankError(f"There is no bank at {path}. Set MCP_REFLECT_BANK to the file to move.")
-    with explained(path), closing(files.connect_to_read(path)[0]) as source:
+    with explained(path), closing(file_access.connect_to_read(path).connection) as source:
         if not files.version_of(source, path):
             raise NotABankError(f"{path} is not a bank.")
         return dict(source.execute(_PERSONS_PROJECTS).fetchall())
@@ -72,7 +72,7 @@ async def move(
         copy = Path(folder) / "bank.db"
         files.copy_to(path, copy)
         _refuse_unmovable(path, copy)
-        with closing(files.connect(copy)) as source, files.write_lock(source):
+        with closing(file_access.connect(copy)) as source, file_access.write_lock(source):
             tables = [table for table in backup.tables(source) if table != _VECTORS]
             tenants = _rename(source, tables, tenant, projects)
         moved_rows = Counter[str]()  # by table
@@ -130,7 +130,7 @@ def _put(writing: Writing, copy: Path, tables: Sequence[str], tenant: str) -> di
     connection = cast("PostgresTransaction", writing).connection
     _refuse_records(connection, tables, tenant)
     counts = Counter[str]()
-    with closing(files.connect(copy, read_only=True)) as source:
+    with closing(file_access.connect(copy, read_only=True)) as source:
         for table in tables:
             rows = source.execute(f"SELECT * FROM {table} WHERE tenant = ? ORDER BY 1", (tenant,))  # noqa: S608 - same
             names = [column[0] for column in rows.description if column[0] not in _NOT_COPIED]

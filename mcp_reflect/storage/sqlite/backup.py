@@ -14,13 +14,14 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage.rows import keeps
-from mcp_reflect.storage.sqlite import damaged, files
+from mcp_reflect.storage.sqlite import damaged, file_access, files
 from mcp_reflect.storage.sqlite.faults import explained
 
 COPIES_KEPT: Final = 7
-_SPACE_FOR_COPY: Final = (
-    2  # times the size of the bank that must be free on the disk before a daily copy
-)
+"""Daily copies that are kept, the newest."""
+
+_SPACE_FOR_COPY: Final = 2
+"""Times the size of the bank that must be free on the disk before a daily copy."""
 
 
 def check(path: Path) -> tuple[bool, list[str]]:
@@ -47,7 +48,7 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     Nothing is copied if the disk has not twice its size free, or if `stop` returns True, which is called now and then.
     `now` is in seconds since 1970. Returns the new copy, None if none was made.
     """
-    copy = files.beside(path, damaged.COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
+    copy = file_access.beside(path, damaged.COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
     copies = damaged.all_copies(path)
     if copy in copies or not path.is_file():
         return None
@@ -97,7 +98,7 @@ def holds_word_of_person(path: Path, busy_seconds: float) -> bool:
             files.prepare(path, busy_seconds)  # an older release's bank has other columns
         except BankDamagedError:
             return False
-        with closing(files.connect_to_read(path)[0]) as connection:
+        with closing(file_access.connect_to_read(path).connection) as connection:
             connection.row_factory = sqlite3.Row
             rows = connection.execute("SELECT trust, source, guard_mode, pinned_at FROM lessons")
             return any(keeps(row) for row in rows)
@@ -122,8 +123,8 @@ def restore(
     with explained(path):
         former = _make_room(path, now, busy_seconds, by_person=by_person)
         with (
-            closing(files.connect_to_read(file)[0]) as source,
-            closing(files.connect(path, wait=1)) as target,
+            closing(file_access.connect_to_read(file).connection) as source,
+            closing(file_access.connect(path, wait=1)) as target,
         ):
             target.execute("PRAGMA synchronous = FULL")
             source.backup(target, progress=give_up_in_time)
@@ -136,10 +137,10 @@ def _make_room(path: Path, now: float, busy_seconds: float, *, by_person: bool) 
 
     A damaged bank is set aside, and the content of a sound one is copied beside it.
     """
-    had_content = path.exists() and (path.stat().st_size > 0 or files.log_bytes(path) > 0)
+    had_content = path.exists() and (path.stat().st_size > 0 or file_access.log_bytes(path) > 0)
     with suppress(BankDamagedError):
         files.prepare(path, busy_seconds)
-    moved = damaged.set_aside(path, files.identity(path), now)  # only if it is damaged
+    moved = damaged.set_aside(path, file_access.identity(path), now)  # only if it is damaged
     opened = files.prepare(path, busy_seconds)
     if opened.read_only:
         raise BankError(f"The bank {path} can only be read: {opened.read_only}")
@@ -160,8 +161,7 @@ DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
 def unreadable(path: Path) -> list[str]:
     """Return the table and the first value of each row with a text that is not UTF-8."""
     names: list[str] = []
-    connection, _is_alone = files.connect_to_read(path)
-    with closing(connection):
+    with closing(file_access.connect_to_read(path).connection) as connection:
         own_tables = tables(connection)
         # Bytes that are not UTF-8 become surrogates, which no other text has.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 import aiosqlite
 
-from mcp_reflect.storage.sqlite import files
-from mcp_reflect.storage.sqlite.files import OpenedFile, number_of
+from mcp_reflect.storage.sqlite import file_access
+from mcp_reflect.storage.sqlite.file_access import OpenedFile, number_of
 
 _RUN_FUNCTION: Final = "-- work"
 """Stands in the place of a statement, with the function to run as its only parameter: see `_Session`."""
@@ -45,8 +45,8 @@ class _Session(sqlite3.Connection):
 
 def _session(path: Path, opened: OpenedFile, synchronous: str) -> _Session:
     """Connect to a file, with the pragmas of every connection; `synchronous` says when it waits for the disk."""
-    session = files.connect(
-        path, read_only=bool(opened.read_only), alone=opened.alone, wait=0, kind=_Session
+    session = file_access.connect(
+        path, read_only=bool(opened.read_only), immutable=opened.immutable, wait=0, kind=_Session
     )
     pragmas = ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE)
     try:

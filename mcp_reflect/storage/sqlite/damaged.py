@@ -11,17 +11,8 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
-from mcp_reflect.storage.sqlite.files import (
-    ENDINGS,
-    Identity,
-    beside,
-    connect,
-    copy_to,
-    identity,
-    newer,
-    newest,
-    version_of,
-)
+from mcp_reflect.storage.sqlite.file_access import Identity, beside, connect, identity
+from mcp_reflect.storage.sqlite.files import ENDINGS, copy_to, newer, newest, version_of
 
 ASIDE: Final = ".damaged-"
 """Part of the name of a file that was set aside, before the time."""
@@ -48,7 +39,7 @@ def stamped(path: Path, word: str, now: float) -> Path:
 
 
 @contextmanager
-def _alone(folder: Path) -> Generator[None]:
+def _one_process_at_a_time(folder: Path) -> Generator[None]:
     """Run the block in one process at a time for each `folder`, if files can be locked there.
 
     On a file system without locks SQLite's own fail too, and say so. Windows has no such lock, and does not let a file
@@ -70,7 +61,7 @@ def set_aside(path: Path, damaged: Identity | None, now: float) -> SetAside:
     Nothing is moved if another file is at `path` now, since another process was first, or if the file is sound after
     all, since the error was temporary. Raises OSError.
     """
-    with _alone(path.parent):
+    with _one_process_at_a_time(path.parent):
         if damaged is None or identity(path) != damaged or not is_damaged(path):
             return SetAside(None, None)
         aside = stamped(path, ASIDE, now)

@@ -17,11 +17,11 @@ from mcp_reflect.storage import repository
 from mcp_reflect.storage.queries import queries
 from mcp_reflect.storage.repository import READS, Mode, Writing
 from mcp_reflect.storage.rows import Row, damaged, name_of
-from mcp_reflect.storage.sqlite import files
+from mcp_reflect.storage.sqlite import file_access, files, write_ahead_log
 from mcp_reflect.storage.sqlite.connection import SqliteConnection
 from mcp_reflect.storage.sqlite.damaged import SetAside, set_aside
 from mcp_reflect.storage.sqlite.faults import explained
-from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
+from mcp_reflect.storage.sqlite.file_access import Identity, OpenedFile, identity, number_of
 from mcp_reflect.storage.values import Bound, Values, compared
 
 BRIEF_WAIT_SECONDS: Final = 0.01
@@ -85,12 +85,12 @@ class SqliteTransaction(Writing):
 
 
 def _has_lost_letters(row: sqlite3.Row) -> bool:
-    """Return whether a text of a row is not UTF-8: its bytes were read as the sign for what is no letter."""
+    """Return whether a text of a row is not UTF-8: bytes that are no letter were read as the sign U+FFFD."""
     return any(isinstance(text, str) and "\ufffd" in text for text in row)
 
 
 def _any_of(terms: Sequence[str]) -> str:
-    """Return the part of a search that a row has one of these terms."""
+    """Return the part of a search that a row has one of these terms: `("proxy" OR "cache")`."""
     return "(" + " OR ".join(f'"{term}"' for term in terms) + ")"
 
 
@@ -103,7 +103,7 @@ _BEGIN: Final[dict[Mode, str]] = {
 
 
 _PROCESSES: Final[dict[Identity | None, int]] = {}
-"""The process that opened each file: SQLite's locks do not survive a fork."""
+"""The id of the process that opened each file: SQLite's locks do not survive a fork."""
 
 
 class SqliteDatabase(repository.Database):
@@ -144,7 +144,10 @@ class SqliteDatabase(repository.Database):
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
         await self._attempt(
-            "write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True
+            "write",
+            lambda raw, _: write_ahead_log.empty_log(raw, self.path),
+            self.busy_seconds,
+            writes=True,
         )
 
     async def _transact(
@@ -183,10 +186,10 @@ class SqliteDatabase(repository.Database):
 
     def _shorten_log(self, raw: sqlite3.Connection) -> None:
         """Move a log that has grown long into the file; if it fails, what was written is on disk all the same."""
-        if files.log_bytes(self.path) < files.LONG_LOG_BYTES:
+        if file_access.log_bytes(self.path) < write_ahead_log.LONG_LOG_BYTES:
             return
         with suppress(sqlite3.Error, OSError):  # the next write tries again
-            files.checkpoint(raw, self.path)
+            write_ahead_log.checkpoint(raw, self.path)
 
     async def _attempt(
         self,
@@ -221,8 +224,8 @@ class SqliteDatabase(repository.Database):
     async def _connection(self, use: _Use, *, writes: bool) -> SqliteConnection:
         """Return the connection for a use, the last one if the file and its state are still the same, else a new one.
 
-        BankReadOnlyError if it shall write and the file can only be read. A connection that reads a file `alone` is never
-        used again, since it does not see what others write.
+        BankReadOnlyError if it shall write and the file can only be read. A connection that takes the file as immutable
+        is never used again, since it does not see what others write.
         """
         async with self._opening:
             opened = await self._examine(writes=writes)
@@ -232,7 +235,7 @@ class SqliteDatabase(repository.Database):
                 )
             connection = self._connections.get(use)
             if connection is not None:
-                if connection.opened == opened and not opened.alone and not connection.failed:
+                if connection.opened == opened and not opened.immutable and not connection.failed:
                     return connection
                 await connection.close()
             synchronous = "NORMAL"
@@ -252,7 +255,7 @@ class SqliteDatabase(repository.Database):
         self._refuse_fork(self.path, _PROCESSES.get(current, os.getpid()))
         opened = self._opened
         self._opened = None  # set again at the end: after an error here the file is examined anew
-        if opened is None or opened.alone or (writes and opened.read_only):
+        if opened is None or opened.immutable or (writes and opened.read_only):
             opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
             _PROCESSES.setdefault(opened.identity, os.getpid())
         elif opened.identity != current:

@@ -1,22 +1,31 @@
-"""The file of a bank: made private, connected to, upgraded, switched to a write-ahead log, copied.
+"""The file of a bank: made private, recognized as a bank, upgraded, copied.
 
 database.py and backup.py open it by `prepare`; damaged.py sets it aside when it is damaged.
 """
 
 import os
-import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Final
 
-from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.errors import BankDamagedError, BankReadOnlyError, NotABankError
 from mcp_reflect.storage.queries import migrations_in
-from mcp_reflect.storage.repository import Opened
+from mcp_reflect.storage.sqlite.file_access import (
+    OpenedFile,
+    beside,
+    connect,
+    connect_to_read,
+    identity,
+    log_bytes,
+    may_write,
+    number_of,
+    write_lock,
+)
 from mcp_reflect.storage.sqlite.other_kinds import is_of_another_kind
+from mcp_reflect.storage.sqlite.write_ahead_log import use_write_ahead_log
 
 APPLICATION_ID: Final = 0x4D435052
 """The letters "MCPR", which tell our file from any other SQLite database."""
@@ -29,45 +38,11 @@ _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
 
 _RIGHTS_OF_OTHERS: Final = 0o077
 _RIGHTS_OF_OWNER: Final = 0o700
+_STEPS_BETWEEN_STOPS: Final = 1000
+"""Steps of SQLite's machine, after which a copy may be stopped."""
+
 _PRIMARY_CODE: Final = 0xFF
 """The part of SQLite's result code that names the kind of error (sqlite.org/rescode.html)."""
-
-_Kind = TypeVar("_Kind", bound=sqlite3.Connection)
-
-# A file as the system identifies it: device and inode. While a server runs, the file at a path can be replaced.
-Identity: TypeAlias = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedFile(Opened):
-    """The state of a file; `identity` tells whether another file is at its path later.
-
-    `alone`: it and its folder cannot be written, so SQLite can create no log beside it, and reads it without locks.
-    """
-
-    engine: str = f"SQLite {sqlite3.sqlite_version}"
-    identity: Identity | None
-    alone: bool = False
-
-
-def identity(path: Path) -> Identity | None:
-    """Return the file at `path`; None if there is none, or if it cannot be examined."""
-    with suppress(OSError):
-        status = path.stat()
-        return status.st_dev, status.st_ino
-    return None
-
-
-def beside(path: Path, ending: str) -> Path:
-    """Return the file that SQLite keeps beside a database: `-wal`, `-shm` or `-journal`."""
-    return path.with_name(path.name + ending)
-
-
-def log_bytes(path: Path) -> int:
-    """Return the size of the log beside the file, 0 if there is none."""
-    with suppress(OSError):
-        return beside(path, "-wal").stat().st_size
-    return 0
 
 
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -76,9 +51,10 @@ def migrations() -> tuple[tuple[int, str], ...]:
 
 
 def statements(script: str) -> list[str]:
-    """Return the statements of a migration one by one, so that they can share a transaction.
+    """Return the statements of a migration one by one, each with the line end behind its semicolon.
 
-    Python's `executescript` would commit before it begins. A statement ends at the end of a line.
+    So they can share a transaction: Python's `executescript` would commit before it begins. No line of a migration ends
+    one statement and begins the next.
     """
     complete: list[str] = []
     current = ""
@@ -96,67 +72,8 @@ def newest() -> int:
 
 
 def newer(version: int) -> str:
-    """Return the reason why a bank of a newer release is only read."""
+    """Return the reason why a bank of a newer release, with this version of the schema, is only read."""
     return f"its schema {version} is newer than this release's {newest()}. Upgrade mcp-reflect-server to write it"
-
-
-def connect(
-    path: Path,
-    *,
-    read_only: bool = False,
-    alone: bool = False,
-    wait: float = 5.0,
-    kind: type[_Kind] = sqlite3.Connection,
-) -> _Kind:
-    """Connect to a file that exists; a statement waits `wait` seconds for a lock of others.
-
-    See OpenedFile for `alone`; `kind` is the class of the connection. SQLite moves its log into the file by itself after
-    a commit (a checkpoint), without the write lock; before 3.51.3 that can lose pages
-    (https://sqlite.org/wal.html#walresetbug), so it is told not to, and `checkpoint` does it.
-    """
-    access = "mode=rw"
-    if read_only:
-        access = "mode=ro"
-    if alone:
-        access += "&immutable=1"
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?{access}", uri=True, timeout=wait, isolation_level=None, factory=kind
-    )
-    connection.row_factory = sqlite3.Row
-    if not read_only:
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        # A log that is restarted is cut, so that its size says how long it is.
-        connection.execute("PRAGMA journal_size_limit = 0")
-    return connection
-
-
-def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Return a connection that can read a file, and whether it reads the file `alone` (see OpenedFile).
-
-    It does where SQLite cannot make the files of a log, unless a log with data is there, which must be read, too.
-    """
-    connection = connect(path, read_only=not _may_write(path))
-    try:
-        number_of(connection, "user_version")  # opens the log
-    except sqlite3.OperationalError:
-        connection.close()
-        if log_bytes(path):
-            raise
-        return connect(path, read_only=True, alone=True), True
-    return connection, False
-
-
-def number_of(connection: sqlite3.Connection, pragma: str) -> int:
-    """Return a number that SQLite keeps in a file, such as `user_version`."""
-    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
-@contextmanager
-def write_lock(connection: sqlite3.Connection) -> Generator[None]:
-    """Run the block in one transaction under the write lock; roll it back if it fails."""
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        yield
 
 
 def prepare(path: Path, busy_seconds: float) -> OpenedFile:
@@ -168,9 +85,9 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
     _refuse_links(path)
     _make_private(path)
     _refuse_foreign(path)
-    if not _may_write(path):
+    if not may_write(path):
         return _read_only(path, "the file or its folder may not be written")
-    if not _use_wal(path, busy_seconds):
+    if not use_write_ahead_log(path, busy_seconds):
         return _read_only(path, "the disk is full. Free some space")
     with closing(connect(path, wait=busy_seconds)) as connection:
         version = version_of(connection, path)
@@ -185,19 +102,16 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
 
 def _read_only(path: Path, reason: str) -> OpenedFile:
     """Return the state of a file that can only be read, for the `reason`; NotABankError if it is empty."""
-    connection, alone = connect_to_read(path)
+    connection, is_immutable = connect_to_read(path)
     with closing(connection):
         version = version_of(connection, path)
         if not version:
             raise NotABankError(
                 f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file."
             )
-        return OpenedFile(schema=version, identity=identity(path), read_only=reason, alone=alone)
-
-
-def _may_write(path: Path) -> bool:
-    """Return whether a file can be written: SQLite also makes files beside it, so its folder counts, too."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        return OpenedFile(
+            schema=version, identity=identity(path), read_only=reason, immutable=is_immutable
+        )
 
 
 def _refuse_links(path: Path) -> None:
@@ -242,7 +156,7 @@ def _refuse_foreign(path: Path) -> None:
     It is read without locks or a log, so that not a byte of somebody else's file changes.
     """
     try:
-        with closing(connect(path, read_only=True, alone=True)) as connection:
+        with closing(connect(path, read_only=True, immutable=True)) as connection:
             version_of(connection, path)
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_NOTADB:
@@ -322,7 +236,7 @@ def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> N
     part = beside(copy, f".part-{os.getpid()}-{time.time_ns()}")
     part.touch(mode=0o600, exist_ok=False)
     try:
-        with closing(connect_to_read(path)[0]) as source:
+        with closing(connect_to_read(path).connection) as source:
             source.set_progress_handler(stop, _STEPS_BETWEEN_STOPS)
             source.execute("VACUUM INTO ?", (str(part),))
         _name_copy(part, copy)
@@ -338,66 +252,3 @@ def _name_copy(part: Path, copy: Path) -> None:
         if os.path.lexists(copy):
             raise FileExistsError(copy) from None
         part.rename(copy)
-
-
-# The write-ahead log, with which readers and writers do not wait for each other.
-
-LONG_LOG_BYTES: Final = 1000 * (4096 + 24)
-"""1,000 pages with their headers: where SQLite would make a checkpoint by itself."""
-
-_STEPS_BETWEEN_STOPS: Final = 1000  # of SQLite's machine, after which it may be stopped
-
-_NO_SHARED_MEMORY: Final = (  # how SQLite says that it cannot map memory beside a file
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_IOERR_SHMMAP,
-    sqlite3.SQLITE_IOERR_SHMOPEN,
-    sqlite3.SQLITE_IOERR_SHMSIZE,
-    sqlite3.SQLITE_IOERR_SHMLOCK,
-)
-_SHARED_MEMORY_BYTES: Final = 32_768  # the least that SQLite asks for
-
-
-def _use_wal(path: Path, busy_seconds: float) -> bool:
-    """Switch the file to a write-ahead log, as it stays then; return False if the disk is full.
-
-    BankError if processes cannot map memory together, as on network drives: the log needs that.
-    """
-    try:
-        with closing(connect(path, wait=busy_seconds)) as connection:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode not in _NO_SHARED_MEMORY:
-            raise
-        if shutil.disk_usage(path.parent).free < _SHARED_MEMORY_BYTES:
-            return False
-        mode = "none"
-    if mode != "wal":
-        raise BankError(
-            f"The bank {path} is on a drive where processes cannot share memory, as on network drives. Set "
-            "MCP_REFLECT_BANK to a file on a disk of this machine, or use a bank on PostgreSQL."
-        )
-    return True
-
-
-def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
-    """Move the log into the file; return whether all of it was moved: a reader may still need the file as it was.
-
-    The connection `holding` keeps other writers out meanwhile, and another one moves the log. Raises
-    sqlite3.OperationalError if another process holds the write lock.
-    """
-    with write_lock(holding), closing(connect(path, wait=0)) as moving:
-        busy, frames, moved = moving.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        return not busy and frames == moved
-
-
-def empty_log(holding: sqlite3.Connection, path: Path) -> bool:
-    """Do as `checkpoint`, and cut the log if all of it was moved, so that erased bytes are gone; return whether so.
-
-    The first write after a checkpoint begins the log anew and cuts it: here the version, which does not change.
-    """
-    if not checkpoint(holding, path):
-        return False
-    with write_lock(holding):
-        holding.execute(f"PRAGMA user_version = {number_of(holding, 'user_version')}")
-    return True

@@ -13,11 +13,14 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.patterns import lazy_compile
 
 _ANY: Final = "*"
-"""Stands for all that a query would have returned, where the bank cannot be read: it fits any call."""
+"""What a query returns in place of its rows where the bank cannot be read: a key or head that fits any call."""
 
 _LOCKED_SECONDS: Final = 0.3
 """How long the names of enforced guards are waited for: the process ends 1.5 s after its time is over."""
-_CONTINUED: Final = r"\\\n"  # a backslash at the end of a line, as JSON
+
+_CONTINUED: Final = r"\\\n"
+"""A backslash at the end of a line, as JSON."""
+
 _PLACEHOLDER: Final = lazy_compile(r"<\w+>")
 _WORD: Final = lazy_compile(r"[a-z]{3,}")
 _JOINING: Final = str.maketrans("", "", "\"'`\\")
@@ -60,8 +63,8 @@ WHERE tenant = 'local' AND project IN (?, '') AND retired_at IS NULL AND lower(t
 def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) -> bool:
     """Return whether a call may be one that is known to fail, or goes against a lesson; `text` has its arguments.
 
-    Words are compared before any guard is parsed. It may say yes wrongly, but never no: so it says yes if the bank cannot
-    be read.
+    A wrong yes costs some time, since the services then look closely; a wrong no would lose a warning. So it is yes where
+    the bank cannot be read. Words are compared before any guard is parsed.
     """
     name = tool.lower()
     words = _with_joined_words(text.lower())
@@ -108,10 +111,10 @@ def enforced_by_name(bank: str, project: str | None, tool: str, text: str) -> st
 
 
 def _enforced_rows(bank: str, project: str | None) -> list[tuple[str, str]]:
-    """Return the keys of enforced guards with their lessons; what the file alone says where it stays locked.
+    """Return the key of each enforced guard with the id of its lesson: `("$ git", "les_4f2a")`.
 
-    The first or last connection of a bank locks it for a moment, also one of this very process. A lock that stays is
-    read past: pages that are being written may make that fail, and then no lesson is named.
+    The first or last connection of a bank locks it for a moment, also one of this very process: so it is waited for. A
+    lock that stays is read past. Pages that are being written may make that fail, and then no lesson is named.
     """
     for wait, is_past_locks in ((_LOCKED_SECONDS, False), (0, True)):
         with suppress(sqlite3.Error), closing(_read_only(bank, wait, is_past_locks)) as connection:
@@ -120,7 +123,7 @@ def _enforced_rows(bank: str, project: str | None) -> list[tuple[str, str]]:
 
 
 def _is_named(key: str, tool: str, text: str) -> bool:
-    """Return whether a call names what a key stands for; a program as a word of its own."""
+    """Return whether a call names what a key stands for; a program (`$ git`) has to be a word: `digit` names none."""
     if not key.startswith("$ "):
         return _may_be_guarded(key, tool, text)
     return re.search(rf"(?<![\w-]){re.escape(key[2:])}(?![\w-])", text) is not None
@@ -146,7 +149,10 @@ def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str)
 
 
 def _may_be_error(fingerprint: str, printed: str) -> bool:
-    """Return whether an output has the words of an error's fingerprint; `<path>` stands for what differs."""
+    """Return whether an output has the words of an error's fingerprint: `no such file <path>` needs such and file.
+
+    A placeholder such as `<path>` stands for what differs each time. Words of two letters are not asked for.
+    """
     words = _WORD.findall(_PLACEHOLDER.sub(" ", fingerprint))
     return all(word in printed for word in words)
 

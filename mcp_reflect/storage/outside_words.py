@@ -1,0 +1,59 @@
+"""Words from outside that a new lesson may repeat: what tools printed in runs and calls, and records in quarantine."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.clock import DAY
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.storage import screening
+from mcp_reflect.storage.repository import Reading
+from mcp_reflect.storage.values import scoped
+
+_RUNS_COMPARED: Final = 5
+"""The latest runs, with whose tool outputs a new lesson is compared."""
+
+_CALLS_COMPARED: Final = 400
+"""The latest calls that hooks saw in sessions of the last day."""
+
+_CHARS_COMPARED: Final = 400_000
+"""Characters of the outputs of runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideWords:
+    """Words from outside, which a new lesson may repeat: runs and calls as JSON, and records in quarantine."""
+
+    runs: Sequence[str]
+    calls: Sequence[str]
+    quarantined: Sequence[Lesson]
+
+    def outputs(self) -> str:
+        """Return what tools printed in the runs."""
+        outputs: list[str] = []
+        for run in self.runs:
+            outputs += screening.tool_outputs(json.loads(run))
+        return "\n".join(outputs)[:_CHARS_COMPARED]
+
+    def phrases(self) -> frozenset[int]:
+        """Return what is remembered of the words that hooks saw in the answers of calls."""
+        phrases: set[int] = set()
+        for call in self.calls:
+            phrases.update(json.loads(call).get("phrases") or ())
+        return frozenset(phrases)
+
+
+def outside_words_for(reading: Reading, scope: Scope, now: float) -> OutsideWords:
+    """Return the words from outside that a new lesson of a scope is compared with; a global one with any project's."""
+    is_global = not scope.project
+    runs_query = "latest_runs_of_all" if is_global else "latest_runs"
+    runs = reading.rows(runs_query, scoped(scope, limit=_RUNS_COMPARED))
+    values = scoped(scope, every=int(is_global), since=now - DAY, limit=_CALLS_COMPARED)
+    calls = reading.rows("calls_seen", values)
+    return OutsideWords(
+        runs=[row["trace"] for row in runs],
+        calls=[row["call"] for row in calls],
+        quarantined=screening.waiting_records(reading, scope),
+    )
