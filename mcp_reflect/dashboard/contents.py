@@ -49,7 +49,7 @@ async def collect(
         "archivings": [plain(archiving) for archiving in plan.archivings if archiving.id in shown],
         "dreams": [_dream(dream) for dream in await engine.bank.consolidations.latest(scope)],
         "proof": await engine.bank.warnings.effect(scope),
-        "card": [*session_card.lines] if session_card else [],
+        "card": [*session_card.lines_of_what_came] if session_card else [],
         "effects": {
             lesson_id: effect.comparison.told
             for lesson_id, effect in effects.items()

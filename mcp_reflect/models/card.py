@@ -28,17 +28,26 @@ class SessionCard:
     refused: int = 0
 
     @property
-    def lines(self) -> tuple[str, str, str]:
-        """The card in three lines."""
+    def lines(self) -> tuple[str, ...]:
+        """The card in three lines, each with what it names and what came of it or "nothing": "Kept: nothing"."""
+        return tuple(f"{name}: {came or 'nothing'}" for name, came in self._parts)
+
+    @property
+    def lines_of_what_came(self) -> tuple[str, ...]:
+        """The lines that say something; none for a session of which nothing came."""
+        return tuple(f"{name}: {came}" for name, came in self._parts if came)
+
+    @property
+    def _parts(self) -> tuple[tuple[str, str], ...]:
+        """What each line names, and what came of it; empty where nothing did."""
         avoided = _listed(self.followed, "followed and worked")
         heeded = _counted(self.heeded, "warning", "heeded")
-        kept = _listed(self.kept)
         held = _counted(self.held, "last message", f"held, {self.corrected} corrected after it")
         refused = _counted(self.refused, "call", "refused once")
         return (
-            f"Met again and avoided: {_joined(avoided, heeded)}",
-            f"Kept: {_joined(kept)}",
-            f"Held and corrected: {_joined(held, refused)}",
+            ("Met again and avoided", _joined(avoided, heeded)),
+            ("Kept", _listed(self.kept)),
+            ("Held and corrected", _joined(held, refused)),
         )
 
     @property
@@ -55,8 +64,8 @@ def _item_of(line: str) -> str:
 
 
 def _joined(*parts: str) -> str:
-    """Return the parts that say something as one line."""
-    return "; ".join(part for part in parts if part) or "nothing"
+    """Return the parts that say something as one line, empty where none does."""
+    return "; ".join(part for part in parts if part)
 
 
 def _counted(count: int, name: str, what: str) -> str:

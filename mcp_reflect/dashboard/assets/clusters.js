@@ -64,7 +64,7 @@ function clustersView(context) {
         el("li", null, el("span", { class: "swatch bad" }), "proved harmful")),
       picture(groups.slice(0, MOST_DRAWN), ties, width - 34),
       el("p", { class: "quiet" }, `${plural(groups.length, "group")}; ${plural(single, "record")} stand alone.${groups.length > MOST_DRAWN ? ` The ${MOST_DRAWN} largest groups are drawn.` : ""} The larger a circle, the more important.`),
-      el("details", null, el("summary", null, "As a list"), asList(groups, ties))));
+      el("details", { open: "" }, el("summary", null, "As a list"), asList(groups, ties))));
   }
 
   function picture(groups, ties, available) {
@@ -128,7 +128,8 @@ const COMMON = new Set(("about after again also been before cannot does done eac
   + "make more most must need never none only other over same should some than that their them then there these they this those until "
   + "used using very were what when where which while will with without would your").split(" "));
 
-// What a group is about: up to three plain words that most of its members share, most frequent first.
+// What a group is about: its members' task type, if they have one in common, and up to three plain words that most of them share,
+// most frequent first: "deploy: migration, image".
 function nameOf(group) {
   const counts = new Map();
   for (const lesson of group) {
@@ -136,7 +137,10 @@ function nameOf(group) {
     for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   const shared = [...counts].filter(([, count]) => count > group.length / 2).sort((one, other) => other[1] - one[1]);
-  return shared.slice(0, 3).map(([word]) => word).join(", ") || seen(first(group[0]));
+  const words = shared.slice(0, 3).map(([word]) => word).join(", ") || seen(first(group[0]));
+  const types = new Set(group.map((lesson) => lesson.task_type));
+  const [type] = types;
+  return types.size === 1 && type ? `${type}: ${words}` : words;
 }
 
 const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
