@@ -82,6 +82,7 @@ async def test_a_session_in_which_nothing_happened_says_so_and_an_unknown_one_ha
         "Kept: nothing",
         "Held and corrected: nothing",
     )
+    assert (await collect(engine))["card"] == []
     assert await card(engine, "other") is None
     assert await card(engine, "%") is None
 
