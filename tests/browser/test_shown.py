@@ -233,7 +233,9 @@ def test_the_time_axis_ends_today_and_one_figure_says_how_often_lessons_work(sho
 def test_a_group_is_named_by_plain_words(shown: Opened) -> None:
     names = shown.view("clusters").locator(".groups strong").all_inner_texts()
     assert names
-    assert [name for name in names if not re.fullmatch(r"[^\W\d_]+(?:[,:]? [^\W\d_]+)*", name)] == []
+    assert [
+        name for name in names if not re.fullmatch(r"[^\W\d_]+(?:[,:]? [^\W\d_]+)*", name)
+    ] == []
 
 
 def test_a_written_board_shows_what_waits_and_does_nothing(shown: Opened) -> None:
