@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 BUSY_SECONDS: Final = 0.25
 """The longest wait for another process that writes to the bank."""
 
-_TAKING_SECONDS: Final = (
-    1.5  # of the process's life, in which it notes calls that earlier hooks left
-)
+# Seconds from the start of the process in which it notes calls that earlier hooks left.
+_TAKING_SECONDS: Final = 1.5
 _SERVICE_SECONDS: Final = 0.6  # that a hook waits for a service: the agent waits for the hook
 _END_CHARS: Final = 6_000  # of an output that a service is sent, at either end
 

@@ -76,9 +76,8 @@ def _folded_line(line: str, width: int) -> str:
 
 
 _USUAL_COLUMNS: Final = 80  # that texts are written for
-_LEAST_COLUMNS: Final = (
-    20  # of a column that is cut, or of a text: a narrower terminal breaks lines itself
-)
+# The least width of a column that is cut, or of a text: a narrower terminal breaks lines itself.
+_LEAST_COLUMNS: Final = 20
 _LEAST_TEXT: Final = 10  # columns beside an indent
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _SECOND_COLUMN: Final = re.compile(r" *\S+(?: \S+)* {2,}")

@@ -38,9 +38,8 @@ _LATE_INPUT: Final = 1.0  # seconds more for a host that is slow to say what it 
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
 _END_CHARS: Final = 6_000  # of an output in the spool, at either end
-_SECRET_CHARS: Final = (
-    4_000  # kept beyond a cut until secrets are taken out: one at the cut is seen whole
-)
+# Characters that are kept beyond a cut until secrets are taken out, so that one at the cut is seen whole.
+_SECRET_CHARS: Final = 4_000
 _OPENING: Final = 600  # characters of an output, at either end, in which an error would stand
 _LOOK_BACK: Final = 30  # calls of a session that a call may complete
 _MOST_WORDS: Final = 20  # of a command that are compared

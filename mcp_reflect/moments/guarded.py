@@ -12,9 +12,8 @@ from mcp_reflect.models.lesson import GuardMode, Lesson, Source
 from mcp_reflect.models.session_state import GuardNote, GuardStage, SessionState
 from mcp_reflect.moments.texts import guard_text
 
-_TOLD_AT_GUARD: Final = (
-    "guard:"  # before the id of a lesson that a session was told at a call against it
-)
+# Before the id of a lesson that a session was told at a call against it.
+_TOLD_AT_GUARD: Final = "guard:"
 # How the text of a guard ends a command that has to come before: "Bash: `npm test` without `npm ci &&`".
 _EARLIER_COMMAND_END: Final = " &&`"
 

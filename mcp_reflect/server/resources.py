@@ -24,9 +24,8 @@ from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.server.orders import without_orders
 from mcp_reflect.services.engine import Engine
 
-_MOST_COMPLETED: Final = (
-    100  # values that a client is proposed at once; the protocol allows no more
-)
+# Values that a client is proposed at once; the protocol allows no more.
+_MOST_COMPLETED: Final = 100
 _MOST_LOOKED_AT: Final = 1_000  # records whose ids are compared with what was typed
 _REDACTED: Final = "[redacted:"
 _WORDS: Final = (

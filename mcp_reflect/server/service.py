@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 
 _HOOK: Final = "hook"  # the tool that hosts' hooks call, which is not listed
-_HOOK_SECONDS: Final = (
-    0.25  # that a hook waits for another writer; then it leaves the call in the spool
-)
+# How long a hook waits for another writer before it leaves the call in the spool.
+_HOOK_SECONDS: Final = 0.25
 _ASKS_HOOKS: Final = (
     "record_outcome",
     "critique",

@@ -75,9 +75,8 @@ from mcp_reflect.storage.tokens import PREFIX
 PATH: Final = "/mcp"
 _SWITCH_SECONDS: Final = 0.0005
 """For which a thread keeps the interpreter: a light request changes threads twenty times beside one that reads a session."""
-_FINISH_SECONDS: Final = (
-    50  # for running calls when the service stops: a call that asks a model takes 45
-)
+# How long running calls have to end when the service stops: a call that asks a model takes 45 seconds.
+_FINISH_SECONDS: Final = 50
 _READY_SECONDS: Final = 3.0  # in which the bank has to answer for the replica to count as ready
 _LIGHT_BYTES: Final = 1 << 16  # of a hook that is answered at once
 _PROBES: Final = ("/healthz", "/readyz")

@@ -55,9 +55,8 @@ ALGORITHMS: Final = (
 )
 _LEEWAY_SECONDS: Final = 30
 _KEYS_SECONDS: Final = 600.0  # after which the keys are fetched again
-_REFETCH_SECONDS: Final = (
-    30.0  # between two fetches, whoever sends unknown key ids, and however many
-)
+# The least time between two fetches, whoever sends unknown key ids, and however many.
+_REFETCH_SECONDS: Final = 30.0
 _FETCH_SECONDS: Final = 5.0
 _LONGEST_TOKEN: Final = 16_384  # characters
 

@@ -18,9 +18,8 @@ from mcp_reflect.roots.tree import tree_of
 from mcp_reflect.services.context import Context
 
 STILL_TRUE: Final = "still true?"
-_LOWER_SCORE: Final = (
-    0.02  # that a hit loses where its ground changed: it stands behind an equal one
-)
+# The part of its score that a hit loses where its ground changed, so that it stands behind an equal one.
+_LOWER_SCORE: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,8 @@ from mcp_reflect.moments.payload import (
 from mcp_reflect.security.clean import Sayable
 from mcp_reflect.whole_files import open_regular
 
-_SECRET_CHARS: Final = (
-    4_000  # kept beyond a cut until secrets are taken out: one at the cut is seen whole
-)
+# Characters that are kept beyond a cut until secrets are taken out, so that one at the cut is seen whole.
+_SECRET_CHARS: Final = 4_000
 
 
 class HookEvent(NamedTuple):

@@ -36,9 +36,8 @@ _PERSON_SECONDS: Final = 120.0  # that a correction costs a person
 _FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
 _WORKERS: Final = 2  # processes that read: with more, the host's own work is felt
 _SMALL: Final = 4_000_000  # bytes that are read sooner in this process than others start
-_STORED_AFTER: Final = (
-    8_000_000  # bytes that were read; fewer would cost a transaction for each session
-)
+# Bytes that are read between two transactions: fewer would cost a transaction for each session.
+_STORED_AFTER: Final = 8_000_000
 
 _HASH: Final = "sha256:"
 """Begins the folder of a session whose host writes its hash."""

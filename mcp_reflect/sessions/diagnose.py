@@ -29,16 +29,13 @@ from mcp_reflect.sessions.tools import file_of, is_shell
 MOST_CATEGORIES: Final = 30  # errors without a cure whose category is looked for
 MOST_FAILURES: Final = 1_000  # failing calls that are kept with their signatures
 MOST_WORKED: Final = 500  # working calls, the last ones, that can clear a failure that is known
-SUMMARY_LIMIT: Final = (
-    900  # characters; an answer to an agent, which has the run before it, stays within 2.5 kB
-)
+# Characters of a summary: the answer to an agent, which has the run before it, stays within 2.5 kB.
+SUMMARY_LIMIT: Final = 900
 MOST_EVENTS: Final = 3  # messages of one kind that are quoted, the last ones
-_MOST_LISTED: Final = (
-    4  # events that tell what was done where no call has arguments, the first ones
-)
-_MOST_HEADLINE: Final = (
-    300  # characters of the caller's error in which its category is looked for first
-)
+# Events that are listed, the first ones, to tell what was done where no call has arguments.
+_MOST_LISTED: Final = 4
+# Characters of the caller's error in which its category is looked for first.
+_MOST_HEADLINE: Final = 300
 
 
 def diagnose(trace: Trace) -> Diagnosis:

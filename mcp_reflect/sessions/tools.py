@@ -276,9 +276,8 @@ def _running(command: str) -> tuple[Part, ...]:
 
 # A call in the words of a sentence.
 
-_TOLD: Final = (
-    80  # characters of a command or a value; of a longer one only what it is a call of is told
-)
+# Characters of a command or a value that is told whole; of a longer one, only what it is a call of.
+_TOLD: Final = 80
 _SUBJECTS: Final = ("query", "q", "pattern", "search", "url", "selector")
 
 
@@ -346,9 +345,8 @@ def subject_of(arguments: Json) -> Json:
 
 # Answers that say that a search found nothing.
 
-SHORT: Final = (
-    600  # characters: a longer answer of a search holds something, whatever its first words are
-)
+# Characters of an answer to a search: a longer one holds something, whatever its first words are.
+SHORT: Final = 600
 _MOST_JSON: Final = 20_000  # characters of an answer that is read as JSON
 
 _SAYS_NOTHING = pattern(r"""

@@ -14,9 +14,8 @@ from mcp_reflect.shell.tables import words_of_table
 MOST_WORDS: Final = 60
 """Words of a command that are compared."""
 
-_MOST_SUBCOMMAND_WORDS: Final = (
-    5  # with the program: a subcommand stands among the first four words behind it
-)
+# Words of a command, the program first, among which its subcommand stands: four behind the program.
+_MOST_SUBCOMMAND_WORDS: Final = 5
 _SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9_:-]{1,30}$")
 _NUMBER: Final = re.compile(r"-\d{0,12}")
 _PREPARING: Final = words_of_table("preparing")
