@@ -80,7 +80,7 @@ class Part(NamedTuple):
 
     @property
     def form(self) -> str:
-        """The command in one form for all ways to write it, its flags in alphabetical order."""
+        """The command in one form for all ways to write it: `git push -f -u origin` for `git push -u origin -f`."""
         arguments = list(self.own_words[1:])
         for word in self.subcommand.split():
             arguments.remove(word)
@@ -115,7 +115,10 @@ def is_viewed(command: Command) -> bool:
 
 
 def part_of(words: Sequence[str]) -> Part:
-    """Return the words of a command with the place of its program and its subcommand."""
+    """Return a command as a part of its line.
+
+    `("sudo", "/usr/bin/git", "push", "-f")` has the runner `sudo`, the program `git` and the subcommand `push`.
+    """
     words = list(words)[:MOST_WORDS]
     words_from_program_on = max(len(unwrapped(words)), 1)
     start = len(words) - words_from_program_on
@@ -125,9 +128,14 @@ def part_of(words: Sequence[str]) -> Part:
 
 
 def _subcommand(words: Sequence[str]) -> str:
-    """Return the word behind a program that says what it is to do, or two of a group (`docker compose up`); else "".
+    """Return the word behind a program that says what it is to do, or two of a group; `words` begin with the program.
 
-    `words` begin with the program. Of one that reads files or runs a script, the first word is a file.
+    | words                    | subcommand   |                                        |
+    |--------------------------|--------------|----------------------------------------|
+    | `git -C web push -f`     | `push`       | `web` is the value of an option        |
+    | `docker compose up`      | `compose up` | `compose` is a group                   |
+    | `cat notes`              | none         | the words of `cat` are files           |
+    | `python build`           | none         | the first word of `python` is a script |
     """
     if words[0].rsplit("/", 1)[-1] in READING_PROGRAMS | INTERPRETERS:
         return ""
@@ -164,10 +172,15 @@ def _quoted(word: str) -> str:
 
 
 def is_idle(words: Sequence[str]) -> bool:
-    """Return whether a command, from its program on, does not do its work: it lists, tells, or only pretends."""
+    """Return whether a command, from its program on, does not do its work: it lists, tells, or only pretends.
+
+    `pytest --version`, `rsync --dry-run a b` and `make -n` are idle; `head -n 5` is not.
+    """
     flags = {word.partition("=")[0] for word in words[1:]}
-    dry = "-n" in flags and not _IDLE_WITH_N.isdisjoint((words[0], " ".join(words[:2])))
-    return dry or not _IDLE.isdisjoint(flags)
+    if not _IDLE.isdisjoint(flags):
+        return True
+    program, program_and_subcommand = words[0], " ".join(words[:2])
+    return "-n" in flags and not _IDLE_WITH_N.isdisjoint((program, program_and_subcommand))
 
 
 def is_viewer(words: Sequence[str]) -> bool:

@@ -113,7 +113,10 @@ class _Walk:
         return Visit(tree.root_node, place._replace(source=source))
 
     def _visit(self, node: Node, place: ScriptPlace) -> bool:
-        """Put the parts of a node among the tasks; return True for a command that can run at once."""
+        """Put the parts of a node among the tasks; return True for a command that can run at once.
+
+        A command with substitutions, `git push $(flags)`, runs after what stands in them.
+        """
         node_type = node.type
         if node_type in _BLOCKS:
             self._block(node, place)
@@ -141,7 +144,7 @@ class _Walk:
             self.reading.define(text_of(name, place.source), Function(body, place.source))
 
     def _substitutions(self, node: Node, place: ScriptPlace) -> Iterator[Visit]:
-        """Yield what stands in `$(…)`, `` `…` `` and `<(…)` of a node: it runs before the command."""
+        """Yield the tasks of what stands in `$(…)`, `` `…` `` and `<(…)` of a node, which runs before the node does."""
         text = place.source[node.start_byte : node.end_byte]
         if not (b"$(" in text or b"`" in text or b"<(" in text or b">(" in text):
             return
@@ -178,7 +181,7 @@ class _Walk:
         before = place.before
         in_branch = False
         children = node.children
-        for at, child in enumerate(children):
+        for index, child in enumerate(children):
             if child.type == "then" and node.type == "if_statement":
                 tasks.append(Enter(VariableScope.BRANCH))
                 in_branch = True
@@ -191,7 +194,7 @@ class _Walk:
             if is_header or (child.type not in _STATEMENTS and child.type not in _BLOCKS):
                 tasks += self._substitutions(child, place)
                 continue
-            is_background = at + 1 < len(children) and children[at + 1].type == "&"
+            is_background = index + 1 < len(children) and children[index + 1].type == "&"
             place_of_child = place._replace(before=before)
             before = ";"
             if is_background:
@@ -250,8 +253,9 @@ class _Walk:
         """
         first, *others = _chained(node)
         tasks: list[Task] = [Visit(first.node, place.alone()), Enter(VariableScope.BRANCH)]
-        for at, part in enumerate(others, start=1):
-            place_of_part = place if at == len(others) else place.alone()
+        for number, part in enumerate(others, start=1):
+            is_last = number == len(others)
+            place_of_part = place if is_last else place.alone()
             tasks.append(Visit(part.node, place_of_part._replace(before=part.operator)))
         self.reading.later([*tasks, Leave()])
 
@@ -262,14 +266,14 @@ class _Walk:
         operators = [child.type for child in children if not child.is_named] or ["|"]
         self.reading.pipelines += 1
         tasks: list[Task] = []
-        for at, part in enumerate(parts):
-            place_of_part = place if at == len(parts) - 1 else place.alone()
-            pipe = PipePlace(self.reading.pipelines, at)
+        for index, part in enumerate(parts):
+            is_last = index == len(parts) - 1
+            place_of_part = place if is_last else place.alone()
+            pipe = PipePlace(self.reading.pipelines, index)
             place_of_part = place_of_part._replace(pipes=(*place.pipes, pipe))
-            if at:
-                place_of_part = place_of_part._replace(
-                    before=operators[min(at - 1, len(operators) - 1)]
-                )
+            if index:
+                operator_before = operators[min(index, len(operators)) - 1]
+                place_of_part = place_of_part._replace(before=operator_before)
             tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, place_of_part)])
         self.reading.later(tasks)
 
@@ -307,7 +311,11 @@ class _Walk:
                 yield from self._substitutions(child, place)
 
     def _with_rest(self, body: Node, behind_document: list[Node], place: ScriptPlace) -> list[Task]:
-        """Return the tasks of `body <<EOF | x` and `body <<EOF && x`; `behind_document` are the nodes behind `<<EOF`."""
+        """Return the tasks of a command with a here-document, and of what follows it on the line of `<<EOF`.
+
+        `cat <<EOF | sort && echo done` has the body `cat`, and behind the document a pipeline, `&&` and a command
+        (`behind_document`): the parser puts them below the redirection.
+        """
         tasks: list[Task] = []
         if behind_document and behind_document[0].type == "pipeline":
             self.reading.pipelines += 1
@@ -315,8 +323,8 @@ class _Walk:
             first = place._replace(pipes=(*place.pipes, PipePlace(number, 0)))
             tasks += _in_scope(VariableScope.SUBSHELL, [Visit(body, first)])
             parts = [child for child in behind_document[0].children if child.is_named]
-            for at, part in enumerate(parts, start=1):
-                pipes = (*place.pipes, PipePlace(number, at))
+            for index, part in enumerate(parts, start=1):
+                pipes = (*place.pipes, PipePlace(number, index))
                 place_of_part = place.alone()._replace(before="|", pipes=pipes)
                 tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, place_of_part)])
             behind_document = behind_document[1:]
@@ -348,16 +356,30 @@ class _Chained:
 
 
 def _chained(node: Node) -> list[_Chained]:
-    """Return the parts of `a && b && c`; of a list with `||` the two sides."""
-    parts: list[_Chained] = []
+    """Return the parts of a list, each with the operator before it.
+
+    The parser reads a list from its end: `a && b && c` is `(a && b) && c`. Lists of `&&` alone are flattened, since each
+    part runs only if all before it worked. A list with `||` has two sides, of which each is read by itself.
+
+        a && b && c    has   a,  && b,  && c
+        a && b || c    has   a && b,  || c
+        a || b && c    has   a || b,  && c
+    """
+    from_the_end: list[_Chained] = []
     while True:
-        sides = [child for child in node.named_children if child.type != "comment"]
+        left_side, *right_sides = (
+            child for child in node.named_children if child.type != "comment"
+        )
         operator = _operator_of(node) or "&&"
-        parts += (_Chained(side, operator) for side in reversed(sides[1:]))
-        left_side = sides[0]
-        if operator != "&&" or left_side.type != "list" or _operator_of(left_side) != "&&":
-            return [_Chained(left_side, ""), *reversed(parts)]
+        from_the_end += (_Chained(side, operator) for side in reversed(right_sides))
+        if operator != "&&" or not _is_list_of_and(left_side):
+            return [_Chained(left_side, ""), *reversed(from_the_end)]
         node = left_side
+
+
+def _is_list_of_and(node: Node) -> bool:
+    """Return whether a node is a list of two sides with `&&` between them."""
+    return node.type == "list" and _operator_of(node) == "&&"
 
 
 def _operator_of(node: Node) -> str:

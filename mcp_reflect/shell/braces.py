@@ -14,7 +14,10 @@ _PADDED: Final = re.compile(r"-?0\d+")
 
 
 def expand_braces(word: str) -> list[str] | None:
-    """Return the words that a word becomes, itself if it has no braces, and None where these would be too many."""
+    """Return the words that a word becomes, itself if it has no braces, and None where these would be too many.
+
+    "a{b,c{1..2}}" becomes "ab", "ac1" and "ac2".
+    """
     if "{" not in word or "}" not in word:
         return [word]
     if len(word) > _MOST_CHARS:
@@ -44,30 +47,36 @@ class _Braces(NamedTuple):
 
 
 def _first_braces(text: str) -> _Braces | None:
-    """Return the first braces that expand, of braces within each other the outer ones; None if there are none."""
-    commas: list[list[int]] = []  # of each pair of braces that is open
-    starts: list[int] = []
+    """Return the first braces that expand, of braces within each other the outer ones; None if there are none.
+
+    In "x{y}{a,{b,c}}" those are "{a,{b,c}}": "{y}" is plain text. Inner braces close first, so that a pair that is found
+    stands until an outer one takes its place, or until no brace is open before it.
+    """
+    starts: list[int] = []  # of the pairs of braces that are open
+    commas: list[list[int]] = []  # of each of them
     found: _Braces | None = None
-    for at, sign in enumerate(text):
+    for index, sign in enumerate(text):
         if sign == "{":
-            starts.append(at)
+            starts.append(index)
             commas.append([])
         elif sign == "," and starts:
-            commas[-1].append(at)
+            commas[-1].append(index)
         elif sign == "}" and starts:
-            start, between = starts.pop(), commas.pop()
-            choices = _choices(text[start + 1 : at], [comma - start - 1 for comma in between])
+            start, own_commas = starts.pop(), commas.pop()
+            commas_within = [comma - start - 1 for comma in own_commas]
+            choices = _choices(text[start + 1 : index], commas_within)
             if choices is not None:
-                found = _Braces(start, at + 1, choices)  # outer ones come later
+                found = _Braces(start, index + 1, choices)
         if found is not None and not any(start < found.start for start in starts):
             return found
     return found
 
 
 def _choices(inner: str, commas: list[int]) -> list[str] | None:
-    """Return what stands between commas or in a range (`1..3`); None for braces that are plain text.
+    """Return what the text `inner` of a pair of braces stands for; None for braces that are plain text.
 
-    `commas` are the places of the commas of these braces in `inner`, which is the text between them.
+    "a,b" gives ["a", "b"], "1..3" gives ["1", "2", "3"], "x" gives None. `commas` are the indexes in `inner` of the
+    commas of this pair, without those of braces within it.
     """
     if commas:
         edges = [-1, *commas, len(inner)]
@@ -85,7 +94,7 @@ def _choices(inner: str, commas: list[int]) -> list[str] | None:
 
 
 def _width(first: str, last: str) -> int:
-    """Return how many signs each number of a range has: where one begins with 0, as many as the longer one."""
+    """Return how many digits each number of a range has: two for `01..10`, and as many as it needs for `1..10`."""
     if _PADDED.fullmatch(first) or _PADDED.fullmatch(last):
         return max(len(first), len(last))
     return 1

@@ -67,7 +67,7 @@ def _read(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -> 
 
 
 def _printf(arguments: Sequence[str], words: Sequence[Word], variables: Variables) -> None:
-    """Note `printf -v x form …`: the value may be what the form makes of the words."""
+    """Note `printf -v x '%s-%s' a b`: `x` may be "a-b", what the form makes of the words."""
     if arguments[:1] != ("-v",) or len(arguments) == 1:
         return
     variables.forget(arguments[1].partition("[")[0])
@@ -151,7 +151,11 @@ def note_expansions(source: bytes, variables: Variables) -> None:
 def note_loop(
     node: Node, source: bytes, variables: Variables, functions: Iterator[str] | Sequence[str]
 ) -> None:
-    """Note before a loop what it changes: the second time through, each variable may be what the loop made of it."""
+    """Note before a loop what it changes: the second time through, each variable may be what the loop made of it.
+
+    In `while …; do run $x; x=b; done` the word `$x` may be what it was before, or "b". `functions` are the names of those
+    that are defined: where the loop calls one, any variable may change.
+    """
     text = text_of(node, source)
     assignments = descendants(node, _ASSIGNED, frozenset())
     for assignment in assignments[:_MOST_ASSIGNMENTS]:

@@ -40,8 +40,8 @@ class Redirection:
     @property
     def is_written(self) -> bool:
         """Whether its file is changed. `2>&1` names no file, and `/dev/null` keeps nothing."""
-        copies = self.operator == ">&" and (self.target.isdigit() or self.target == "-")
-        return ">" in self.operator and not copies and self.target not in DEVICES
+        names_descriptor = self.operator == ">&" and (self.target.isdigit() or self.target == "-")
+        return ">" in self.operator and not names_descriptor and self.target not in DEVICES
 
     @property
     def is_read(self) -> bool:
@@ -106,7 +106,7 @@ class Command:
 
     @property
     def line(self) -> tuple[str, ...]:
-        """Its assignments and words, and its redirections to and from files."""
+        """Its assignments and words, and its redirections to and from files: `X=1`, `sort`, `>`, `out`."""
         shown = [*self.assignments, *self.words] if self.program else [*self.assignments]
         for redirection in self.redirections:
             if redirection.is_written or redirection.is_read:
@@ -116,9 +116,12 @@ class Command:
         return tuple(shown)
 
     def feeds(self, other: "Command") -> bool:
-        """Return whether its output goes into another command through a pipe."""
-        places_of_other = {place.pipeline: place.place for place in other.pipes}
-        return any(places_of_other.get(place.pipeline, -1) > place.place for place in self.pipes)
+        """Return whether its output goes into another command through a pipe.
+
+        It does where both stand in one pipeline, the other one behind it, however many commands are between.
+        """
+        places_of_other = {pipe.pipeline: pipe.place for pipe in other.pipes}
+        return any(places_of_other.get(pipe.pipeline, -1) > pipe.place for pipe in self.pipes)
 
 
 @dataclass(frozen=True, slots=True)

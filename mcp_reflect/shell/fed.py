@@ -69,8 +69,9 @@ class FedScript:
 def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
     """Return what a command hands on in its pipeline, as far as that can be seen without running it.
 
-    `before` is what the pipeline carries to the command, None for its first one. The text is empty where it is not
-    known.
+    `before` is what the pipeline carries to the command, None for its first one. `echo -n rm x` and
+    `printf 'rm %s' x` hand on "rm x", `cat` and `tee` what they are given, and any other command the empty text: what it
+    prints is not known.
     """
     name = ""
     if command.invocations:
@@ -90,20 +91,21 @@ def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
 
 
 def printed(form: str, words: Sequence[str]) -> str:
-    """Return what printf prints of its format `form` and of words: the format is used again until no word is left.
+    """Return what printf prints of its format `form` and of words: `("%s=%s;", ["a", "1", "b"])` gives "a=1;b=;".
 
-    Each conversion, such as `%s` or `%03d`, is taken to print its word as it is written.
+    The format is used again until no word is left. Each conversion, such as `%s` or `%03d`, is taken to print its word
+    as it is written.
     """
-    pieces = _CONVERSION.split(form.replace("\\n", "\n"))
-    places = len(pieces) - 1
-    if not places:
-        return pieces[0]
+    text_before, *texts_behind = _CONVERSION.split(form.replace("\\n", "\n"))
+    words_a_turn = len(texts_behind)
+    if not words_a_turn:
+        return text_before
     parts: list[str] = []
-    for start in range(0, max(len(words), 1), places):
-        words_of_this_turn = words[start : start + places]
-        parts.append(pieces[0])
-        for word, piece in zip_longest(words_of_this_turn, pieces[1:], fillvalue=""):
-            parts += (word, piece)
+    for start in range(0, max(len(words), 1), words_a_turn):
+        words_of_this_turn = words[start : start + words_a_turn]
+        parts.append(text_before)
+        for word, text_behind in zip_longest(words_of_this_turn, texts_behind, fillvalue=""):
+            parts += (word, text_behind)
     return "".join(parts)
 
 
@@ -157,7 +159,10 @@ def _fed_by(invocation: Invocation, input_text: str) -> FedScript | None:
 
 
 def _of_own_shell(invocation: Invocation, input_text: str, by: tuple[str, ...]) -> FedScript | None:
-    """Return what `eval`, `trap` and `source /dev/stdin` run in the shell that reads them."""
+    """Return what `eval`, `trap` and `source /dev/stdin` run in the shell that reads them, None for nothing.
+
+    `eval "rm $x"` runs its words, `trap 'rm x' EXIT` its first one, `source /dev/stdin` and `. /dev/stdin` their input.
+    """
     name, words = invocation.name, invocation.arguments
     text = ""
     if name == "eval":
@@ -195,7 +200,15 @@ class ShellCall:
 
 
 def read_shell_call(words: tuple[str, ...]) -> ShellCall:
-    """Read the words of a call of a shell. What stands behind its first operand is none of its options."""
+    """Read the words of a call of a shell. What stands behind its first operand is none of its options.
+
+    | words               | the script is                                   |
+    |---------------------|-------------------------------------------------|
+    | `-ec 'ls' name a`   | the first operand, with `name` and `a` behind it |
+    | `-s a`, `-`, none   | its input                                       |
+    | `run.sh a`          | a file                                          |
+    | `-n run.sh`         | none: it checks the syntax                      |
+    """
     at = 0
     short_options = ""
     while at < len(words) and words[at][:1] in ("-", "+") and words[at] not in ("-", "--"):
@@ -209,7 +222,6 @@ def read_shell_call(words: tuple[str, ...]) -> ShellCall:
         at += 1
     operands = words[at:]
     if "n" in short_options or "noexec" in words[:at]:
-        # It checks the syntax, and runs nothing.
         return ShellCall(has_script=False, reads_input=False, operands=())
     has_script = "c" in short_options and bool(operands)
     reads_input = not operands or "s" in short_options or operands[0] in _INPUTS
@@ -217,7 +229,10 @@ def read_shell_call(words: tuple[str, ...]) -> ShellCall:
 
 
 def _of_shell(call: ShellCall, input_text: str, by: tuple[str, ...]) -> FedScript | None:
-    """Return what a shell runs: the script of `-c`, else its input, else what `<(…)` prints; None for a file with a script."""
+    """Return what a shell runs, None for a script in a file, which is not looked into.
+
+    It is the script of `-c`, else its input, else what the commands of `bash <(…)` print.
+    """
     if call.has_script:
         return FedScript(call.operands[0], by, call.operands[1:])
     if call.reads_input and input_text:
@@ -229,7 +244,7 @@ def _of_shell(call: ShellCall, input_text: str, by: tuple[str, ...]) -> FedScrip
 
 
 def _of_substitution(word: str) -> str:
-    """Return a script that runs what `bash <(…)` reads, empty for another word: the output of the commands in it."""
+    """Return a script that does what a shell does with `<(curl x)`: `curl x | sh`. Empty for another word."""
     if not (word.startswith("<(") and word.endswith(")")):
         return ""
     return f"{word[2:-1]} | sh"
@@ -256,14 +271,18 @@ def _of_option(invocation: Invocation) -> Iterator[FedScript]:
 
 
 def _of_split_string(option: Option, behind: Sequence[str]) -> str:
-    """Return what `env -S 'git push' -f` runs: the words in the text, and those behind it."""
+    """Return what `env -S 'git push' -f` runs: `git push -f`, the words in the text and those behind it."""
     if not option.takes_next:
         return f"{option.value} {shlex.join(behind)}"
     return f"{''.join(behind[:1])} {shlex.join(behind[1:])}"
 
 
 def _of_words(invocation: Invocation) -> str:
-    """Return the script that the words of a program are, empty if they are none."""
+    """Return the script that the words of a program are, empty if they are none.
+
+    `ssh host 'cd a; ls'` joins its words to one, `concurrently 'npm start' 'npm test'` has one in each word, and
+    `tmux 'npm start; sh'` one in its only word.
+    """
     name, inner = invocation.name, invocation.inner
     if name == "parallel":
         return _of_parallel(inner)
@@ -306,7 +325,10 @@ def _words_of_input(input_text: str) -> list[str]:
 
 
 def _with_input(words: Sequence[str], input_words: Sequence[str]) -> str:
-    """Return the command that `xargs` or `parallel` makes of its words and of what it is given."""
+    """Return the command that `xargs` or `parallel` makes of its words and of what it is given.
+
+    `rm -f` with the input `a` and `b` gives `rm -f a b`, and `cp {} /tmp` gives `cp 'a b' /tmp`.
+    """
     if any("{}" in word for word in words):
         return " ".join(shlex.quote(word.replace("{}", " ".join(input_words))) for word in words)
     command = words[0] if len(words) == 1 else shlex.join(words)  # `parallel 'gzip -9' ::: a b`

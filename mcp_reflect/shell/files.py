@@ -44,9 +44,9 @@ def _written_by(invocation: Invocation, command: Command) -> list[str]:
             return operands
         return []
     if name in words_of_table("programs that copy"):
-        return operands[1:][-1:]  # the last, if others come before it
+        return _last_of_several(operands)
     if name == "ln":
-        return operands[1:][-1:]
+        return _last_of_several(operands)
     if name in _OUTPUT_OPTIONS:
         return _values_of(words, _OUTPUT_OPTIONS[name])
     if name == "dd":
@@ -56,8 +56,13 @@ def _written_by(invocation: Invocation, command: Command) -> list[str]:
     return []
 
 
+def _last_of_several(operands: Sequence[str]) -> list[str]:
+    """Return the last operand as the one that is written, where others come before it: "b" for `cp a b`."""
+    return [operands[-1]] if len(operands) > 1 else []
+
+
 def _values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
-    """Return the values of options: `curl -sSLo a`, `sort --output=a`."""
+    """Return the values of options: "a" and "b" for `-sSLo a --output=b`, if `-o` and `--output` are among `options`."""
     values: list[str] = []
     for at, word in enumerate(words):
         option = read_option(word, options) if word[:1] == "-" else Option()
@@ -69,7 +74,10 @@ def _values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
 
 
 def copied_into(command: Command) -> list[str]:
-    """Return the files that `cp`, `mv` or `ln` change if their last operand is a folder, which the words do not say."""
+    """Return the files that `cp`, `mv` or `ln` change if their last operand is a folder, which the words do not say.
+
+    `cp src/a.py b.py web` may change `web/a.py` and `web/b.py`; so does `cp -t web src/a.py b.py` for certain.
+    """
     files: list[str] = []
     for invocation in command.invocations:
         if invocation.name not in _COPYING:

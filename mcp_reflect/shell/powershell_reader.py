@@ -69,7 +69,10 @@ class _LineReader:
             self._end(self.waiting.pop())
 
     def _take(self, group: str, text: str, draft: _Draft) -> _Draft:
-        """Take in a token, by its group in `_TOKEN`, and return the command that goes on behind it."""
+        """Take in a token, by its group in `_TOKEN`, and return the command that is read behind it.
+
+        A parenthesis begins a command, and the one around it waits until it closes.
+        """
         if group == "operator":
             return self._operate(text, draft)
         if group == "open":

@@ -74,7 +74,10 @@ def base_name(path: str) -> str:
 
 
 def program_name(program: str) -> str:
-    """Return a program's name without its folder, its version and the ending of Windows."""
+    """Return a program's name without its folder, its version and the ending of Windows.
+
+    `/usr/bin/python3.12` is `python`, `tsc@5` is `tsc`, and `git.exe` is `git`.
+    """
     if len(program) > _LONGEST_NAME:
         return program
     return _program_name(program)
@@ -82,7 +85,7 @@ def program_name(program: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def _program_name(program: str) -> str:
-    """Return the bare name of a program; kept for the next time, since few programs are asked for often."""
+    """Return what `program_name` does, kept for the next time: few programs are asked for, and often."""
     name = base_name(program)
     name = name.partition("@")[0] or name
     for ending in (".exe", ".cmd", ".bat"):
@@ -149,16 +152,19 @@ def _starting_programs() -> frozenset[str]:
 
 
 def _behind_exec(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the words between each `-exec` of `find` and its end, which is `;`, or `+` behind `{}`."""
-    start: int | None = None
-    before = ""
-    for at, word in enumerate(words):
+    """Yield the words between each `-exec` of `find` and its end, which is `;`, or `+` behind `{}`.
+
+    `. -exec rm {} ; -exec echo {} +` has `rm {}` and `echo {}`.
+    """
+    start: int | None = None  # of the command that is read, None outside of one
+    previous_word = ""
+    for index, word in enumerate(words):
         if start is None:
-            start = at + 1 if word in _EXEC else None
-        elif word == ";" or (word == "+" and before == "{}"):
-            yield tuple(words[start:at])
+            start = index + 1 if word in _EXEC else None
+        elif word == ";" or (word == "+" and previous_word == "{}"):
+            yield tuple(words[start:index])
             start = None
-        before = word
+        previous_word = word
     if start is not None:
         yield tuple(words[start:])
 
@@ -197,9 +203,17 @@ class Option:
 
 
 def read_option(word: str, valued: frozenset[str]) -> Option:
-    """Return the option of a word that takes a value, also behind others in a cluster: `-iu` has `-u`.
+    """Return the option of a word that takes a value; `valued` are the options of the program that take one.
 
-    `valued` are the options of the program that take one.
+    With `-u` and `--user` among those:
+
+    | word         | option   | value                         |
+    |--------------|----------|-------------------------------|
+    | `-u`, `-iu`  | `-u`     | the next word                 |
+    | `-iuroot`    | `-u`     | `root`                        |
+    | `--user`     | `--user` | the next word                 |
+    | `--user=root`| `--user` | `root`                        |
+    | `-i`, `--x=1`| none     |                               |
     """
     if word in valued:
         return Option(word, takes_next=True)
@@ -215,7 +229,8 @@ def read_option(word: str, valued: frozenset[str]) -> Option:
 def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
     """Return what a program starts if it is a wrapper; None if it is none, with these subcommands.
 
-    Of several wrappers the one with the longest name counts: `docker compose run` before `docker`.
+    `sudo -u root make all` starts `make all`, and `docker ps` starts nothing that is known: `docker exec` is a wrapper,
+    `docker` is none. Of several wrappers the one with the longest name counts: `docker compose run` before `docker`.
     """
     if name not in wrapping_programs():
         return None
@@ -230,30 +245,31 @@ def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
         if wrapper is None:
             return None
         return _Started(name, _after_options(words, wrapper))
-    places = _operand_places(words[:_MOST_LOOKED_AT])
-    for count in range(min(len(places), _MOST_SUBCOMMANDS), -1, -1):
-        subcommands = [words[place] for place in places[:count]]
+    indexes = _operand_indexes(words[:_MOST_LOOKED_AT])
+    for count in range(min(len(indexes), _MOST_SUBCOMMANDS), -1, -1):
+        subcommands = [words[index] for index in indexes[:count]]
         wrapper = wrappers().get(" ".join((name, *subcommands)))
         if wrapper is not None:
-            start = places[count - 1] + 1 if count else 0
+            start = indexes[count - 1] + 1 if count else 0
             return _Started(wrapper.name, _after_options(words[start:], wrapper))
     return None
 
 
-def _operand_places(words: Sequence[str]) -> list[int]:
-    """Return the places of the words that are neither an option nor the value of one."""
+def _operand_indexes(words: Sequence[str]) -> list[int]:
+    """Return the indexes of the words that are neither an option nor the value of one: 1 and 4 for `-v a -f x b`."""
     return [
-        at
-        for at, word in enumerate(words)
-        if word[:1] != "-" and (at == 0 or words[at - 1] not in VALUED)
+        index
+        for index, word in enumerate(words)
+        if word[:1] != "-" and (index == 0 or words[index - 1] not in VALUED)
     ]
 
 
 def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
     """Return the words of the program that a wrapper starts, none if an option keeps it from starting one.
 
-    Left out are the wrapper's options, assignments of variables and its operands. The program that is named by
-    `--entrypoint` comes before the words that are left.
+    Left out are the wrapper's options, assignments of variables and its operands: behind `docker run`, the words
+    `-e X=1 image make all` start `make all`. The program that is named by `--entrypoint` comes before the words that are
+    left.
     """
     at = 0
     operands_left = wrapper.operands
@@ -264,13 +280,14 @@ def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
             at += 1
             break
         if word[:1] == "-":
-            option = read_option(word, wrapper.valued | wrapper.telling)
-            if option.name in wrapper.telling:
+            option = read_option(word, wrapper.valued | wrapper.only_tells_with)
+            if option.name in wrapper.only_tells_with:
                 return ()
             if option.name == "--entrypoint":
                 value_behind = words[at + 1 : at + 2] if option.takes_next else ()
                 entrypoint = value_behind or (option.value,)
-            at += 1 + option.takes_next + (option.name in wrapper.with_two_values)
+            values_behind = int(option.takes_next) + int(option.name in wrapper.with_two_values)
+            at += 1 + values_behind
         elif _ASSIGNMENT.match(word):
             at += 1
         elif operands_left:

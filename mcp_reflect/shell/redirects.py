@@ -23,10 +23,10 @@ CONTINUING: Final = ("pipeline", "&&", "||")
 def with_redirect(
     place: ScriptPlace, redirect: Node, behind_document: list[Node], variables: Variables
 ) -> ScriptPlace:
-    """Return the place with a redirection; the nodes that stand behind `<<EOF` on its line are added to `behind_document`.
+    """Return the place with a redirection added; where it is a here-document, `behind_document` is filled.
 
-    The parser puts words behind a redirection below it: in `git >log push` the first is the file, the others are words
-    of the command.
+    The parser puts what stands behind a redirection below it. In `git >log push` the first word is the file, the others
+    are words of the command. In `cat <<EOF | sort` the pipeline is one of the nodes that are added to `behind_document`.
     """
     if len(place.redirections) >= MOST_REDIRECTIONS:
         raise TooMuchError(f"a command has more than {MOST_REDIRECTIONS} redirections")

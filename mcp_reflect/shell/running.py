@@ -50,7 +50,7 @@ class Runner:
     begin: Callable[[str, ScriptPlace], Visit]
 
     def run(self, node: Node, place: ScriptPlace) -> None:
-        """Add the command of a node; what it sets is noted, and what it calls or feeds comes next."""
+        """Add the command of a node, and note what it sets; what it calls or feeds is read next."""
         self.reading.budget.take_step()
         run_node = _RUN_BY_TYPE.get(node.type)
         if run_node is not None:
@@ -72,7 +72,7 @@ class Runner:
         note_command(command, words, self.reading.variables)
 
     def run_test(self, node: Node, place: ScriptPlace) -> None:
-        """Run `[ … ]`, `[[ … ]]` and `(( … ))`."""
+        """Run `[ … ]` and `[[ … ]]`, which are commands, and `(( … ))`, which is none and may set variables."""
         text = text_of(node, place.source)
         if text.startswith("(("):
             note_arithmetic(text, self.reading.variables)
@@ -81,7 +81,10 @@ class Runner:
         self.reading.add([Word(part, not set(part) & _EXPANDED) for part in parts], place)
 
     def run_redirection_alone(self, _: Node, place: ScriptPlace) -> None:
-        """Run `> file`, or a command that begins behind two redirections: `< in > out sort`."""
+        """Run `> file`, or a command that begins behind two redirections: `< in > out sort`.
+
+        The parser sees no command in the latter: its words are the extra parts of the place.
+        """
         assignments: list[str] = []
         parts = [*place.extra_parts]
         while parts:
@@ -126,7 +129,7 @@ class Runner:
         self.reading.add(words, place)
 
     def _declared(self, keyword: str, node: Node, place: ScriptPlace) -> str:
-        """Note an assignment behind `local` or `export`, and return it; outside of a function `local` does nothing."""
+        """Note an assignment behind `local` or `export`, and return it: `x=1`. Outside of a function `local` sets nothing."""
         if keyword == "local" and not self.reading.frames:
             return written_assignment(node, place.source, self.reading.variables)
         return self._assign(node, place)
@@ -163,7 +166,10 @@ class Runner:
         return written_assignment(node, place.source, variables)
 
     def _possible_values(self, value: Node | None, place: ScriptPlace) -> list[str]:
-        """Return the values that an assignment may give, where one of its variables may have several: `x=${x:--f}`."""
+        """Return the values that an assignment may give, where one of its variables may have several.
+
+        With `x` "a" or "b", `y=--$x` may give "--a" or "--b".
+        """
         variables = self.reading.variables
         names_with_candidates = tuple(variables.asked)
         if value is None or not names_with_candidates:
@@ -271,8 +277,8 @@ class Runner:
         """Return the tasks of a function that is called with arguments, and with variables for it alone."""
         body = place.alone()._replace(assignments=command.assignments, source=function.source)
         words = [
-            Word(word, at not in command.unknown)
-            for at, word in enumerate(command.arguments, start=1)
+            Word(word, is_known=position not in command.unknown)
+            for position, word in enumerate(command.arguments, start=1)
         ]
         return [
             FunctionCall(words, command.assignments),
@@ -281,7 +287,11 @@ class Runner:
         ]
 
     def _feed(self, script: FedScript, place: ScriptPlace, command: Command) -> list[Task]:
-        """Return the tasks of a script that a shell is given, with the variables of that shell."""
+        """Return the tasks of a script that a shell is given, with the variables of that shell.
+
+        A shell of its own (`bash -c`) cannot change the variables here. The own shell (`eval`) does: they stay as they
+        are, unless a word of the command is not known, so that nobody knows all that runs.
+        """
         place = place._replace(fed_by=script.by)
         if script.is_powershell:
             self._feed_powershell(script.text, place)
@@ -316,7 +326,10 @@ class Runner:
         return variables
 
     def _script_task(self, text: str, place: ScriptPlace, command: Command) -> Visit:
-        """Return the task of a text that a command runs; the variables of the command are set in it."""
+        """Return the task of a text that a command runs; the variables of the command are set in it.
+
+        In `X=1 bash -c 'run'` the command `run` has `X=1` before it.
+        """
         reading = self.reading
         reading.scripts += 1
         number = SUBSTITUTED if place.script == SUBSTITUTED else reading.scripts
@@ -344,7 +357,10 @@ class Runner:
             self.reading.keep(renumbered, is_possible=place.is_possible)
 
     def _piped_into(self, command: Command) -> list[PipedOutput | None]:
-        """Return what the pipelines of a command carry to it, and note what it hands on."""
+        """Return what the pipelines of a command carry to it, and note what it hands on.
+
+        In `echo ls | sh` the first command hands "ls" on, which is carried to the second.
+        """
         outputs = self.reading.outputs
         carried = [outputs.get(pipe.pipeline) for pipe in command.pipes]
         for pipe, output in zip(command.pipes, carried, strict=True):
@@ -376,7 +392,7 @@ def _name_and_value(assignment: str) -> tuple[str, str]:
 
 
 def written_assignment(node: Node, source: bytes, variables: Variables) -> str:
-    """Return `NAME=value` without quotes."""
+    """Return an assignment without quotes: `x=a b` for `x="a b"`. A list stays as it is written: `x=(a "b c")`."""
     name, value = _name_of(node, source), node.child_by_field_name("value")
     if value is None:
         return f"{name}="

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-_TELLING: Final = ("--help", "--version")
+_EVERY_PROGRAM_TELLS_WITH: Final = ("--help", "--version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,13 +13,14 @@ class Wrapper:
     """A program that starts another, such as `sudo` or `docker exec`.
 
     `operands` counts its own words before the other program (the container of `docker exec`), `valued` are its options
-    with a value, `with_two_values` those with two, and with one of `telling` it only tells something and starts nothing.
+    with a value, and `with_two_values` those with two. With an option of `only_tells_with`, such as `--help`, it tells
+    something about itself and starts nothing.
     """
 
     name: str
     operands: int
     valued: frozenset[str]
-    telling: frozenset[str]
+    only_tells_with: frozenset[str]
     with_two_values: frozenset[str]
 
 
@@ -51,9 +52,9 @@ def words_of_table(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def other_names() -> dict[str, str]:
-    """Return programs with another name, each with the one that is used here."""
+    """Return programs that have two names, each with the name that is used here: `gmake` is `make`."""
     pairs = (word.partition("=") for word in _tables()["other names"])
-    return {name: known for name, _, known in pairs}
+    return {other_name: name for other_name, _, name in pairs}
 
 
 @lru_cache(maxsize=1)
@@ -61,20 +62,37 @@ def wrappers() -> dict[str, Wrapper]:
     """Return the programs that start others, by their name with subcommands: `sudo`, `docker exec`."""
     by_name: dict[str, Wrapper] = {}
     for line in _lines("wrappers.txt"):
-        name, operands, valued, *telling_fields = (part.strip() for part in line.split("|"))
-        telling = frozenset((*_TELLING, *" ".join(telling_fields).split()))
-        options = valued.split()
-        with_two_values = frozenset(
-            option.removesuffix(":2") for option in options if option.endswith(":2")
-        )
-        with_a_value = frozenset(option.removesuffix(":2") for option in options)
-        by_name[name] = Wrapper(name, int(operands), with_a_value, telling, with_two_values)
+        wrapper = _wrapper_of_line(line)
+        by_name[wrapper.name] = wrapper
     return by_name
+
+
+def _wrapper_of_line(line: str) -> Wrapper:
+    """Return the wrapper of a line of wrappers.txt: "docker exec | 1 | -e -u --map:2 | --list".
+
+    The fields are the name, the number of operands, the options with a value (`:2` behind one with two), and the options
+    with which it starts nothing, which may be missing.
+    """
+    name, operands, options_with_values, *last_field = (part.strip() for part in line.split("|"))
+    options = options_with_values.split()
+    only_tells_with = " ".join(last_field).split()
+    return Wrapper(
+        name=name,
+        operands=int(operands),
+        valued=frozenset(option.removesuffix(":2") for option in options),
+        only_tells_with=frozenset((*_EVERY_PROGRAM_TELLS_WITH, *only_tells_with)),
+        with_two_values=frozenset(
+            option.removesuffix(":2") for option in options if option.endswith(":2")
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A program that runs a file, a module or code: the options before a module and before code, and others with a value."""
+    """A program that runs a file, a module or code, such as `python build.py`, `python -m pytest` and `python -c '…'`.
+
+    `module` are its options before a module (`-m`), `code` those before code (`-c`), `valued` others with a value (`-W`).
+    """
 
     module: frozenset[str]
     code: frozenset[str]

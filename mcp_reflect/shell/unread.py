@@ -29,7 +29,7 @@ _CLOSING: Final = re.compile(r".*[)`]", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """A here-document: its lines begin behind `start` and end before `end`."""
+    """A here-document: its body stands between the lines numbered `start` (with the `<<EOF`) and `end` (`EOF`)."""
 
     start: int
     end: int
@@ -37,7 +37,10 @@ class _Document:
 
 
 def words_that_may_run(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, without here-documents that nothing runs."""
+    """Return the words of a text in lower case, without here-documents that nothing runs.
+
+    `cat > notes <<EOF`, `rm -rf x`, `EOF`, `make` on four lines have "cat", "notes", "eof" and "make", and not "rm".
+    """
     lines = text.replace(_CONTINUED, "").split("\n")
     documents = list(_documents(lines))
     outside = "\n".join(_lines_outside(lines, documents))
@@ -61,19 +64,19 @@ def words_in(text: str) -> frozenset[str]:
 
 def _documents(lines: list[str]) -> Iterator[_Document]:
     """Yield the here-documents that nothing runs, as far as the line before each tells."""
-    places: dict[str, list[int]] = {}
-    for at, line in enumerate(lines):
-        places.setdefault(line.strip(), []).append(at)
-    at = 0
-    while at < len(lines):
-        opening = _document_of_line(lines[at])
+    numbers_by_line: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        numbers_by_line.setdefault(line.strip(), []).append(number)
+    number = 0
+    while number < len(lines):
+        opening = _document_of_line(lines[number])
         end = None
         if opening is not None:
-            end = _next_after(places.get(opening["name"], []), at)
+            end = _next_after(numbers_by_line.get(opening["name"], []), number)
         if opening is not None and end is not None:
-            yield _Document(at, end, bool(opening["quote"]))
-            at = end
-        at += 1
+            yield _Document(number, end, bool(opening["quote"]))
+            number = end
+        number += 1
 
 
 def _document_of_line(line: str) -> re.Match[str] | None:
@@ -92,10 +95,10 @@ def _document_of_line(line: str) -> re.Match[str] | None:
     return opening
 
 
-def _next_after(places: list[int], at: int) -> int | None:
-    """Return the first of ascending places that comes after another."""
-    index = bisect_right(places, at)
-    return next(iter(places[index : index + 1]), None)
+def _next_after(line_numbers: list[int], number: int) -> int | None:
+    """Return the first of ascending line numbers that comes after another: 7 for [2, 7, 9] and 4; None for no such."""
+    index = bisect_right(line_numbers, number)
+    return line_numbers[index] if index < len(line_numbers) else None
 
 
 def _lines_outside(lines: list[str], documents: list[_Document]) -> Iterator[str]:
@@ -108,7 +111,10 @@ def _lines_outside(lines: list[str], documents: list[_Document]) -> Iterator[str
 
 
 def _run_by_document(lines: list[str], document: _Document) -> str:
-    """Return what may stand in substitutions of a body: from where the first begins to where the last may end."""
+    """Return what may stand in substitutions of a body: from where the first begins to where the last may end.
+
+    "a $(rm x) b `ls` c" gives "$(rm x) b `ls`".
+    """
     body = "\n".join(lines[document.start + 1 : document.end])
     opening = _SUBSTITUTION.search(body)
     if opening is None:

@@ -37,18 +37,22 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a variable is: its text if that is known, else None and the texts that it may have, of which none may be right."""
+    """What a variable is: its text if that is known, else None and its candidates.
+
+    The candidates are texts that it may have; it may also have another one. `Value("a")` is known to be "a",
+    `Value(None, ("a", "b"))` may be either, and `Value(None)` anything.
+    """
 
     text: str | None
     candidates: tuple[str, ...] = ()
 
     @property
     def doubted(self) -> "Value":
-        """The same, if something may have changed it."""
+        """What the variable is after something that may have changed it: its text is one candidate."""
         return self if self.text is None else Value(None, (self.text,))
 
     def or_else(self, other: "Value") -> "Value":
-        """Return what a variable is that is this or the other."""
+        """Return what a variable is that has this value or the other: of "a" and "b" both are candidates."""
         if self == other:
             return self
         both = dict.fromkeys((*_texts(self), *_texts(other)))
@@ -91,7 +95,7 @@ class Variables:
         return value.text
 
     def _element(self, name: str) -> str | None:
-        """Return a word of a list that is known, by its number: `a[1]`; empty behind its end, None where nobody knows."""
+        """Return a word of a list by its number, such as `a[1]`: empty behind its end, None where it is not known."""
         list_name, _, number = name.rstrip("]").partition("[")
         words = self.values.get(f"{list_name}[@]", _UNKNOWN).text
         if words is None or not number.isdecimal() or len(number) > _MOST_DIGITS:
@@ -99,7 +103,10 @@ class Variables:
         return "".join(words.split(SPLIT)[int(number) : int(number) + 1])
 
     def assign_element(self, name: str, word: Word) -> None:
-        """Note `a[0]=x`: of a list that was not known the first word may be this one."""
+        """Note `a[0]=x`. Nothing is known of the list behind it, as that `a` had other words.
+
+        The first word of a list that was never set is a candidate for the whole.
+        """
         list_name, _, number = name.rstrip("]").partition("[")
         former = self.values.get(f"{list_name}[@]", self.values.get(list_name))
         self.forget(list_name)
@@ -128,12 +135,12 @@ class Variables:
         self.forget(name)
 
     def assign_any(self, name: str, words: Sequence[Word]) -> None:
-        """Note that a variable becomes one of some words."""
+        """Note that a variable becomes one of some words, as in `for x in a b`."""
         texts = dict.fromkeys(word.text for word in words if word.is_known)
         self.values[name] = Value(None, tuple(texts)[:MOST_CANDIDATES])
 
     def append(self, name: str, words: Sequence[Word], *, is_list: bool) -> None:
-        """Note `x+=y` and `x+=(y z)`."""
+        """Note `x+=y` and `x+=(y z)`: the text grows by a text, or the list by words."""
         key = name
         if is_list:
             key = f"{name}[@]"
@@ -258,7 +265,10 @@ class Variables:
 
 
 def _value_of(name: str, words: Sequence[Word]) -> Value:
-    """Return the value of a variable that is assigned some words; unknown where one of them is, or the shell sets it itself."""
+    """Return the value of a variable that is assigned some words.
+
+    It is not known where one of the words is not, or where the shell itself sets the variable, such as `RANDOM`.
+    """
     text = SPLIT.join(word.text for word in words)
     if name in _NEVER_KNOWN or len(text) > _MOST_VALUE:
         return _UNKNOWN

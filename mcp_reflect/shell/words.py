@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.shell.bounds import MOST_DEPTH, TooMuchError
 from mcp_reflect.shell.braces import expand_braces
@@ -13,6 +13,7 @@ from mcp_reflect.shell.variables import ARGUMENTS, SPLIT, Variables, Word
 # While a word is put together, quoted braces and commas are written as characters that occur in no text, so that brace
 # expansion does not take them for its own signs. `_RESTORED` turns them back.
 _PROTECTED: Final = str.maketrans("{},", "\ufdd1\ufdd2\ufdd3")
+# Stands before a here-document that begins with a backslash: see `source_of`.
 _NOTHING: Final = "\ufdd4"
 _RESTORED: Final = str.maketrans("\ufdd1\ufdd2\ufdd3", "{},", _NOTHING)
 _NO_TEXT: Final = re.compile("[\ufdd0-\ufdd4]")
@@ -33,17 +34,20 @@ _ANSI: Final = re.compile(
 )
 _ANSI_SIGNS: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b"}
 _ALL_ARGUMENTS: Final = frozenset("@*")
-_NAMED_PROGRAM: Final = re.compile(r"[$`]\(?\s?(?:which|command -v|type -P) ([\w.+-]{1,80})\s?[)`]")
-# `echo` prints its options `-n`, `-e` and `-E` not.
-_PRINTED_WORDS: Final = re.compile(
-    r"[$`]\(?\s?echo ((?!-[neE]+\b)[\w./=:@%+-]{1,200}(?: [\w./=:@%+-]{1,200}){0,20})\s?[)`]"
-)
+# Commands that print where a program is: `$(which git)` stands for the program itself.
+_LOOK_UPS: Final = (("which",), ("command", "-v"), ("type", "-P"))
+_OPTION_OF_ECHO: Final = re.compile(r"-[neE]+")  # `echo` does not print it
+_PLAIN_WORD: Final = re.compile(r"[\w./=:@%+,-]+")
+_PLAIN_WORDS_IN_QUOTES: Final = re.compile(r"'[\w./=:@%+, -]+'|\"[\w./=:@%+, -]+\"")
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
 _REPLACEMENTS: Final = frozenset((":+", "+"))
 
 
 def plain_command(node: Node, source: bytes) -> str | None:
-    """Return the text of a command in which nothing is quoted, expanded, assigned or redirected; most are so."""
+    """Return the text of a command in which nothing is quoted, expanded, assigned or redirected, None for another.
+
+    Most commands are plain, `git push -f`, and are read faster so; `git push "$x"` is not.
+    """
     if node.type != "command":
         return None
     text = source[node.start_byte : node.end_byte]
@@ -59,9 +63,9 @@ def source_of(text: str) -> bytes:
     plain = _CONTINUED_WORD.sub("", _NO_TEXT.sub("?", text))
     if "<<" in plain and "\n\\" in plain:
         lines = plain.split("\n")
-        for at in range(1, len(lines)):
-            if lines[at].startswith("\\") and "<<" in lines[at - 1]:
-                lines[at] = _NOTHING + lines[at]
+        for number in range(1, len(lines)):
+            if lines[number].startswith("\\") and "<<" in lines[number - 1]:
+                lines[number] = _NOTHING + lines[number]
         plain = "\n".join(lines)
     return plain.encode("utf-8", "replace")
 
@@ -75,11 +79,28 @@ class _Piece:
     is_empty_list: bool = False  # `"${x[@]}"` of a list without words is no word
 
 
+class _Part(NamedTuple):
+    """A part of a word that may have parts itself, how deep it is in the word, and whether it stands in quotes."""
+
+    content: "Node | _Piece"
+    is_quoted: bool
+    depth: int = 0
+
+
 _QUOTED: Final = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
 
 
 def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
-    """Return the words that one argument becomes: none for an empty variable, many for braces."""
+    """Return the words that one argument becomes.
+
+    | argument    | words                     |                                           |
+    |-------------|---------------------------|-------------------------------------------|
+    | `"a b"`     | `a b`                     |                                           |
+    | `{a,b}.txt` | `a.txt`, `b.txt`          |                                           |
+    | `$x`        | none                      | of a variable that is empty               |
+    | `"$x"`      | one that is empty         | of the same variable                      |
+    | `$y`        | `$y`, which is not known  | of a variable whose value nobody can know |
+    """
     node_type = node.type
     if node_type in ("word", "number", "command_name") and not node.named_children:
         text = text_of(node, source)  # most words are plain
@@ -122,48 +143,53 @@ def raw_value(node: Node, source: bytes) -> str:
 
 
 def _has_quotes(node: Node) -> bool:
-    """Return whether a word is put together of several parts, one of them in quotes: `a"b c"`."""
+    """Return True for a word of several parts, one of them in quotes, such as `a"b c"`."""
     return node.type == "concatenation" and any("string" in child.type for child in node.children)
 
 
 def _pieces(
     root: Node, source: bytes, variables: Variables, *, is_quoted: bool = False
 ) -> list[_Piece]:
-    """Return the parts of a word in their order; of one with too many levels each would hold all below it again."""
+    """Return the pieces of a word in their order: "a", "b c" for `a"b c"`.
+
+    A word with too many levels is not read: each level holds the text of all below it, so that the work would grow with
+    the square of the levels.
+    """
     pieces: list[_Piece] = []
-    waiting: list[tuple[Node | _Piece, bool, int]] = [(root, is_quoted, 0)]
+    waiting = [_Part(root, is_quoted)]
     while waiting:
-        node, quoted, depth = waiting.pop()
-        if isinstance(node, _Piece):
-            pieces.append(node)
+        content, quoted, depth = waiting.pop()
+        if isinstance(content, _Piece):
+            pieces.append(content)
             continue
         if depth > 2 * MOST_DEPTH:  # an expansion in quotes has two
             raise TooMuchError(f"it is deeper than {MOST_DEPTH} levels")
-        parts = _parts(node, source, variables, quoted=quoted)
+        parts = _parts(content, source, variables, quoted=quoted)
         if isinstance(parts, _Piece):
             pieces.append(parts)
-        else:
-            waiting.extend((part, is_in, depth + 1) for part, is_in in reversed(parts))
+            continue
+        waiting.extend(part._replace(depth=depth + 1) for part in reversed(parts))
     return pieces
 
 
 def _parts(
     node: Node, source: bytes, variables: Variables, *, quoted: bool
-) -> _Piece | list[tuple[Node | _Piece, bool]]:
-    """Return the text of a node (a piece), or else the nodes and pieces that it is made of, each with whether it is quoted."""
+) -> _Piece | list[_Part]:
+    """Return the text of a node as one piece, or else the parts that it is made of, which are read next."""
     node_type = node.type
     if node_type in ("concatenation", "command_name"):
-        return [(child, quoted) for child in node.children if child.type != "$"] or _plain(
-            node, source
-        )
+        parts = [_Part(child, quoted) for child in node.children if child.type != "$"]
+        return parts or _plain(node, source)
     if node_type in _ESCAPES_IN:
         return _of_quotes(node, source, _ESCAPES_IN[node_type])
     if node_type == "translated_string":
-        return [(child, quoted) for child in node.named_children]
+        return [_Part(child, quoted) for child in node.named_children]
     if node_type == "raw_string":
-        return _Piece(text_of(node, source)[1:-1].translate(_PROTECTED))
+        between_quotes = text_of(node, source)[1:-1]
+        return _Piece(between_quotes.translate(_PROTECTED))
     if node_type == "ansi_c_string":
-        return _Piece(_ANSI.sub(_ansi_sign, text_of(node, source)[2:-1]).translate(_PROTECTED))
+        between_quotes = text_of(node, source)[len("$'") : -1]
+        return _Piece(_ANSI.sub(_ansi_sign, between_quotes).translate(_PROTECTED))
     if node_type in _ESCAPES_OF_CONTENT:
         return _between(source, node.start_byte, node.end_byte, _ESCAPES_OF_CONTENT[node_type])
     if node_type in ("simple_expansion", "expansion"):
@@ -171,44 +197,77 @@ def _parts(
     if node_type == "command_substitution":
         return _substituted(node, source, quoted=quoted)
     if node_type in ("process_substitution", "arithmetic_expansion"):
-        return _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
+        return _written(node, source)
     return _plain(node, source)
 
 
 def _substituted(node: Node, source: bytes, *, quoted: bool) -> _Piece:
-    """Return what `$(which git)` and `$(echo --force)` stand for, as a program's name and words; another is not known."""
-    text = text_of(node, source)
-    program = _NAMED_PROGRAM.fullmatch(text)
-    if program:
-        return _Piece(program[1])
-    printed = _PRINTED_WORDS.fullmatch(text)
-    if printed:
-        return _Piece(printed[1] if quoted else SPLIT.join(printed[1].split()))
-    return _Piece(text.translate(_PROTECTED), is_known=False)
+    """Return what `$(…)` stands for where its one command says it, else its text as one that is not known.
+
+    `$(which git)` stands for `git`, and `$(echo --force origin)` for `--force origin`: two words, or one in quotes.
+    """
+    words = _words_of_substitution(node, source)
+    for look_up in _LOOK_UPS:
+        names = words[len(look_up) :]
+        if words[: len(look_up)] == look_up and len(names) == 1 and names[0][:1] != "-":
+            return _Piece(names[0].translate(_PROTECTED))
+    printed = words[1:]
+    if words[:1] != ("echo",) or not printed or _OPTION_OF_ECHO.fullmatch(printed[0]):
+        return _written(node, source)
+    text = " ".join(printed)
+    if not quoted:
+        text = SPLIT.join(text.split())
+    return _Piece(text.translate(_PROTECTED))
+
+
+def _words_of_substitution(node: Node, source: bytes) -> tuple[str, ...]:
+    """Return the words of the one command in `$(…)`; none where there are several, or where a word is not plain.
+
+    `$(echo 'a b' c)` has `echo`, `a b` and `c`; `$(echo $x)`, `$(echo *)` and `$(echo a; rm b)` have none.
+    """
+    statements = node.named_children
+    if len(statements) != 1 or statements[0].type != "command":
+        return ()
+    words: list[str] = []
+    for child in statements[0].children:
+        text = text_of(child, source)
+        if _PLAIN_WORDS_IN_QUOTES.fullmatch(text):
+            words.append(text[1:-1])
+        elif _PLAIN_WORD.fullmatch(text):
+            words.append(text)
+        else:
+            return ()
+    return tuple(words)
 
 
 def _plain(node: Node, source: bytes) -> _Piece:
-    """Return the text of a node outside of quotes: a backslash is taken off, and the sign behind it protected."""
+    r"""Return the text of a node outside of quotes: a backslash is taken off, and the sign behind it protected.
+
+    `a\{b` is the text `a{b`, in which the brace begins no brace expansion.
+    """
     text = text_of(node, source).replace(_CONTINUED, "")
     return _Piece(_ESCAPED.sub(lambda match: match[1].translate(_PROTECTED), text))
 
 
-def _of_quotes(
-    node: Node, source: bytes, escaped: re.Pattern[str]
-) -> list[tuple[Node | _Piece, bool]]:
-    """Return the parts of a text in double quotes. The parser leaves out some blanks between them, which count here."""
+def _of_quotes(node: Node, source: bytes, escaped: re.Pattern[str]) -> list[_Part]:
+    """Return the parts of a text in double quotes: of `"a $x b"` the text, the expansion and the text.
+
+    The parser has no node for some blanks between the others. They count here, so that what lies between two nodes is
+    taken from the source.
+    """
     inner = [child for child in node.children if child.type != '"']
     quote_bytes = 1 if node.type == "string" else 0  # a here-document has none around it
-    at = node.start_byte + quote_bytes
+    read_up_to = node.start_byte + quote_bytes
     end = node.end_byte - quote_bytes
-    parts: list[tuple[Node | _Piece, bool]] = []
+    parts: list[_Part] = []
     for child in inner:
-        if child.start_byte > at:
-            parts.append((_between(source, at, child.start_byte, escaped), True))
-        parts.append((child, True))
-        at = max(at, child.end_byte)
-    if end > at:
-        parts.append((_between(source, at, end, escaped), True))
+        if child.start_byte > read_up_to:
+            text_before = _between(source, read_up_to, child.start_byte, escaped)
+            parts.append(_Part(text_before, is_quoted=True))
+        parts.append(_Part(child, is_quoted=True))
+        read_up_to = max(read_up_to, child.end_byte)
+    if end > read_up_to:
+        parts.append(_Part(_between(source, read_up_to, end, escaped), is_quoted=True))
     return parts
 
 
@@ -219,7 +278,7 @@ def _between(source: bytes, start: int, end: int, escaped: re.Pattern[str]) -> _
 
 
 def _ansi_sign(match: re.Match[str]) -> str:
-    """Return the character that an escape within $'…' stands for: by its hexadecimal or octal number, or by a letter."""
+    r"""Return the character that an escape within $'…' stands for: "A" for `\x41`, `\u0041` and `\101`, a tab for `\t`."""
     by_hex, by_code_point, by_octal, letter = match.groups()
     if by_hex or by_code_point:
         return chr(int(by_hex or by_code_point, 16))
@@ -230,43 +289,51 @@ def _ansi_sign(match: re.Match[str]) -> str:
 
 def _expansion(
     node: Node, source: bytes, variables: Variables, *, quoted: bool
-) -> _Piece | list[tuple[Node | _Piece, bool]]:
+) -> _Piece | list[_Part]:
     """Return the value of `$x`, `${x}`, `${x[@]}`, `$@`, or what `${x:-y}` and `${x:+y}` give.
 
     What is not known, or no such form, stays as it is written, as a piece that is not known.
     """
     names = [child for child in node.named_children if child.type in _NAMES]
-    operators = [child for child in node.children if child.type not in _NAMES | _SIGNS]
-    if not names or names[0] != node.named_children[0] or len(names) > 1:
+    operators_and_words = [child for child in node.children if child.type not in _NAMES | _SIGNS]
+    begins_with_its_name = names[:1] == node.named_children[:1]  # `${#x}` does not
+    if len(names) != 1 or not begins_with_its_name:
         return _written(node, source)
     name = text_of(names[0], source)
     key = ARGUMENTS if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
-    value = variables.known(key)
-    if operators:
-        word_behind: list[tuple[Node | _Piece, bool]] = [(child, quoted) for child in operators[1:]]
-        result = _with_operator(operators[0].type, key, word_behind, variables, quoted=quoted)
+    if operators_and_words:
+        operator, *behind = operators_and_words
+        word_behind = [_Part(child, quoted) for child in behind]
+        result = _with_operator(operator.type, key, word_behind, variables, quoted=quoted)
         return _written(node, source) if result is None else result
+    value = variables.known(key)
     if value is None:
         return _written(node, source)
     return _value_piece(value, key, variables, quoted=quoted)
 
 
 def _written(node: Node, source: bytes) -> _Piece:
-    """Return an expansion as it is written, for one whose value is not known."""
+    """Return an expansion or a substitution as it is written, as one whose value is not known."""
     return _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
 
 
 def _with_operator(
     operator: str,
     key: str,
-    word_behind: list[tuple[Node | _Piece, bool]],
+    word_behind: list[_Part],
     variables: Variables,
     *,
     quoted: bool,
-) -> _Piece | list[tuple[Node | _Piece, bool]] | None:
+) -> _Piece | list[_Part] | None:
     """Return what `${x:-word}` and `${x:+word}` give; None, with a note of what `x` may be, where that is not known.
 
     `word_behind` are the parts of the word behind the operator, and `key` is the name of the variable.
+
+    | `x` is            | `${x:-word}`                     | `${x:+word}`             |
+    |-------------------|----------------------------------|--------------------------|
+    | known, not empty  | its value                        | the word                 |
+    | known, empty      | the word                         | nothing                  |
+    | not known         | None: it may be empty            | None: it may be set      |
     """
     value = variables.known(key)
     if operator not in _DEFAULTS | _REPLACEMENTS or not word_behind:
@@ -289,7 +356,10 @@ _SIGNS: Final = frozenset(("$", "${", "}"))
 
 
 def _value_piece(value: str, key: str, variables: Variables, *, quoted: bool) -> _Piece:
-    """Return the piece of a known value; without quotes its blanks cut it into words. A list is cut in any case."""
+    """Return the piece of a known value.
+
+    Without quotes its blanks cut it into words: `$x` for "a b" is two words, `"$x"` one. A list is cut in any case.
+    """
     is_list = key == ARGUMENTS or key.endswith("[@]")
     value = value.translate(_PROTECTED)
     if quoted and is_list:
