@@ -20,7 +20,8 @@ from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.events import Content, EventArguments, as_events
 from mcp_reflect.schemas.fields import Arguments, ReadContext, normalized, parsed
 from mcp_reflect.schemas.reading import named
-from mcp_reflect.security.redact import clean, clean_text, quoted
+from mcp_reflect.security.gate import ends_of
+from mcp_reflect.security.redact import clean, quoted
 
 _OUTCOMES: Final = {
     "success": "succeeded successful ok done passed completed fixed solved true",
@@ -268,8 +269,6 @@ _START_SHARE: Final = 5
 """One part in so many of a limit is for the start of a run, where the plan is, the rest for its end."""
 
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
-_MARGIN: Final = 5_000
-"""Characters beyond what is kept of a text that are cleaned with it: a secret may lie at the cut."""
 
 
 def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
@@ -359,21 +358,12 @@ def _count_within(sizes: Iterable[int], most: int) -> int:
 
 
 def _cut_text(text: str, most: int) -> tuple[str, int]:
-    """Return a text without its secrets and middle, and the number of characters that were cut.
-
-    Secrets are removed first, because half of a secret would not be recognized.
-    """
-    half_to_clean = most // 2 + _MARGIN
-    is_huge = len(text) > 2 * half_to_clean
-    to_clean = text
-    if is_huge:
-        to_clean = text[:half_to_clean] + text[-half_to_clean:]
-    cleaned = clean_text(to_clean)
-    if len(cleaned) <= most and not is_huge:
-        return cleaned, 0
+    """Return a text without its secrets and middle, and the number of characters that were cut."""
+    ends = ends_of(text, most // 2)
+    if ends.tail is None:
+        return ends.head, 0
     gone = len(text) - most
-    half = most // 2
-    return f"{cleaned[:half]}\n[… {gone} characters cut …]\n{cleaned[-half:]}", gone
+    return ends.around(f"[… {gone} characters cut …]"), gone
 
 
 class StepArguments(Arguments):

@@ -7,11 +7,12 @@ gives a plain str again. Only the functions of this module keep the type, and on
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
-from mcp_reflect.security.redact import clean, clean_text, normalize
+from mcp_reflect.security.normal_form import normalize
+from mcp_reflect.security.redact import clean, clean_text, note_clean
 from mcp_reflect.security.secret_shapes import long_words
 
 _encoded: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -77,12 +78,31 @@ def clean_ends(text: str, most: int) -> Clean:
     Each end is cleaned with a margin that holds the longest secret, and what came from the margin is dropped: a secret
     that the outer edge of the margin halves is not recognized, and it ends within the margin.
     """
-    if len(text) <= 2 * (most + _MARGIN):
-        whole = clean_text(text)
-        if len(whole) <= 2 * most:
-            return whole
-        return Clean(f"{whole[:most]}\n...\n{whole[-most:]}")
-    return Clean(f"{_head(text, most)[:most]}\n...\n{_tail(text, most)[-most:]}")
+    ends = ends_of(text, most)
+    if ends.tail is None:
+        return ends.head
+    return ends.around("...")
+
+
+class Ends(NamedTuple):
+    """A clean text, or the first and the last characters of one, without secrets at the cuts."""
+
+    head: Clean
+    tail: Clean | None = None
+
+    def around(self, between: str) -> Clean:
+        """Return both ends as one text, with a line of ours between them. It is not read again before it is stored."""
+        return note_clean(f"{self.head}\n{between}\n{self.tail}")
+
+
+def ends_of(text: str, most: int) -> Ends:
+    """Return a text whole, or its two ends of `most` characters: see `clean_ends`."""
+    if len(text) > 2 * (most + _MARGIN):
+        return Ends(Clean(_head(text, most)[:most]), Clean(_tail(text, most)[-most:]))
+    whole = clean_text(text)
+    if len(whole) <= 2 * most:
+        return Ends(whole)
+    return Ends(Clean(whole[:most]), Clean(whole[-most:]))
 
 
 def _head(text: str, most: int) -> str:

@@ -8,11 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
+from mcp_reflect.security.cleaned_texts import CleanedTexts
+from mcp_reflect.security.normal_form import normalize
 from mcp_reflect.security.secret_addresses import addressed_secrets
 from mcp_reflect.security.secret_calls import called_secrets
 from mcp_reflect.security.secret_columns import column_secrets
@@ -26,68 +27,36 @@ from mcp_reflect.security.secret_references import referenced_secrets
 from mcp_reflect.security.secret_shapes import placed_secrets, private_keys, shaped_secrets
 from mcp_reflect.security.secret_tables import letters_of
 from mcp_reflect.security.secret_values import START, Secret, mark
+from mcp_reflect.security.texts_of_lists import cut_across, joined_columns
 from mcp_reflect.security.views import Change, View, views_of
-
-_PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])
-# Colors, moves of the cursor, titles and links of terminals (ECMA-48), with the characters that they consist of
-_TERMINAL: Final = lazy_compile(
-    "(?:\x1b\\[|\x9b)[0-?]{0,200}[ -/]{0,8}[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"
-    "|\x1b[ -/]{1,8}[0-~]|\x1b[0-~]"
-)
-# Control characters but tab, newline and return; zero-width and direction marks, annotations, tags: they hide text
-_UNSEEN: Final = lazy_compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 _LEAST: Final = 20  # characters of one word from which on it can be a key
 # A long text is read in pieces: a search holds the interpreter for all of its text, and other calls wait meanwhile
 _PIECE: Final = 100_000
 _OVERLAP: Final = 20_000  # characters of the longest secret
 _PASSES: Final = 6  # a cut may lay bare another secret; one pass is enough for nearly every text
-_LONGEST_KEPT: Final = 20_000  # characters of a text whose clean form is kept
-
-
-def normalize(text: str) -> str:
-    """Return a text as it is shown: without terminal sequences, overstrikes and unseen characters."""
-    if not _has_unseen(text):
-        return text
-    if "\x1b" in text or not text.isascii():
-        text = _TERMINAL.sub("", text)
-    if "\b" in text:
-        text = "\n".join(map(_without_overstrikes, text.split("\n")))
-    return _UNSEEN.sub("", text)
-
-
-def _has_unseen(text: str) -> bool:
-    """True for signs that are not shown; in ASCII they are found without a search."""
-    if text.isascii():
-        return bool(text.encode().translate(None, _PLAIN))
-    return _UNSEEN.search(text) is not None
-
-
-def _without_overstrikes(line: str) -> str:
-    """Return a line without what a backspace takes back: bold and underlined text of `man`."""
-    if "\b" not in line:
-        return line
-    kept: list[str] = []
-    for sign in line:
-        if sign != "\b":
-            kept.append(sign)
-        elif kept:
-            kept.pop()
-    return "".join(kept)
+_MOST_KEPT: Final = 4_000_000  # characters of texts whose clean forms are kept
 
 
 def clean_text(text: str) -> Clean:
     """Return the normal form of a text, each secret replaced by `[redacted:KIND]`."""
+    if isinstance(text, Clean):
+        return text
     text = normalize(text)
     if len(text) < _LEAST and text.isascii() and text.isalnum():
         return Clean(text)
-    if len(text) > _LONGEST_KEPT:
-        return Clean(_cleaned_long(text))
-    return Clean(_cleaned(text))
+    known = _cleaned.get(text)
+    if known is None:
+        known = Clean(_without_secrets(text))
+        _cleaned.add(text, known)
+    return known
+
+
+def note_clean(text: str) -> Clean:
+    """Note that a text was put together of clean ones, and return it; only the gate says so."""
+    known = Clean(text)
+    _cleaned.add(known, known)
+    return known
 
 
 def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
@@ -116,9 +85,9 @@ def _pieces_of(text: str) -> Iterator[tuple[int, str]]:
         start = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
 
 
-# One call redacts the same text several times: at the entrance, for the index, for the disk.
-_cleaned: Final = lru_cache(maxsize=2_000)(_without_secrets)
-_cleaned_long: Final = lru_cache(maxsize=6)(_without_secrets)
+_cleaned: Final = CleanedTexts(_MOST_KEPT)
+_cleaned_lines: Final = CleanedTexts(_MOST_KEPT)
+"""Those of texts that are read as lines of one: a secret of several lines has a mark in each."""
 
 
 def _find_everywhere(text: str) -> list[Secret]:
@@ -244,7 +213,7 @@ def clean(value: Any) -> Any:
                 and _is_whole(items[0])
             ):
                 return [clean_text(items[0]), _cut_whole(items[1])]  # a header as a pair
-            return [clean(item) for item in _cut_across(items)]
+            return _clean_list(items)
         case _:
             return value
 
@@ -282,63 +251,21 @@ def _cuts(before: Any, after: Any, place: str) -> Iterator[str]:
                 yield f"{kind} in {place}" if place else kind
 
 
-def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
-    """Return a list without the secrets that stand across its texts, or across one field of its objects.
-
-    Other items are passed over: the texts around them are read as one.
-    """
-    cut: list[Any] = [
-        dict(cast("dict[Any, Any]", item)) if isinstance(item, dict) else item for item in items
-    ]
-    texts = [place for place, item in enumerate(cut) if isinstance(item, str)]
-    for place, text in zip(texts, _cut_lines([cut[place] for place in texts]), strict=True):
-        cut[place] = text
-    fields: dict[Any, list[int]] = {}
-    for place, row in enumerate(cut):
-        if isinstance(row, dict):
-            for name, text in cast("dict[Any, Any]", row).items():
-                if isinstance(text, str):
-                    fields.setdefault(name, []).append(place)
-    for name, those in fields.items():
-        for place, text in zip(those, _cut_lines([cut[row][name] for row in those]), strict=True):
-            cut[place][name] = text
-    return cut
+def _clean_list(items: Sequence[Any]) -> list[Any]:
+    """Return a list clean: each of its items, and what stands across several of them."""
+    cleaned = [clean(item) for item in cut_across(items, _clean_lines)]
+    for joined in joined_columns(cleaned):  # it is not read once more before it is stored
+        _cleaned_lines.add(joined, Clean(joined))
+    return cleaned
 
 
-_EDGE: Final = (
-    400  # characters of a long text's first and last lines, which may belong to the text beside it
-)
-_APART: Final = "--"  # a line in place of the middle of a long text
-
-
-def _cut_lines(texts: Sequence[str]) -> Sequence[str]:
-    """Return texts without the secrets that stand across several of them; of a long one only its two ends are read."""
-    if len(texts) < 2:
-        return texts
-    parts = [_ends_and_middle(normalize(text)) for text in texts]
-    joined = "\n".join(
-        _APART.join((head, tail)) if middle else head for head, middle, tail in parts
-    )
-    lines = iter(_cleaned_long(joined, keep_lines=True).split("\n"))
-    cut: list[str] = []
-    for head, middle, tail in parts:
-        kept = "\n".join(islice(lines, head.count("\n") + 1))
-        if middle:
-            last_lines = [f"\n{line}" for line in islice(lines, tail.count("\n"))]
-            kept = "".join((kept.removesuffix(_APART), middle, *last_lines))
-        cut.append(kept)
-    return cut
-
-
-def _ends_and_middle(text: str) -> tuple[str, str, str]:
-    """Return the first lines of a long text, its middle, and its last lines, if it has any; a short text is whole."""
-    if len(text) <= 2 * _EDGE:
-        return text, "", ""
-    start = text.rfind("\n", 0, _EDGE) + 1
-    end = text.find("\n", len(text) - _EDGE)
-    if end < 0:
-        end = len(text)
-    return text[:start], text[start:end], text[end:]
+def _clean_lines(joined: str) -> str:
+    """Return a text clean, with as many lines as it had."""
+    known = _cleaned_lines.get(joined)
+    if known is None:
+        known = Clean(_without_secrets(joined, keep_lines=True))
+        _cleaned_lines.add(joined, known)
+    return known
 
 
 _LEAST_NUMBER: Final = 100_000  # a password of digits; smaller numbers count something

@@ -5,6 +5,7 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_crowds import crowded_secrets, is_cut, most_names_of
 from mcp_reflect.security.secret_defaults import default_of
 from mcp_reflect.security.secret_formats import formatted_values
 from mcp_reflect.security.secret_labels import (
@@ -17,7 +18,7 @@ from mcp_reflect.security.secret_labels import (
     start_of,
 )
 from mcp_reflect.security.secret_sentences import told_secret, value_ahead, value_below
-from mcp_reflect.security.secret_values import START, Secret
+from mcp_reflect.security.secret_values import Secret
 
 _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
 # What may stand between a name and its value
@@ -70,114 +71,32 @@ _MOST_LONG_RUNS: Final = 100  # in a text
 def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`.
 
-    Names that stand close together all over a text are there to stall, or belong to a list of secrets. Beyond a number of
-    them everything around each further one is cut: that is quick, and no secret stays because others stand before it.
+    So many names as fit a text of its length are read in full. Behind them all that stands around a name is cut.
     """
-    spans: list[Secret] = []
+    labels = labels_in(text, folded, words)
+    secrets: list[Secret] = []
     done = long_runs = named = 0
-    most_named = _most_named(text)
-    for label in labels_in(text, folded, words):
-        is_within = start_of(label) < done
-        if (is_within and named < most_named) or _is_cut(text, label):
+    most_named = most_names_of(text)
+    for number, label in enumerate(labels):
+        if start_of(label) < done or is_cut(text, label):
             continue
-        name = name_at(text, label, 0 if is_within else done)
+        name = name_at(text, label, done)
         if not name.kind:
             continue
+        if named >= most_named:
+            return [*secrets, *crowded_secrets(text, labels[number:], done)]
         run_end = _end_of_run(text, name)
         is_long_run = run_end > name.end
         long_runs += is_long_run
-        found: list[Secret] = []
-        if named >= most_named:
-            found = _surroundings(text, name, done)
-        elif is_long_run and long_runs > _MOST_LONG_RUNS:
-            found = [(name.end, run_end, "secret")]
+        if is_long_run and long_runs > _MOST_LONG_RUNS:
+            found: list[Secret] = [(name.end, run_end, "secret")]
         else:
             named += 1
             found = _values_of(text, name)
         if found:
-            spans += found
+            secrets += found
             done = found[-1][1]
-    return spans
-
-
-_LEAST_NAMED: Final = 50  # names of a text that are read in full, and how many characters it has for each more of them
-_EACH_NAMED: Final = 120
-_MOST_NAMED: Final = 1_200
-
-
-def _most_named(text: str) -> int:
-    """Return how many names of a text are read in full.
-
-    What was cut around names counts as it was long: a text that is redacted again has as many of them as before.
-    """
-    length = len(text) + _BEHIND * text.count(f"]{START}")
-    return min(_MOST_NAMED, _LEAST_NAMED + length // _EACH_NAMED)
-
-
-_CUT: Final = lazy_compile(
-    r"[\"'`]?[ \t]{0,3}(?:=>|:=|=|:|\b(?:is|was)\b)?[ \t]{0,3}[\"'`]?\[redacted:"
-)
-
-
-def _is_cut(text: str, label: re.Match[str]) -> bool:
-    """True where a mark stands behind a name, as behind all of them when a list of secrets is read again."""
-    return _CUT.match(text, label.end(label.lastgroup or 0)) is not None
-
-
-_BEFORE: Final = 120  # characters before a name in which a sentence may say its value
-_BEHIND: Final = 400  # characters behind it, in which its value or its default stands
-_COUNT: Final = lazy_compile(r"[\"'`]?[ \t]{0,3}[:=][ \t]{0,3}\d{1,9}(?![\w.])")
-
-
-_WORD_ALONE: Final = lazy_compile(
-    r"[\"'`]?[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}[\"'`]?(?P<word>\w{1,40})[\"'`]?[,;]?[ \t\r]{0,4}(?=\n|\Z)"
-)
-
-
-_BARE_WORD: Final = lazy_compile(r"[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}\w")
-
-
-def _is_none(text: str, name: SecretName) -> bool:
-    """True for a count of tokens, and for a name that has a word about secrets alone in its line: `password: none`."""
-    if name.kind == "many" and _COUNT.match(text, name.end):
-        return True
-    alone = _WORD_ALONE.match(text, name.end)
-    return alone is not None and values.is_said(alone["word"])
-
-
-def _surroundings(text: str, name: SecretName, done: int) -> list[Secret]:
-    """Return all that stands around a name, from `done` on; nothing where the name plainly has no secret."""
-    if _is_none(text, name):
-        return []
-    kind = "password" if name.kind == "password" else "secret"
-    line = text.rfind("\n", max(0, name.start - _BEFORE), name.start) + 1
-    before = max(done, line, _out_of_mark(text, name.start - _BEFORE))
-    behind = max(done, name.end)
-    end = _out_of_mark(text, _end_behind(text, name))
-    return [
-        (start, stop, kind) for start, stop in ((before, name.start), (behind, end)) if start < stop
-    ]
-
-
-def _end_behind(text: str, name: SecretName) -> int:
-    """Return where the value of a name ends at the latest: with the line, if a bare word is assigned in it."""
-    end = min(len(text), name.end + _BEHIND)
-    if not _BARE_WORD.match(text, name.end):
-        return end
-    line_end = text.find("\n", name.end, end)
-    return end if line_end < 0 else line_end
-
-
-def _out_of_mark(text: str, at: int) -> int:
-    """Return a place, or the end of the mark in which it would stand."""
-    start = text.rfind(START, max(0, at - _LONGEST_MARK), max(0, at))
-    end = text.find("]", start) + 1
-    if start >= 0 and end > at:
-        return end
-    return at
-
-
-_LONGEST_MARK: Final = 60
+    return secrets
 
 
 def _values_of(text: str, name: SecretName) -> list[Secret]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from mcp_reflect.config import Settings
 from mcp_reflect.security.gate import clean_arguments
-from mcp_reflect.security.redact import cuts, normalize
+from mcp_reflect.security.normal_form import normalize
+from mcp_reflect.security.redact import cuts
 
 
 def checked_arguments(

@@ -89,3 +89,24 @@ def test_what_stands_across_the_ends_of_long_texts_of_a_list_is_cut() -> None:
 )
 def test_long_texts_of_a_list_without_secrets_stay_as_they_are(text: str) -> None:
     assert clean([text, text, "--", text]) == [text, text, "--", text]
+
+
+@pytest.mark.parametrize("unit", ["token: ", "the password is here and ", "Passwort: ändern, "])
+def test_a_crowd_of_names_leaves_little_of_its_text(unit: str) -> None:
+    """What is cut of it grows no text past a limit, and is read quickly where it is read again."""
+    text = unit * (40_000 // len(unit))
+    cleaned = clean_text(text)
+    assert len(cleaned) < len(text) / 2
+    assert clean_text(str(cleaned)) == cleaned
+
+
+@pytest.mark.parametrize("length", [900, 20_000, 125_000])
+@pytest.mark.parametrize(
+    "unit", ["token: ", "-----BEGIN PRIVATE KEY-----\nMIIE\n", "a:b@host token: "]
+)
+def test_a_crowd_that_was_cut_stays_as_it_is_when_its_end_is_read_again(
+    unit: str, length: int
+) -> None:
+    cleaned = clean_text(unit * (length // len(unit)))
+    again = clean_text(f"{cleaned} ")  # another text, so that no form of it is known
+    assert again.rstrip() == cleaned.rstrip()

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.security.redact import clean, clean_text, cuts, normalize
+from mcp_reflect.security.normal_form import normalize
+from mcp_reflect.security.redact import clean, clean_text, cuts
 from mcp_reflect.security.secret_values import is_random
 from tests.security.corpus import CASES, cases
 from tests.security.disguise import DISGUISES, readable, survives
@@ -276,6 +277,22 @@ def test_eight_times_the_text_takes_no_more_than_some_eight_times_the_work(unit:
 
     seconds(1_000)
     assert min(seconds(80_000), seconds(80_001)) < 24 * max(seconds(10_000), 0.004)
+
+
+def test_a_text_and_its_clean_form_are_read_once() -> None:
+    """A call meets the same texts at its entrance, in the index and on the disk."""
+    texts = [f"case {place}\n{'the password is Kelp4Dune and ' * 600}" for place in range(10)]
+
+    def seconds(value: list[str]) -> tuple[list[str], float]:
+        began = time.process_time()
+        cleaned = clean(value)
+        return cleaned, time.process_time() - began
+
+    cleaned, first = seconds(texts)
+    _, again = seconds(texts)
+    _, of_clean_texts = seconds([str(text) for text in cleaned])
+    assert again < first / 4
+    assert of_clean_texts < first / 4
 
 
 @pytest.mark.parametrize(
