@@ -23,10 +23,18 @@ from mcp_reflect.storage.repository import Repository, Writing, brief_transactio
 from mcp_reflect.storage.rows import Row, readable, record_from
 from mcp_reflect.storage.values import Derived, scoped
 
-MOST_CALLS: Final = 40  # the last calls that are kept of each session
-_MOST_WAITING: Final = 500  # findings in the list that a person reviews
-_MOST_EVIDENCE: Final = 10  # the latest sessions of a finding whose lines are kept as evidence
-_EVERY_NUMBER: Final = 2**31 - 1  # no call of a session has a higher one
+MOST_CALLS: Final = 40
+"""The last calls that are kept of each session."""
+
+_MOST_WAITING: Final = 500
+"""Findings in the list that a person reviews."""
+
+_MOST_EVIDENCE: Final = 10
+"""The latest sessions of a finding whose lines are kept as evidence."""
+
+_EVERY_NUMBER: Final = 2**31 - 1
+"""No call of a session has a higher number."""
+
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "state": FindingState,
     "finding": lambda text: from_json(Finding, json.loads(text)),
@@ -35,7 +43,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 class FindingRepository(Repository):
-    """Findings, the last calls of sessions, and the promotions of a project by file."""
+    """Findings, the last calls of sessions, and the promotions of a project: which lessons a file was given."""
 
     @brief_transaction
     def note_call(
@@ -46,17 +54,17 @@ class FindingRepository(Repository):
         look: Callable[[Sequence[SessionCall]], tuple[SessionCall, Finding | None]],
         choose: Callable[[Sequence[StoredFinding]], StoredFinding | None] | None,
     ) -> Finding | None:
-        """Keep a call of a session, and the finding that it completes; return the one to ask the agent about now.
+        """Keep a call of a session, and the finding that it completes; return the finding to ask the agent about now.
 
-        `look` is given the last calls of the session, and returns the call to keep and what it completes. `choose` picks
-        of all findings of the session the one to ask about; without it the agent is not asked. What a person kept or
-        dropped is not found again.
+        `look` is given the last calls of the session, and returns the call to keep and the finding that it completes.
+        `choose` picks one of all findings of the session to ask the agent about; without it the agent is not asked. A
+        finding that a person kept or dropped is not noted again.
         """
         rows = tx.rows("session_calls", scoped(scope, session=session))
         call, finding = look([_call_from(row) for row in rows])
-        own = scoped(scope, session=session, number=call.number)
-        tx.run("session_call_add", {**own, "call": compact({**asdict(call), "number": None})})
-        tx.run("session_call_trim", {**own, "last": call.number - MOST_CALLS})
+        of_call = scoped(scope, session=session, number=call.number)
+        tx.run("session_call_add", {**of_call, "call": compact({**asdict(call), "number": None})})
+        tx.run("session_call_trim", {**of_call, "last": call.number - MOST_CALLS})
         if finding is not None and _is_new(tx, scope, session, finding):
             new_id = self.clock.new_id("fnd")
             values = {"id": new_id, "thing": finding.thing, "body": asdict(finding)}
@@ -169,44 +177,44 @@ class FindingRepository(Repository):
             by_thing[finding.thing].append((finding, seen))
         for thing, sightings in by_thing.items():
             first_finding, _ = sightings[0]
-            known = self._known(tx, scope, thing, first_finding)
+            history = self._history_of(tx, scope, thing, first_finding)
             for finding, seen in sightings:
-                known.finding = _better(known.finding, finding)
-                known.seen_by_session[seen.session] = clean(asdict(seen))
-            self._keep_known(tx, scope, thing, known, weigh)
+                history.finding = _better(history.finding, finding)
+                history.seen_by_session[seen.session] = clean(asdict(seen))
+            self._keep(tx, scope, thing, history, weigh)
         for key, size, changed in files:
             tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
 
-    def _keep_known(
+    def _keep(
         self,
         tx: Writing,
         scope: Scope,
         thing: str,
-        known: "_Known",
+        history: "_History",
         weigh: Callable[[Finding, int, int, float], float],
     ) -> None:
         """Write a finding with all sessions in which its thing was seen, and with what these cost (`weigh`)."""
-        seen = known.seen_in_order()
+        seen = history.seen_in_order()
         times = sum(session["times"] for session in seen)
         seconds = sum(session["seconds"] for session in seen)
         values = {
-            "id": known.id,
+            "id": history.id,
             "thing": thing,
-            "body": asdict(known.finding),
+            "body": asdict(history.finding),
             "session": seen[-1]["session"],
             "seen": Derived(json.dumps(seen)),
             "now": self.clock.now(),
-            "sessions": max(len(seen), known.sessions),
-            "weight": weigh(known.finding, len(seen), times, seconds),
+            "sessions": max(len(seen), history.sessions),
+            "weight": weigh(history.finding, len(seen), times, seconds),
         }
         tx.run("finding_learn", scoped(scope, **values))
 
-    def _known(self, tx: Writing, scope: Scope, thing: str, first: Finding) -> "_Known":
-        """Return what is kept of a thing; of a new one what was found `first`."""
+    def _history_of(self, tx: Writing, scope: Scope, thing: str, first: Finding) -> "_History":
+        """Return what the bank has of a thing that was found; a new thing begins with its `first` finding."""
         row = tx.row("finding_by_thing", scoped(scope, thing=thing))
         if row is None:
-            return _Known(self.clock.new_id("fnd"), first)
-        return _Known(
+            return _History(self.clock.new_id("fnd"), first)
+        return _History(
             id=row["id"],
             finding=from_json(Finding, json.loads(row["finding"])),
             seen_by_session={seen["session"]: seen for seen in json.loads(row["seen"])},
@@ -236,8 +244,8 @@ class FindingRepository(Repository):
 
 
 @dataclass(slots=True)
-class _Known:
-    """A finding that is kept or about to be, the sessions in which it was seen, and in how many it ever was.
+class _History:
+    """A finding with the sessions in which its thing was seen; `sessions` counts all that there ever were.
 
     `seen_by_session` has `Seen` as JSON, by the name of its session.
     """
@@ -248,7 +256,7 @@ class _Known:
     sessions: int = 1
 
     def seen_in_order(self) -> list[Any]:
-        """Return where it was seen, the latest last; only the latest ones keep their lines."""
+        """Return the sessions in which it was seen, the latest last; only the latest ones keep their lines."""
         seen = sorted(self.seen_by_session.values(), key=lambda session: session["at"] or 0.0)
         for older in seen[:-_MOST_EVIDENCE]:
             older["lines"] = []
@@ -256,7 +264,7 @@ class _Known:
 
 
 def _is_new(tx: Writing, scope: Scope, session: str, finding: Finding) -> bool:
-    """Return whether nobody has decided about what a session finds, and that session did not find it before."""
+    """Return whether a finding is to be noted: nobody has decided about its thing, and this session did not find it."""
     before = tx.row("finding_by_thing", scoped(scope, thing=finding.thing))
     if before is None:
         return True
@@ -269,7 +277,10 @@ def _call_from(row: Row) -> SessionCall:
 
 
 def _better(earlier: Finding, later: Finding) -> Finding:
-    """Return the finding that shows more: one in a model's words, then one with the call that worked, else the later."""
+    """Return the finding that shows more.
+
+    That is one in a model's words, else one with the call that worked, else the later one.
+    """
 
     def how_much_it_shows(finding: Finding) -> tuple[bool, bool]:
         return finding.wording is not None, finding.worked is not None

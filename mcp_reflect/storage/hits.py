@@ -56,10 +56,10 @@ def ranked_hits(
     `hidden` of the result is for example `{"not_relevant": 12, "weak": 3, "other_tags": 1, "similar": 1}`.
     """
     search = Search(reading, scope, ask, vectors, index, _rows_to_score(ask))
-    candidates, not_relevant = candidates_of(search, _most_read(ask))
-    candidates = _with_misfits(reading, ask, candidates)
+    found = candidates_of(search, _most_read(ask))
+    candidates = _with_misfits(reading, ask, found.candidates)
     strong, showable = _by_strength(candidates, ask)
-    hidden = Counter(not_relevant=not_relevant, weak=len(candidates) - len(showable))
+    hidden = Counter(not_relevant=found.not_relevant, weak=len(candidates) - len(showable))
 
     allowed = _allowed(showable, ask, hidden)
     scores = scores_of(allowed, {candidate.lesson.id for candidate in strong}, now)
@@ -134,8 +134,8 @@ def _by_strength(candidates: Sequence[Candidate], query: RecallQuery) -> _ByStre
     if not query.strong_only:
         strong = [candidate for candidate in candidates if candidate.strong]
         return _ByStrength(strong, [*candidates])
-    strong, near = fitting_a_prompt(candidates)
-    return _ByStrength(strong, [*strong, *near])
+    fitting = fitting_a_prompt(candidates)
+    return _ByStrength(fitting.sure, [*fitting.sure, *fitting.siblings])
 
 
 def _with_misfits(

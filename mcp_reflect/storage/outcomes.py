@@ -29,18 +29,20 @@ RATE: Final = 0.3
 """The share of the way to 0 or 1 by which one outcome of full weight moves the average."""
 
 BACKED_WEIGHT: Final = 0.6
-"""Of an agent's own word with results or a quotation that nobody saw but the agent."""
+"""The weight of an agent's own word with results or a quotation that nobody saw but the agent."""
 
-EVIDENCE_WEIGHT: Final = {
+EVIDENCE_WEIGHT: Final[dict[Evidence, float]] = {
     Evidence.SELF: 0.3,
     Evidence.USER: 0.8,
     Evidence.METRIC: 1.0,
     Evidence.TEST: 1.0,
 }
 
-# All self-reported outcomes weigh at most as much as one proven outcome, and only until there is that much proof, so no
-# amount of praise lifts a lesson above one that a test has proved.
 MAX_SELF_REPORTED: Final = 1.0
+"""The weight of all self-reported outcomes together: that of one proven outcome, less what is proven already.
+
+So no amount of praise lifts a lesson above one that a test has proved.
+"""
 
 SHOWN_SECONDS: Final = 6 * 3600.0
 """Hooks and tools know no common session: a recall of these last hours is of the session whose calls are seen."""
@@ -49,9 +51,15 @@ PROVING_SESSIONS: Final = 2
 """Sessions that were shown a lesson and followed it, and whose calls worked, after which it is confirmed."""
 
 FOLLOWED_NOTE: Final = "hooks saw a call that follows it"
-_OF_SESSION: Final = "session "  # before the id of a session, in place of that of a recall
-_MOST_SHOWN: Final = 100  # lessons that a call is compared with
-_MOST_CALLS: Final = 50  # ids of calls that are kept of a session and lesson
+
+_OF_SESSION: Final = "session "
+"""Stands before the id of a session, where an outcome has one in place of the id of a recall."""
+
+_MOST_SHOWN: Final = 100
+"""Lessons that a call is compared with."""
+
+_MOST_CALLS: Final = 50
+"""Ids of calls that are kept of a session and lesson."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,10 @@ class Totals(NamedTuple):
 
 
 def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
-    """Return the totals over all outcomes, oldest first."""
+    """Return the totals over all outcomes, oldest first.
+
+    One proven success of weight 1 gives the average 0.65 (from 0.5 on, 0.3 of the way to 1), wins 1, losses 0, proof 1.
+    """
     average: float | None = None
     proven = _Weights()
     self_reported = _Weights()
@@ -109,7 +120,10 @@ class _Weights:
 
 
 def _share_that_counts(proven: _Weights, self_reported: _Weights) -> float:
-    """Return the share (0..1) of the self-reported weight that counts: see MAX_SELF_REPORTED."""
+    """Return the share (0..1) of the self-reported weight that counts: see MAX_SELF_REPORTED.
+
+    With no proof, outcomes of the weight 4 count a quarter each; from a proven weight of 1 on they count nothing.
+    """
     if not self_reported.weight:
         return 0.0
     allowed = max(MAX_SELF_REPORTED - proven.weight, 0.0)
@@ -141,7 +155,7 @@ class OutcomeRepository(Repository):
         }
 
         def record(tx: Writing) -> tuple[models.Updated, ...]:
-            """Write all of it in one transaction."""
+            """Write the outcomes in one transaction."""
             lessons: list[Lesson] = []
             if not draft.of_task:
                 lessons = _lessons_of(tx, scope, draft)
@@ -152,8 +166,8 @@ class OutcomeRepository(Repository):
             # The task's outcome counts whether its lessons were shown or held out.
             if draft.recall_id is not None:
                 tx.run("task_outcome_add", values)
-            own = {**values, "weight": _weight_of(draft, len(lessons)), "note": draft.note}
-            tx.run_many("outcome_add", [{**own, "lesson_id": lesson.id} for lesson in lessons])
+            outcome = {**values, "weight": _weight_of(draft, len(lessons)), "note": draft.note}
+            tx.run_many("outcome_add", [{**outcome, "lesson_id": lesson.id} for lesson in lessons])
             return tuple(_answer(lesson, recompute(tx, scope, lesson)) for lesson in lessons)
 
         return await self.db.write(scope.tenant, record)
@@ -168,10 +182,10 @@ class OutcomeRepository(Repository):
         worked: bool,
         call_id: str | None,
     ) -> None:
-        """Note which of the lessons that a session was shown its call follows; a call that worked is their outcome.
+        """Note which lessons a call of a session follows; if the call worked, that is a good outcome of each.
 
-        Compared are those that hooks showed (`shown`, ids), and those of recalls of the last hours. A call with an id
-        counts once, however often it is reported.
+        The call is compared with the lessons that hooks showed the session (`shown`, ids), and with those of recalls of
+        the last hours. A call with an id counts once, however often it is reported.
         """
         await self._recalls.flush()
         now = self.clock.now()
@@ -222,8 +236,8 @@ def _note_followed(
 
     A call that failed is no outcome: it may have failed for any reason. A call that was reported before is skipped.
     """
-    own = scoped(scope, lesson_id=lesson.id, session=session)
-    before = tx.row("followed_in", own)
+    of_lesson = scoped(scope, lesson_id=lesson.id, session=session)
+    before = tx.row("followed_in", of_lesson)
     call_ids: list[str] = []
     if before is not None:
         call_ids = json.loads(before["calls"])
@@ -231,7 +245,8 @@ def _note_followed(
         return
     if call_id:
         call_ids.append(call_id)
-    tx.run("followed_put", {**own, "worked": worked, "calls": call_ids[-_MOST_CALLS:], "now": now})
+    kept_ids = call_ids[-_MOST_CALLS:]
+    tx.run("followed_put", {**of_lesson, "worked": worked, "calls": kept_ids, "now": now})
     if not worked:
         return
     outcome = {
@@ -310,9 +325,9 @@ def recompute(
 ) -> float | None:
     """Write a record's totals over all of its outcomes; sessions that followed it with success confirm the record.
 
-    The outcomes of a record that was merged count for the one that it was merged into, at any distance, and no longer
-    for itself: both get new totals. `seen` has the ids that were passed on the way, so that a circle ends. Returns the
-    effectiveness (0..1) of the last one, None without any outcome.
+    The outcomes of a record that was merged count for the record that it was merged into, and no longer for itself: so
+    this goes on to that record, which may have been merged as well. `seen` has the ids that were passed on the way, so
+    that a circle ends. Returns the effectiveness (0..1) of the last record, None without any outcome.
     """
     merged_into = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
     rows: Sequence[Row] = ()

@@ -16,11 +16,15 @@ MOST_WRONG: Final = 3
 def settle_warnings(
     tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool, now: float
 ) -> bool:
-    """Settle the open warnings of a session by its call with the key `exact`; return whether it had been shown one.
+    """Settle the open warnings of a session by its call with the key `exact`.
 
-    A warning of this very call was right if the call failed again, and wrong if it worked. A warning of another call was
-    heeded: the agent did something else. Parallel calls end in any order, so the same call also settles a warning that
-    seemed heeded.
+    Returns whether the session had been shown a warning of this very call.
+
+    | the warning is about    | the call failed | the call worked |
+    | this very call          | right           | wrong           |
+    | another call            | heeded          | heeded          |
+
+    Parallel calls end in any order: so a warning that seemed heeded is still open to the very call that it is about.
     """
     was_shown = False
     has_settled_own = False

@@ -36,7 +36,8 @@ from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.values import Values, scoped
 from mcp_reflect.storage.warning_settling import close_warning, settle_warnings
 
-MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
+MOST_HEADS: Final = 50
+"""The heads of the last successful calls of a session that are remembered."""
 
 
 def _notes_from(text: str) -> SessionNotes:
@@ -55,9 +56,10 @@ _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 class WarningRepository(Repository):
     """Failing calls, the sessions that hooks watch, and the warnings that these were given.
 
-    The head of a call is its tool with what tells its kind: `shell:git push`, `read:src/a.py`. Its `exact_key`, `bare_key`
-    and `loose_key` tell whether another call is the same, the same but for quotation marks, or the same but for dates, ids
-    and the like. In a session that is held out, warnings are noted and not given, so that their effect can be measured.
+    The head of a call is its tool with what tells its kind: `shell:git push`, `read:src/a.py`. Two calls are compared by
+    keys: calls with the same `exact_key` are the same; with the same `bare_key`, the same but for quotation marks; with
+    the same `loose_key`, the same but for dates, ids and the like. In a session that is held out, warnings are noted and
+    not given, so that their effect can be measured.
     """
 
     async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:
@@ -93,14 +95,15 @@ class WarningRepository(Repository):
         head: str,
         call: Call,
     ) -> tuple[SessionState, KnownCalls]:
-        """Return the state of a session (a new one with `held_out`), and what is known of a call that it is about to make.
+        """Return the state of a session, and what is known of a call that it is about to make.
 
-        That are earlier failures of the same call, failures of this session with the same head, the lessons about both,
-        and the lessons whose guards the call goes against. Failures come the latest first.
+        Known are earlier failures of the same call, failures of this session with the same head, the lessons about both,
+        and the lessons whose guards the call goes against. Failures come the latest first. A session that hooks did not
+        watch before has a new state, with `held_out`.
         """
 
         def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
-            """Read all of it as of one moment."""
+            """Return both as the bank has them at one moment."""
             same_call = failures_of(
                 reading, "failure_calls", scope, bare_key=bare_key, loose_key=loose_key
             )
@@ -159,26 +162,26 @@ class WarningRepository(Repository):
     ) -> str | None:
         """Note what a hook said in a session; return the id of the warning, if there was one, given or held out.
 
-        `change` changes the session's notes, as they are at that moment. The lessons in `shown` (ids, some behind a prefix
-        and a colon) count as shown once more, and are not shown again. `warning` has its failure (by row), lesson_id,
-        match, certainty, exact, call_id, and its length in characters.
+        `change` changes the session's notes, as they are at that moment. The lessons in `shown` (see
+        `SessionState.shown`) count as shown once more, and are not shown again. `warning` has the values of its row:
+        failure (by row), lesson_id, match, certainty, exact, call_id, and characters.
         """
-        own = scoped(scope, id=state.id, now=self.clock.now())
+        of_session = scoped(scope, id=state.id, now=self.clock.now())
         self._begin(tx, scope, state)
         if change is not None:
             current = session_state(tx, scope, state.id) or state
-            tx.run("session_noted", {**own, "notes": asdict(change(current.notes))})
+            tx.run("session_noted", {**of_session, "notes": asdict(change(current.notes))})
         if shown is not None:
-            new = set(shown) - set(state.shown)
-            new_ids = {name.rpartition(":")[2] for name in new}
+            new_keys = set(shown) - set(state.shown)
+            new_ids = {_id_in(key) for key in new_keys}
             tx.run("lessons_applied", {"ids": sorted(new_ids), "tenant": scope.tenant})
             all_shown = dict.fromkeys((*state.shown, *shown))
-            tx.run("session_shown", {**own, "shown": list(all_shown)})
+            tx.run("session_shown", {**of_session, "shown": list(all_shown)})
         if warning is None:
             return None
         warning_id = self.clock.new_id("warn")
         about_session = {"session": state.id, "shown": not state.held_out}
-        tx.run("warning_add", {**own, **warning, "id": warning_id, **about_session})
+        tx.run("warning_add", {**of_session, **warning, "id": warning_id, **about_session})
         return warning_id
 
     @brief_transaction
@@ -197,9 +200,12 @@ class WarningRepository(Repository):
     ) -> bool:
         """Note the result of a call, and what it shows about the open warnings of its session.
 
-        `failure` is None if the call worked; `judged` says that its error was screened and is kept already. `recurrence`
-        and `changed` say whether a known failure came back, and whether the call may have changed something. Returns
-        whether the session had been shown a warning of this call.
+        Returns whether the session had been shown a warning of this call.
+
+        - `failure`: None if the call worked.
+        - `judged`: the failure's error was screened, and is in the bank already.
+        - `recurrence`: a known failure came back.
+        - `changed`: the call may have changed something.
         """
         now = self.clock.now()
         self._begin(tx, scope, state)
@@ -264,9 +270,13 @@ class WarningRepository(Repository):
     ) -> None:
         """Record that an agent made the call of a guard once more (`is_again`), or a correct one in its place.
 
-        The same call that works speaks against the lesson, one that fails for it. That a correct call follows the lesson
-        is noted elsewhere, as of every call (`OutcomeRepository.note_followed`). A person's guard whose calls work again
-        and again is proposed to be turned off.
+        | the agent's next call        | the lesson's outcome                        | the guard            |
+        | the same call, and it worked | bad                                         | comes into doubt     |
+        | the same call, and it failed | good                                        | is in no doubt       |
+        | a correct call               | none: `OutcomeRepository.note_followed` has | is in no doubt       |
+        |                              | the outcomes of calls that follow a lesson  |                      |
+
+        A person's guard that is in doubt too often stays, and it is proposed to turn it off.
         """
         now = self.clock.now()
         if is_again:
@@ -329,8 +339,16 @@ class WarningRepository(Repository):
             tx.drop_old("warning", now, self.context.keep_days)
 
 
+def _id_in(shown_key: str) -> str:
+    """Return the id of the lesson in a key of what a session was shown: `guard:les_4f2a` gives `les_4f2a`."""
+    return shown_key.rpartition(":")[2]
+
+
 class _Guarded(NamedTuple):
-    """The lessons whose guards a call goes against, and why it could not be read for certain, empty if it could."""
+    """The lessons whose guards a call goes against, and why the call could not be read for certain (`unread`).
+
+    `unread` is empty where it could be read.
+    """
 
     lessons: tuple[Lesson, ...]
     unread: str
@@ -339,7 +357,8 @@ class _Guarded(NamedTuple):
 def _guards_against(reading: Reading, scope: Scope, call: Call) -> _Guarded:
     """Return the lessons whose guards a call goes against, without those that hooks must not show.
 
-    If it meets none for certain, guards are looked for that it meets where an unknown variable is empty.
+    If it meets no guard for certain, guards are looked for that it meets where an unknown variable is empty:
+    `rm -rf $BUILD/dist` may be `rm -rf /dist`.
     """
     met = guards_met(reading, scope, call)
     unread = call.script.why_partial
@@ -352,9 +371,9 @@ def _guards_against(reading: Reading, scope: Scope, call: Call) -> _Guarded:
 def _lessons_about(
     reading: Reading, scope: Scope, failures: Iterable[KnownFailure]
 ) -> dict[str, tuple[Lesson, ...]]:
-    """Return the active lessons about some failures that may be shown, by the id of their reflection.
+    """Return the active lessons about some failures that may be shown, by the id of a reflection.
 
-    That is the reflection that noted the failure last.
+    A failure has the id of the reflection that noted it last: that reflection's lessons are about it.
     """
     by_reflection: dict[str, tuple[Lesson, ...]] = {}
     for reflection_id in {failure.reflection_id for failure in failures if failure.reflection_id}:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecallQuery
@@ -17,23 +17,32 @@ from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.storage.rows import lesson_from
 from mcp_reflect.storage.values import scoped
 
-MOST_LINES: Final = 20  # of a printed error, the last ones: each may be the one that identifies it
-_LONGEST_END: Final = 10_000  # characters of a printed error, the last ones
+MOST_LINES: Final = 20
+"""The last lines of a printed error, each of which may be the one that identifies it."""
+
+_LONGEST_END: Final = 10_000
+"""The last characters of a printed error, in which those lines are."""
+
 _MOST_IDENTIFIED: Final = 50
+"""Lessons that one error may identify."""
+
 _BY_ERROR: Final = Relevance(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
-# The rows that may hold a word of a task type that a task names.
+"""The relevance of a lesson that an error identifies, whatever its words are."""
+
 _TYPE_ROWS: Final = FewRows(3, 0.2)
+"""The rows that may hold a word of a task type that a task names."""
+
 _TYPE_SIGNS: Final = lazy_compile(r"[\W_]+")
 _WHOLE_WORD: Final = lazy_compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A lesson with its relevance.
+    """A lesson with its relevance to a question.
 
     `by_error`: one of the errors that were sent identifies it. `same_type` and `same_context`: it was stored with the
     task type and in the context that were sent. `names_type`: the task has the words of its task type. `misfit` says
-    what is against it, if anything is.
+    what speaks against it, if anything does: "about another error code".
     """
 
     lesson: Lesson
@@ -46,35 +55,45 @@ class Candidate:
 
     @property
     def strong(self) -> bool:
-        """True if it surely fits."""
-        return not self.misfit and (
-            self.by_error or self.match.strong or (self.same_type and self.same_context)
-        )
+        """True if it surely fits: by its error, by its words or meaning, or by its task type and context together."""
+        if self.misfit:
+            return False
+        return self.by_error or self.match.strong or (self.same_type and self.same_context)
 
 
-def candidates_of(search: Search, most: int | None = None) -> tuple[list[Candidate], int]:
-    """Return the best lessons, at most so many, and how many rows have too little in common with the question.
+class Candidates(NamedTuple):
+    """The best lessons for a question, and how many rows of the index have too little in common with it."""
 
-    A lesson that one of the errors identifies comes by itself, whatever else it shares.
+    candidates: list[Candidate]
+    not_relevant: int
+
+
+def candidates_of(search: Search, most: int | None = None) -> Candidates:
+    """Return the lessons that one of the errors identifies, and then at most `most` others (None: all).
+
+    An identified lesson is a candidate whatever else it shares with the question. Another one needs enough in common
+    with it, or its task type.
     """
     ask = search.query
     matches = search.matches()
     identified = [_candidate(search, lesson, _BY_ERROR) for lesson in _identified(search)]
-    ids = {one.lesson.id for one in identified}
+    identified_ids = {candidate.lesson.id for candidate in identified}
     chosen = matches[:most]
     lessons = lessons_at(search.reading, search.scope, [match.row for match in chosen])
     others: list[Candidate] = []
     for match in chosen:
         lesson = lessons.get(match.row)
-        if lesson is None or lesson.id in ids:
+        if lesson is None or lesson.id in identified_ids:
             continue
         candidate = _candidate(search, lesson, match)
         if _is_wanted(candidate.match, ask) or _is_of_type(candidate, ask):
             others.append(candidate)
     best = [*identified, *others]
-    shown = {one.match.row for one in best}
-    unfit = [one for one in matches if not _is_wanted(one, ask) and one.row not in shown]
-    return best, len(unfit)
+    rows_of_best = {candidate.match.row for candidate in best}
+    not_relevant = [
+        match for match in matches if not _is_wanted(match, ask) and match.row not in rows_of_best
+    ]
+    return Candidates(best, len(not_relevant))
 
 
 def _candidate(search: Search, lesson: Lesson, match: Relevance) -> Candidate:
@@ -134,9 +153,10 @@ def is_same_type(one: str | None, other: str | None) -> bool:
 
 
 def _is_of_type(candidate: Candidate, ask: RecallQuery) -> bool:
-    """Return whether a row may be shown for its task type: sent with its context, as the task, or named by the task.
+    """Return whether a lesson may be shown for its task type alone.
 
-    A hook says what surely fits, and a type is too little for that.
+    It may where the type was sent together with the lesson's context, or as the whole task. A task that only names the
+    type is enough for a recall, and not for a hook, which shows what surely fits.
     """
     if candidate.same_type:
         return candidate.same_context or ask.task == ask.task_type
@@ -144,7 +164,13 @@ def _is_of_type(candidate: Candidate, ask: RecallQuery) -> bool:
 
 
 def _is_wanted(match: Relevance, ask: RecallQuery) -> bool:
-    """Return whether a row may be shown: a hook takes its own choice of what has something in common."""
+    """Return whether a row may be shown for what it has in common with the question.
+
+    | who asks                             | what a row needs                                    |
+    | a caller who wants more than a few   | little in common, or a guess at the cause           |
+    | a hook (it chooses among these)      | something in common                                 |
+    | any other caller                     | enough to be worth its line                         |
+    """
     if ask.wants_more:
         return match.in_common(NEAR_FOR_MORE) or match.guessed >= GUESSED
     if ask.strong_only:
@@ -153,12 +179,14 @@ def _is_wanted(match: Relevance, ask: RecallQuery) -> bool:
 
 
 def _without_verbs(match: Relevance, lesson: Lesson, programs: frozenset[str]) -> Relevance:
-    """Return the match without programs that the lesson has only as another form of the word.
+    """Return the match without the names of programs that the lesson has only in another form of the word.
 
-    Terms are stems, so that `./books` meets "book a room": a name is a name in that very form alone.
+    Terms are stems, so that the program `./books` meets the verb of "book a room". It is that program only where a
+    lesson has the very word "books".
     """
-    forms = {word.lower() for word in _WHOLE_WORD.findall(lesson.text)}
-    verbs = {name for name in match.names if name.lower() in programs and name.lower() not in forms}
+    whole_words = {word.lower() for word in _WHOLE_WORD.findall(lesson.text)}
+    shared_programs = {name for name in match.names if name.lower() in programs}
+    verbs = {name for name in shared_programs if name.lower() not in whole_words}
     if not verbs:
         return match
     names = tuple(name for name in match.names if name not in verbs)
@@ -167,18 +195,22 @@ def _without_verbs(match: Relevance, lesson: Lesson, programs: frozenset[str]) -
 
 
 def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
-    """Return why a lesson does not surely fit a task that names these error codes, empty if it may."""
+    """Return why a lesson does not surely fit a task that names these error codes, empty if it may.
+
+    A task with TS2345 is not about a lesson on TS1005: both have the form TS, and no number is the same. A lesson on
+    "HTTP 404" says nothing of that form.
+    """
     if not codes:
         return ""
-    others = error_codes("\n".join((lesson.text, *lesson.symptoms)))
-    same_form = codes.keys() & others.keys()
-    if same_form and all(codes[form].isdisjoint(others[form]) for form in same_form):
+    codes_of_lesson = error_codes("\n".join((lesson.text, *lesson.symptoms)))
+    same_form = codes.keys() & codes_of_lesson.keys()
+    if same_form and all(codes[form].isdisjoint(codes_of_lesson[form]) for form in same_form):
         return "about another error code"
     return ""
 
 
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:
-    """Return the records of rows by row, without those that recall may not show."""
+    """Return the records of some rows of the index, by row, without those that recall may not show."""
     if not rows:
         return {}
     values: dict[str, Any] = {"rows": rows, **scoped(scope)}

@@ -18,15 +18,17 @@ from mcp_reflect.text.program_words import words_for_programs
 from mcp_reflect.text.signature import fingerprint
 from mcp_reflect.text.stemmer import STOP_WORDS
 
-# The weight of one occurrence of a term: in task type and tags, and in the context; elsewhere 1.
 _NAME_WEIGHT: Final = 0.6
+"""The weight of one occurrence of a term in the task type or a tag; it is 1 in the texts."""
+
 _CONTEXT_WEIGHT: Final = 0.3
+"""The weight of one occurrence of a term in the context."""
 
 ANALYZER: Final = 3
 """The version of `entry` and of the table of word vectors: another one makes another index of the same texts."""
 
 LEAST_CHARS: Final = 12
-"""Of the fingerprint of an error that identifies a lesson: "error" or "failed" identify nothing."""
+"""Characters of the fingerprint of an error that identifies a lesson: "error" or "failed" identify nothing."""
 
 
 def scope_number(scope: Scope) -> int:
@@ -39,7 +41,10 @@ def scope_number(scope: Scope) -> int:
 
 
 def mark(name: str, value: str) -> str:
-    """Return the term of all records of a kind, with a tag or error; no text has a term that begins with `_`."""
+    """Return the term of all records that have something in common, such as a kind, a tag or an error.
+
+    `mark("tag", "deploy")` is `_tag_` and a hash. No text has a term that begins with `_`.
+    """
     return f"_{name}_{blake2b(value.encode(), digest_size=6).hexdigest()}"
 
 
@@ -156,7 +161,10 @@ def scoped_terms(scope: int, terms: Iterable[str]) -> list[str]:
 
 
 def document(scope: int, terms: str) -> Derived:
-    """Return the text that FTS5 indexes for a row: its distinct terms, each with the prefix of the scope."""
+    """Return the text that FTS5 indexes for a row: its distinct terms, each with the prefix of the scope.
+
+    `document(26, '{"proxi": 2, "cach": 1}')` is `000000001a_proxi 000000001a_cach`.
+    """
     return Derived(" ".join(scoped_terms(scope, json.loads(terms))))
 
 

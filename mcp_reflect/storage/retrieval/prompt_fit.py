@@ -6,7 +6,7 @@
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.models.lesson import RecordKind, Source, Trust
 from mcp_reflect.storage.retrieval.candidates import Candidate
@@ -14,24 +14,58 @@ from mcp_reflect.storage.retrieval.match import CLOSE, LONG, NEAR, Relevance
 from mcp_reflect.storage.retrieval.question import SEVERAL
 from mcp_reflect.text.word_vectors import shared_table
 
-_STRONG: Final = 0.3  # the score of a fit to a task in a sentence, by several words
-_ALONE: Final = 0.28  # the score of a fit by one word, or none, where no other lesson comes near
-_CLOSE_ALONE: Final = 0.44  # closeness that it needs: one word is shared by chance
-_COMES_NEAR: Final = 0.52  # part of the best score from which on another lesson comes near
-_NAMED: Final = 0.2  # the score of a fit by a rare word, which may be one of the language
-_REPORT: Final = 14  # telling words from which on a prompt is a report, not a task in a sentence
-_FITS_REPORT: Final = 0.6  # closeness to a report, and what the shared words tell, together
-_STANDS_OUT: Final = 0.45  # the same of a lesson that no other comes near
-_COMES_NEAR_REPORT: Final = 0.7  # part of it from which on another lesson comes near
-_TOLD_BY_A_WORD: Final = 0.15  # what a shared word tells, if it is a rare one in English
-_RARE_IN_ENGLISH: Final = 600  # the weight of such a word in the packaged table
-_SAME_CHAT: Final = 3600.0  # seconds between two lessons of one chat, at most
-_OF_THE_BEST: Final = 0.7  # part of the score of a sure fit that its sibling has to have
+# A task in a sentence.
+
+_STRONG: Final = 0.3
+"""The score of a fit by several words."""
+
+_STRONG_BY_MEANING: Final = 0.28
+"""The score of a fit by one shared word, or none, where no other lesson comes near."""
+
+_CLOSE_BY_MEANING: Final = 0.44
+"""The closeness that such a fit needs: one word is shared by chance."""
+
+_COMES_NEAR: Final = 0.52
+"""The part of the best score from which on another lesson comes near."""
+
+_NAMED: Final = 0.2
+"""The score of a fit by a rare word, which may be one of the language."""
+
+# A report.
+
+_REPORT: Final = 14
+"""The telling words from which on a prompt is a report."""
+
+_FITS_REPORT: Final = 0.6
+"""What a lesson needs of closeness and of what the shared words tell (`_fit_to_report`)."""
+
+_STANDS_OUT: Final = 0.45
+"""The same for a lesson that no other comes near."""
+
+_COMES_NEAR_REPORT: Final = 0.7
+"""The part of a lesson's fit to a report from which on another lesson comes near."""
+
+_TOLD_BY_A_WORD: Final = 0.15
+"""What a shared word tells, if it is a rare one in English."""
+
+_RARE_IN_ENGLISH: Final = 600
+"""The weight of such a word in the packaged table."""
+
+# Siblings.
+
+_SAME_CHAT: Final = 3600.0
+"""The most seconds between two lessons of one chat."""
+
+_OF_THE_BEST: Final = 0.7
+"""The part of the score of a sure fit that its sibling has to have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The scores of the best lesson and of the second, and how well the second fits a report."""
+    """What a lesson is compared with to see whether it stands out among all that were found for a prompt.
+
+    `best` and `second` are the two largest scores, `second_report` the second largest fit to a report.
+    """
 
     best: float
     second: float
@@ -42,26 +76,35 @@ class Field:
         return match.plain >= self.best
 
     def stands_out(self, match: Relevance) -> bool:
-        """Return whether a lesson is the best, and no other comes near."""
+        """Return whether a lesson is the best, and no other comes near: 0.50 stands out before 0.20, not before 0.30."""
         return self.has_best(match) and self.second < _COMES_NEAR * match.plain
 
 
-def fitting_a_prompt(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-    """Return the lessons that surely bear on a prompt, and their siblings: nearly fitting ones of the same chat.
+class PromptFit(NamedTuple):
+    """The lessons that surely bear on a prompt, and their siblings: nearly fitting ones of the same chat."""
 
-    Two rules of one chat are about one subject; a prompt is near to the words of one and asks for the other.
+    sure: list[Candidate]
+    siblings: list[Candidate]
+
+
+def fitting_a_prompt(candidates: Sequence[Candidate]) -> PromptFit:
+    """Return the lessons that surely bear on a prompt, and their siblings.
+
+    Two rules of one chat are about one subject: a prompt may be near to the words of one, and ask for the other.
     """
-    allowed = [one for one in candidates if not (one.misfit or _is_automatic(one))]
+    allowed = [
+        candidate for candidate in candidates if not (candidate.misfit or _is_automatic(candidate))
+    ]
     field = _field_of(candidates, allowed)
-    sure = [one for one in allowed if _is_sure(one, field)]
-    others = [one for one in allowed if one not in sure]
-    return sure, [other for other in others if _is_sibling_of_any(other, sure)]
+    sure = [candidate for candidate in allowed if _is_sure(candidate, field)]
+    others = [candidate for candidate in allowed if candidate not in sure]
+    return PromptFit(sure, [other for other in others if _is_sibling_of_any(other, sure)])
 
 
 def _field_of(candidates: Sequence[Candidate], allowed: Sequence[Candidate]) -> Field:
     """Return what each lesson is compared with: the best of all candidates, and the best of those that may be shown."""
-    scores = heapq.nlargest(2, (one.match.plain for one in candidates))
-    reports = heapq.nlargest(2, (_fit_to_report(one.match) for one in allowed))
+    scores = heapq.nlargest(2, (candidate.match.plain for candidate in candidates))
+    reports = heapq.nlargest(2, (_fit_to_report(candidate.match) for candidate in allowed))
     return Field(
         best=max(scores, default=0.0),
         second=_second(scores),
@@ -91,7 +134,7 @@ def _is_sure(candidate: Candidate, field: Field) -> bool:
 
 def _is_sibling_of_any(other: Candidate, sure: Sequence[Candidate]) -> bool:
     """Return whether a lesson that is near in meaning is the sibling of a sure one."""
-    return not _is_far(other.match) and any(_is_sibling(other, one) for one in sure)
+    return not _is_far(other.match) and any(_is_sibling(other, candidate) for candidate in sure)
 
 
 def _is_sibling(other: Candidate, sure: Candidate) -> bool:
@@ -113,7 +156,7 @@ def _is_automatic(candidate: Candidate) -> bool:
 
 
 def _is_far(match: Relevance) -> bool:
-    """Return whether only words are shared, not the meaning: "unwrap" in a program and of a present."""
+    """Return whether only words are shared, not the meaning: "unwrap" a value of a program, and a present."""
     return match.close is not None and match.close < NEAR
 
 
@@ -125,7 +168,11 @@ def _shares_a_name(match: Relevance) -> bool:
 
 
 def _shares_enough(match: Relevance, field: Field) -> bool:
-    """Return whether much of a prompt is shared, by its words and its meaning."""
+    """Return whether much of a prompt is shared, by its words and its meaning.
+
+    A report has rules of its own. A long prompt that does not pass them shares much by chance. A task in a sentence
+    needs each of its words, several words and a near meaning, or a nearer meaning than any other lesson has.
+    """
     if match.asked >= _REPORT and _fits_report(match, field):
         return True
     if match.asked >= LONG:
@@ -136,7 +183,8 @@ def _shares_enough(match: Relevance, field: Field) -> bool:
     by_words = (len(match.words) >= SEVERAL or bool(match.names)) and close >= CLOSE
     if match.plain >= _STRONG and by_words:
         return True
-    return match.plain >= _ALONE and close >= _CLOSE_ALONE and field.stands_out(match)
+    by_meaning = match.plain >= _STRONG_BY_MEANING and close >= _CLOSE_BY_MEANING
+    return by_meaning and field.stands_out(match)
 
 
 def _has_each_word(match: Relevance) -> bool:
@@ -156,10 +204,11 @@ def _fits_report(match: Relevance, field: Field) -> bool:
 
 
 def _fit_to_report(match: Relevance) -> float:
-    """Return how well a lesson fits a report: a part of it says what the rest of it only describes.
+    """Return how well a lesson fits a report: its closeness, and what the shared words tell together.
 
-    So it is no matter what part of the report is shared, but how much. A word tells as much as it is rare in English;
-    in a bank of a hundred lessons "settings" and "everything" are rare by chance.
+    One sentence of a report names the trouble, and the rest describes it. So it does not count what part of the report
+    is shared, but how much. A word tells the more the rarer it is in English, not in the bank: among a hundred lessons
+    "settings" and "everything" are rare by chance.
     """
     told = sum(map(_rarity_in_english, match.words))
     close = match.close or 0.0
@@ -167,7 +216,7 @@ def _fit_to_report(match: Relevance) -> float:
 
 
 def _rarity_in_english(word: str) -> float:
-    """Return the weight of a word in the packaged table, up to that of a rare one, which an unknown one has too."""
+    """Return the weight of a word in the packaged table, at most that of a rare word; an unknown word has that one."""
     weight = shared_table().weight(word.lower()) or _RARE_IN_ENGLISH
     return min(weight, _RARE_IN_ENGLISH)
 

@@ -13,16 +13,24 @@ from mcp_reflect.storage.retrieval.terms import words_of
 from mcp_reflect.text.stemmer import STOP_WORDS
 from mcp_reflect.text.word_vectors import shared_table
 
-MOST_TERMS: Final = 40  # terms of a question that count: the rarest
-MOST_READ: Final = 400  # distinct terms of a question that are looked up
-SEVERAL: Final = 2  # words that say more than one that may be shared by chance
+MOST_TERMS: Final = 40
+"""Terms of a question that count, the rarest of them."""
 
-# The part of a question's words that may be rare; with more it is in another language.
+MOST_READ: Final = 400
+"""Distinct terms of a question that are looked up."""
+
+SEVERAL: Final = 2
+"""So many shared words say more than one, which may be shared by chance."""
+
 _MOST_RARE: Final = 1 / 3
+"""The part of a question's words that may be rare in English; with more it is in another language."""
 
 
 class FewRows(NamedTuple):
-    """How many rows are few: so many in a small bank, and such a part of a large one."""
+    """How many rows are few: so many `rows` in a small bank, and such a `part` of a large one.
+
+    `FewRows(3, 0.02)`: up to 3 rows are few in a bank of 100, and up to 20 in a bank of 1,000.
+    """
 
     rows: int
     part: float
@@ -32,12 +40,13 @@ class FewRows(NamedTuple):
         return max(self.rows, self.part * size)
 
 
-# The rows that may hold a name that still tells lessons apart.
 _IDENTIFIER_ROWS: Final = FewRows(3, 0.02)
-# The same for a program of the project: each session with it leaves a reflection.
-_PROGRAM_ROWS: Final = FewRows(12, 0.1)
+"""The rows that may hold a name that still tells lessons apart."""
 
-# Identifiers tell a lesson's subject better than common words.
+_PROGRAM_ROWS: Final = FewRows(12, 0.1)
+"""The same for a program of the project: each session with it leaves a reflection."""
+
+# The forms of identifiers, which tell a lesson's subject better than common words.
 
 # Paths, dotted and snake_case names, addresses of hosts: parts joined by a sign that prose does not put there.
 _JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
@@ -45,10 +54,13 @@ _JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
 _CODE: Final = lazy_compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=re.IGNORECASE)
 _FIGURES: Final = lazy_compile(r"[\d\W_]+")
 _CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
-_SHORTEST: Final = 4  # letters of a name without a form
-# A program of the project, which a task names by its path: `./sheet` is not a sheet of paper.
+_SHORTEST: Final = 4
+"""Letters of a word that is a name only because it is rare."""
+
 _OWN_PROGRAM: Final = lazy_compile(r"(?<![\w./])\./([\w-]+)")
-# English endings with what may stand in their place, and beginnings.
+"""A program of the project, which a task names by its path: `./sheet` is not a sheet of paper."""
+
+# English endings, each with what a word may have in the place of it: carries -> carry.
 _ENDINGS: Final = (
     ("s", ("",)),
     ("es", ("", "e")),
@@ -75,7 +87,9 @@ _ENDINGS: Final = (
     ("ise", ("", "e", "y")),
 )
 _BEGINNINGS: Final = "un re pre de dis mis over under off in out up".split()
-_SHORTEST_BASE: Final = 3  # letters
+_SHORTEST_BASE: Final = 3
+"""Letters that are left of a word without its endings and beginnings."""
+
 _PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a m/s km/h mb/s".split())
 
 # E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
@@ -85,9 +99,9 @@ _ERROR_CODE: Final = lazy_compile(
 
 
 def is_identifier(word: str, *, rare: bool = True) -> bool:
-    """True if a word as it was written is a name: a path, an error code, a function, an option.
+    """True if a word as it was written is a name: `src/app`, `E4012`, `maxRetries`, `snake_case`.
 
-    With `rare`, so is a word that English texts hardly have.
+    With `rare`, so is a word that English texts hardly have: `kubectl`.
     """
     if word.lower() in _PROSE:
         return False
@@ -103,7 +117,7 @@ def is_identifier(word: str, *, rare: bool = True) -> bool:
 
 
 def _has_form_of_name(word: str) -> bool:
-    """True if a word is a name by its form alone: figures joined by a sign are 1/4 cup, 2.3 s or 12:01 as well."""
+    """True if a word is a name by its form alone. Figures joined by a sign are none: 1/4 cup, 2.3 s, 12:01."""
     return is_identifier(word, rare=False) and not _FIGURES.fullmatch(word)
 
 
@@ -115,14 +129,14 @@ def is_rare(word: str) -> bool:
 @lru_cache(maxsize=10_000)
 def _forms(word: str) -> frozenset[str]:
     """Return a word and what it may be made of: refunded gives refund and fund, currencies currency, blurry blur."""
-    bases = _bases(word)
-    bases = bases.union(*map(_bases, bases))  # refundings has two endings
+    bases_of_word = _bases(word)
+    bases = bases_of_word.union(*map(_bases, bases_of_word))  # refundings has two endings
     forms = bases.union(*map(_without_beginnings, bases))
     return frozenset(form for form in forms if len(form) >= _SHORTEST_BASE) | {word}
 
 
 def _bases(word: str) -> set[str]:
-    """Return what is left of a word without one ending: with an e, or one of two equal letters, in its place."""
+    """Return a word, and what is left of it without one ending: hoping gives hop and hope, stopped stop and others."""
     bases = {word}
     for ending, instead in _ENDINGS:
         if not word.endswith(ending):
@@ -141,7 +155,10 @@ def _without_beginnings(base: str) -> set[str]:
 
 
 def error_codes(text: str) -> dict[str, set[str]]:
-    """Return the numbers of the error codes that a text names, by their form: E4012 has the form E."""
+    """Return the numbers of the error codes that a text names, by their form.
+
+    "TS2345 and TS1005, then HTTP 404" gives `{"TS": {"2345", "1005"}, "HTTP": {"404"}}`.
+    """
     numbers: dict[str, set[str]] = {}
     for form, number in _ERROR_CODE.findall(text):
         numbers.setdefault(form.strip(), set()).add(number)
@@ -152,10 +169,11 @@ def error_codes(text: str) -> dict[str, set[str]]:
 class WeighedQuestion:
     """The terms of a question with their weights (inverse document frequency).
 
-    `own` are the terms that are not stop words; `stops` the stop words; `words` are the words
-    that the terms come from, `names` the terms that are identifiers, `formed` those of them by their form or as a
-    program of the project, `telling` the number of terms before the rarest were chosen. `rarity` says of each term
-    that was looked up how rare it is in the bank, 0 to 1, where one row holds a term of rarity 1.
+    - `own`: the weights of the terms that say something, at most the 40 rarest; `stops`: those of the stop words.
+    - `words`: the word of the question that each term comes from.
+    - `names`: the terms of `own` that are names; `formed`: those that are by their form, or as a program of the project.
+    - `telling`: the number of terms that say something, before the rarest were chosen.
+    - `rarity`: how rare each term that was looked up is in the bank, 0 to 1; a term that one row holds has 1.
     """
 
     own: Mapping[str, float]
@@ -173,12 +191,15 @@ def own_programs(text: str) -> frozenset[str]:
 
 
 def inverse_frequency(size: int, rows: int) -> float:
-    """Return BM25's weight of a term that so many rows of a bank of this size hold."""
+    """Return BM25's weight of a term that so many rows of a bank of this size hold.
+
+    It is never negative: in a bank of 100 it is 4.2 for a term of one row, 0.7 for one of 50, and 0.005 for one of all.
+    """
     return math.log(1 + max(size - rows + 0.5, 0.5) / (rows + 0.5))
 
 
 def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
-    """Weigh the terms of a question by BM25's inverse document frequency in the form that is never negative."""
+    """Return the terms of a question with their weights: the rarer a term is in the bank, the more it weighs."""
     words = words_of(text)
     terms = list(words)[:MOST_READ]
     rows = {term: max(count, 1) for term, count in counts.look_up(terms).items()}
@@ -204,12 +225,15 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
 
 
 def _is_telling(term: str) -> bool:
-    """Return whether a term says something: no stop word, and no single letter of a script with words of letters."""
+    """Return whether a term says something: it is no stop word, and no single letter.
+
+    A single sign of a script without spaces says something: it is a word.
+    """
     return term not in STOP_WORDS and (len(term) > 1 or not term.isascii())
 
 
 def _is_foreign(words: Sequence[str]) -> bool:
-    """Return whether a question is in another language than English: too many of its words are rare in English."""
+    """Return whether a question is in another language than English: over a third of its words are rare in English."""
     plain = [word for word in words if word.isalpha()]
     return len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
 
@@ -218,8 +242,8 @@ def _is_foreign(words: Sequence[str]) -> bool:
 class Naming:
     """What makes a word of a question a name: it says which lesson is meant, so that few rows may hold it.
 
-    `programs` are those of the project that the question names, `size` is that of the bank. In a foreign language a
-    word that English hardly has is no name for that.
+    `programs` are those of the project that the question names, `size` is the number of rows of the bank. In a question
+    in a foreign language (`is_foreign`) a word is no name only because English hardly has it.
     """
 
     programs: frozenset[str]

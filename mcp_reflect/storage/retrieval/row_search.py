@@ -12,13 +12,14 @@ BUDGET: Final = 400
 """Postings that are read for a question in one scope: those of its rarest terms."""
 
 _COMMON_TERMS: Final = 4
-"""Of a question whose terms are all beyond the budget, so many are combined in pairs."""
+"""Terms beyond the budget, the rarest of them, that are combined in pairs."""
 
 
 class TermCounts:
     """The size of a scope with its global lessons, and how many rows hold a term."""
 
     def __init__(self, reading: Reading, scope: Scope) -> None:
+        """Read the sizes; `look_up` reads the counts of terms."""
         self.reading = reading
         scopes = [scope_number(scope), scope_number(Scope(scope.tenant, GLOBAL))]
         sizes = [row for row in reading.rows("index_sizes", {"scopes": scopes}) if row["rows"]]
@@ -32,8 +33,8 @@ class TermCounts:
     def look_up(self, terms: Sequence[str]) -> dict[str, int]:
         """Return how many rows hold each of these terms, in the scope and among the global lessons."""
         total = dict.fromkeys(terms, 0)
-        known = self.reading.rows("index_terms", {"scopes": self.numbers, "terms": terms})
-        for scope, term, rows in known:
+        counts = self.reading.rows("index_terms", {"scopes": self.numbers, "terms": terms})
+        for scope, term, rows in counts:
             self.by_scope[scope][term] = rows
             total[term] += rows
         return total
@@ -53,9 +54,10 @@ def find_rows(
 ) -> list[int]:
     """Return at most `limit` rows that share most of the weight of these terms, the heaviest and newest first.
 
-    A row must have a mark of each group. The terms must be looked up in `counts`; the rarest are read first, as far as
-    BUDGET goes. Common ones are read only if those find too few rows, and then mostly two together: a common term
-    alone finds the newest rows of a bank, whatever they are about.
+    A row must have a term of each of the `groups`, such as the mark of a wanted kind. The terms must have been looked
+    up in `counts`. The rarest are read first, as far as BUDGET goes. Common ones are read only where the rare ones find
+    too few rows, and then in pairs before each alone: a common term alone finds the newest rows of a bank, whatever
+    they are about.
     """
     shared: dict[int, float] = {}
     for scope, rows_of_term in counts.by_scope.items():
@@ -77,7 +79,10 @@ def find_rows(
 
 
 def _affordable(rows_of_terms: Sequence[int]) -> int:
-    """Return how many of some terms, the rarest first, may be read: all of their rows are within the budget."""
+    """Return how many of some terms, the rarest first, may be read: their rows together are within the budget.
+
+    Of terms with 5, 100 and 300 rows the first two are, where the budget is 400.
+    """
     left = BUDGET
     for place, rows in enumerate(rows_of_terms):
         left -= rows

@@ -24,15 +24,29 @@ from mcp_reflect.storage.retrieval.vectors import (
     weighed_in_bank,
 )
 
-SCORED: Final = 30  # rows found by terms that get a score, if nothing else is said
-NEAREST: Final = 16  # rows found by meaning that get a score, or as many as are found by terms
-_SEARCHED_BEHIND: Final = 24  # terms of what may be behind a trouble by which rows are found
-_COMPARED_AGAIN: Final = 16  # rows that are compared with the moved question
-# The rows of a bank from which on its rare words say what a question is about. Of 1,062 turns they cost .009 nDCG@10,
-# of 1,844 as much; of 5,962 they gain.
+SCORED: Final = 30
+"""Rows found by terms that get a score, if nothing else is said."""
+
+NEAREST: Final = 16
+"""The least number of rows found by meaning that get a score; as many as are found by terms, if that is more."""
+
+_SEARCHED_BEHIND: Final = 24
+"""Terms of what may be behind a trouble by which rows are found."""
+
+_COMPARED_AGAIN: Final = 16
+"""Rows that are compared with the moved question."""
+
 _RARITY_TELLS: Final = 2_000
-_COMPARED_ROWS: Final = 10  # that the nearest row has to be nearer than
-_LEAST_CLARITY: Final = 0.6  # abstracts of 100 terms lose by less
+"""The rows of a bank from which on its rare words say what a question is about.
+
+Of 1,062 turns they cost .009 nDCG@10, of 1,844 as much; of 5,962 they gain.
+"""
+
+_COMPARED_ROWS: Final = 10
+"""The nearest row has to be nearer than the others of so many."""
+
+_LEAST_CLARITY: Final = 0.6
+"""The least that closeness keeps of its worth: with less, abstracts of 100 terms are found worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +90,16 @@ FITTED: Final = Weights()
 
 @dataclass(frozen=True, slots=True)
 class IndexedRow:
-    """A row of the index: its length as a part of the average, and how often it has each term."""
+    """A row of the index: how often it has each term, and its length: 1.0 for the average number of terms."""
 
     length: float
     counts: Mapping[str, float]
 
 
 def _clarity(average: float, plain_length: float) -> float:
-    """Return how much of its worth closeness keeps in a scope whose records have so many terms on average, 0 to 1.
+    """Return how much of its worth closeness keeps in a scope, by the average number of terms of its records.
+
+    With `plain_length` 15: 1.0 for an average of 15 terms and less, 0.87 for 20, 0.6 (the least) from 42 on.
 
     A vector is the middle of a record's words: the more words, the less it says of each, by the root of their number
     as the spread of a mean does. Fitted on eleven sets: no set loses, conversations gain .02 to .03 in R@10.
@@ -94,7 +110,10 @@ def _clarity(average: float, plain_length: float) -> float:
 
 
 def _told_apart(close: Mapping[int, float], apart: float) -> float:
-    """Return how much closeness tells rows apart, 0 to 1: little where ten are about as near as the nearest."""
+    """Return how much closeness tells rows apart, 0 to 1: little where ten rows are about as near as the nearest.
+
+    With `apart` 0.2: 1.0 where the nearest has 0.5 and the tenth 0.4, 0.5 where the tenth has 0.45.
+    """
     nearest = heapq.nlargest(_COMPARED_ROWS, close.values())
     needed = apart * max(nearest, default=0.0)
     if len(nearest) < _COMPARED_ROWS or not needed:
@@ -103,7 +122,10 @@ def _told_apart(close: Mapping[int, float], apart: float) -> float:
 
 
 def _bm25(terms: Mapping[str, float], counts: Mapping[str, float], norm: float) -> float:
-    """Return the weight of some terms in a row, more where they are frequent in it."""
+    """Return the weight of some terms in a row by BM25: a term counts more where the row has it often.
+
+    A term counts half of its weight where the row has it `norm` times.
+    """
     covered = 0.0
     count_of = counts.get
     for term, weight in terms.items():
@@ -129,7 +151,8 @@ def text_of(query: RecallQuery) -> str:
 class Search:
     """The rows that share terms with a question or are near to it, and what scores them.
 
-    `scored` rows are found by terms, and at least as many by meaning.
+    `scored` rows are found by terms, and at least as many by meaning. Making a search finds and reads the rows, in this
+    order: by the question's terms, by the terms of what may be behind its trouble, by meaning. `matches` scores them.
     """
 
     def __init__(
@@ -195,10 +218,10 @@ class Search:
             self._records[row] = IndexedRow(relative, json.loads(terms))
 
     def _weights_behind(self) -> dict[str, float]:
-        """Return the terms of what may be behind a trouble, as parts of the weight that a term may have.
+        """Return the terms of what may be behind a trouble, each with its part (0..1) of the weight of a rarest term.
 
-        None where a row shares much of the words: then the question is a task, in the words of a lesson. None for who
-        wants what surely fits, or only a few: a guess at a cause is too little for that.
+        There are none where a row shares much of the question's words: then the question is a task, in the words of a
+        lesson. Nor for a caller who wants only what surely fits, or only a few: a guess at a cause is too little then.
         """
         if self.query.strong_only or not self.query.wants_more:
             return {}
@@ -220,7 +243,7 @@ class Search:
         rows: Sequence[int],
         nearest: int,
     ) -> list[int]:
-        """Compare the meaning of rows with the question's, and of those that are near to it; return the nearest."""
+        """Compare the meaning of `rows`, and of those that are near to the question; return the `nearest` of these."""
         near: set[int] = set()
         if self.counts.size <= MOST_COMPARED:
             for vector in vectors:
@@ -232,7 +255,10 @@ class Search:
         return sorted(close.keys() & near, key=lambda row: (-close[row], -row))[:nearest]
 
     def matches(self, weights: Weights = FITTED) -> list[Relevance]:
-        """Return the relevance of each row, the best first, of equal ones the newest."""
+        """Return the relevance of each row, the best first, of equal ones the newest.
+
+        `parts` are scores by terms alone, `plain` those by terms and meaning, `order` those by which rows are sorted.
+        """
         question = self.question
         records = self._records
         if not records:
@@ -268,10 +294,10 @@ class Search:
         return self._closeness.by_row
 
     def _parts(self, weights: Weights) -> dict[int, float]:
-        """Return the score of each row by terms alone.
+        """Return the score of each row by terms alone, 0..1: the part that it has of the most that a row could have.
 
-        Terms are scored by BM25 (Robertson & Zaragoza 2009, "The Probabilistic Relevance Framework"), as the part of
-        the most that a row could have, so that scores of different questions can be compared.
+        So scores of different questions can be compared. Terms are scored by BM25 (Robertson & Zaragoza 2009, "The
+        Probabilistic Relevance Framework").
         """
         question = self.question
         total = math.fsum(question.own.values()) or 1.0
@@ -284,14 +310,17 @@ class Search:
         return parts
 
     def _in_other_words(self, parts: Mapping[int, float], weights: Weights) -> float:
-        """Return how surely a question is in other words than the lessons, 0 to 1: no row shares much of it."""
+        """Return how surely a question is in other words than the lessons, 0 to 1.
+
+        It is 1 where no row shares a word, and 0 from the part `in_words` of its terms on.
+        """
         most = max(parts.values(), default=0.0)
         return max(0.0, 1 - (most / weights.in_words) ** 2)
 
     def _worth_behind(self, weights: Weights) -> float:
-        """Return what the words of likely causes are worth: more where no row has many of the question's own.
+        """Return what the words of likely causes are worth: more where no row has many of the question's own words.
 
-        Not where a model compared rows: its closeness tells more than a guess.
+        It is not more where a model compared rows, since its closeness tells more than a guess.
         """
         worths = self._closeness.worth_of_row.values() if self._closeness else ()
         if any(worth > WORDS_WORTH for worth in worths):
@@ -317,9 +346,12 @@ class Search:
         guessed: Mapping[int, float],
         weights: Weights,
     ) -> dict[int, float]:
-        """Return the scores by which rows are ordered: closeness by its worth here, the best rows, and the guesses.
+        """Return the scores by which rows are ordered.
 
-        The best score is the plain one: a question moved toward its best rows is closer to them, and a guess is no fit.
+        1. Closeness counts as much as it tells in this scope, and less in very short rows.
+        2. The question is moved toward its best rows, and compared again.
+        3. Guesses at the cause are added.
+        4. All is scaled, so that the best score is the best plain one: neither a moved question nor a guess is a fit.
         """
         order: dict[int, float] = dict(plain)
         if self._closeness:
@@ -336,9 +368,9 @@ class Search:
         return {row: score * scale for row, score in order.items()}
 
     def _by_what_is_said(self, close: Mapping[int, float], weights: Weights) -> dict[int, float]:
-        """Return the closeness of rows, less of those much shorter than others: one word is near by chance.
+        """Return the closeness of rows, lowered for rows that are much shorter than the average.
 
-        A turn "Caroline: thanks!" is nearly the name alone, and near to each question that names her.
+        A turn "Caroline: thanks!" is nearly the name alone, and so near to each question that names her.
         """
         if not weights.said:
             return dict(close)
@@ -351,9 +383,9 @@ class Search:
     def _moved(
         self, order: Mapping[int, float], plain: Mapping[int, float], weights: Weights
     ) -> dict[int, float]:
-        """Return the closeness of the best rows to the question moved toward the very best.
+        """Return the closeness of the best rows to the question, moved toward the very best of them.
 
-        Rows that hardly fit say little about the question.
+        It is moved the less, the less the best row fits: rows that hardly fit say little about the question.
         """
         if self._closeness is None:
             return {}
@@ -365,9 +397,9 @@ class Search:
     def _scores(
         self, parts: Mapping[int, float], close: Mapping[int, float], weight: float
     ) -> dict[int, float]:
-        """Return the score of each row, 0 to 1: the mean of its part by terms and its closeness, which has a weight.
+        """Return the score of each row, 0 to 1: the mean of its part by terms and its closeness, which counts `weight`.
 
-        A row that a better model compared has its closeness count more.
+        The closeness of a row that a better model compared counts more.
         """
         worth_of_row: Mapping[int, float] = {}
         if self._closeness:

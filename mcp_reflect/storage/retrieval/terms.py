@@ -38,8 +38,8 @@ TermOfWord: TypeAlias = tuple[str, str]
 def terms_of(text: str) -> list[str]:
     """Return the terms of a text in order, with stop words; an identifier gives itself and then its parts.
 
-    Words are folded (NFKC, case, diacritics) and stemmed; runs of scripts without spaces give pairs of letters. Terms
-    hold letters, digits and `_`.
+    "Retried src/app" gives `retr`, `src_app`, `src`, `app`. Words are folded (NFKC, case, diacritics) and stemmed; runs
+    of scripts without spaces give pairs of letters. Terms hold letters, digits and `_`.
     """
     return [term for term, _ in _terms_with_words(text) if term]
 
@@ -55,7 +55,10 @@ def words_of(text: str) -> dict[str, str]:
 
 @lru_cache(maxsize=10_000)
 def telling_words(text: str) -> frozenset[str]:
-    """Return the stems of a text's words, without stop words if there are others."""
+    """Return the stems of a text's words, without stop words unless it has no others.
+
+    "The uploads are retried" gives upload and retr, "to be or not to be" all of its words.
+    """
     words = {word.lower() for word in _ASCII_PART.findall(text)}
     return frozenset(map(stem, words - ENGLISH or words))
 
@@ -66,7 +69,7 @@ def _terms_with_words(text: str) -> Iterator[TermOfWord]:
 
 
 def _chunks(text: str) -> list[str]:
-    """Return the words, joined names and runs of scripts without spaces that a text is made of."""
+    """Return the words, joined names and runs of scripts without spaces of a text: "run src/app.py" has two chunks."""
     if text.isascii():
         return _ASCII_CHUNK.findall(text)
     return _CHUNK.findall(unicodedata.normalize("NFKC", text))
@@ -83,8 +86,11 @@ def _terms_of_chunk(chunk: str) -> tuple[TermOfWord, ...]:
 
 
 def _pairs_of_letters(run: str) -> tuple[TermOfWord, ...]:
-    """Return each two neighbors of a script without spaces as a term: where a word ends, no sign tells."""
-    pairs = [run[place : place + 2] for place in range(len(run) - 1)]
+    """Return each two neighbors of a script without spaces as a term, since no sign tells where a word ends there.
+
+    Three signs ABC give the terms AB and BC.
+    """
+    pairs = [run[start : start + 2] for start in range(len(run) - 1)]
     return tuple((pair, pair) for pair in pairs or [run])
 
 

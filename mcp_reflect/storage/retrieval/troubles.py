@@ -26,10 +26,18 @@ from mcp_reflect.text.stemmer import STOP_WORDS
 from mcp_reflect.text.word_vectors import shared_table
 
 _FOLDER: Final = Path(word_vectors.__file__).parent
-_CASES: Final = 10  # the nearest ones that give their words
-_UNRELATED: Final = 0.2  # the cosine of a case that says nothing
-_GROUP_WORTH: Final = 0.2  # of a group's words, beside those of a case of the same closeness
-MOST_TERMS: Final = 100  # the terms that are behind a question, the heaviest
+_CASES: Final = 10
+"""The nearest cases, which give their words."""
+
+_UNRELATED: Final = 0.2
+"""The cosine of a case that has nothing to do with the question."""
+
+_GROUP_WORTH: Final = 0.2
+"""What the words of a group count, where those of the nearest cases count up to some 1."""
+
+MOST_TERMS: Final = 100
+"""The terms that may be behind a question, the heaviest of them."""
+
 
 Phrase = tuple[str, ...]
 
@@ -81,7 +89,10 @@ def _near_cases(text: str) -> list[tuple[frozenset[str], float]]:
 
 
 def _worth(cosine: float) -> float:
-    """Return how much a case counts: one that is twice as near counts four times, since ten are always found."""
+    """Return how much a case counts: one that is twice as far above an unrelated one counts four times as much.
+
+    Ten cases are always found, most of which have nothing to do with the question.
+    """
     return (2 * (cosine - _UNRELATED)) ** 2
 
 
@@ -103,7 +114,10 @@ def _touched_groups(terms: Sequence[str]) -> list[tuple[frozenset[str], float]]:
 
 
 def _phrases(terms: Sequence[str], longest: int) -> set[Phrase]:
-    """Return all runs of neighboring terms that are not longer than the longest phrase of a group."""
+    """Return all runs of neighboring terms that are not longer than the longest phrase of a group.
+
+    The terms a, b, c give (a), (a b), (b), (b c) and (c), where the longest phrase has two words.
+    """
     phrases: set[Phrase] = set()
     for start in range(len(terms)):
         for length in range(1, longest + 1):

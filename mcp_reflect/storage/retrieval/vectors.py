@@ -17,12 +17,18 @@ Vector: TypeAlias = Sequence[float]  # of length 1
 Unpacked: TypeAlias = tuple[float, tuple[int, ...], float]
 """The factor of a packed vector, its bytes as numbers, and the sum of their squares."""
 
-# The name and number of the packaged table of word vectors in the schema, and the cosine of unrelated texts.
 WORDS: Final = "words-1"
-WORDS_MODEL: Final = 1
-WORDS_BACKGROUND: Final = 0.1
+"""The name of the packaged table of word vectors in the schema."""
 
-WORDS_WORTH: Final = 1.0  # how much a closeness by averages of word vectors counts
+WORDS_MODEL: Final = 1
+"""Its number in the schema."""
+
+WORDS_BACKGROUND: Final = 0.1
+"""The cosine of unrelated texts by that table."""
+
+WORDS_WORTH: Final = 1.0
+"""How much a closeness by averages of word vectors counts."""
+
 _MODEL_WORTH: Final = 2.0
 """How much more the closeness by a model counts than that by averages of word vectors.
 
@@ -56,7 +62,10 @@ def word_vector(text: str) -> bytes | None:
 
 
 def packed(vector: Vector) -> bytes:
-    """Pack a vector: a factor in 4 bytes, then a signed byte for each dimension; number = factor * byte."""
+    """Pack a vector: a factor in 4 bytes, then a signed byte for each dimension; each number is factor * byte.
+
+    `[0.8, -0.6]` is packed as the factor 0.8 / 127 with the bytes 127 and -95.
+    """
     factor = max(map(abs, vector)) / 127
     numbers = array("b", [round(number / factor) for number in vector])
     return _FACTOR.pack(factor) + numbers.tobytes()
@@ -72,7 +81,7 @@ def middle(one: Vector, other: Vector) -> Vector:
 
 
 def signs(blob: bytes) -> bytes:
-    """Return a bit for each dimension of a packed vector: 1 where the number is positive."""
+    """Return a bit for each dimension of a packed vector: 1 where the number is positive, the first one highest."""
     dimensions = len(blob) - _FACTOR.size
     return int(blob[_FACTOR.size :].translate(_SIGNS), 2).to_bytes((dimensions + 7) // 8, "big")
 
@@ -86,7 +95,8 @@ def unpacked(blob: bytes) -> Unpacked:
 def cosines(query: Vector, vectors: Iterable[Unpacked]) -> list[float]:
     """Return the cosines of a unit vector with unpacked ones, -1 to 1.
 
-    By the law of cosines: `math.dist` and `math.hypot` are several times faster than a sum of products.
+    They come from distances by the law of cosines, since `math.dist` and `math.hypot` are several times faster than a
+    sum of products.
     """
     unit = tuple(query)
     return [
@@ -121,7 +131,10 @@ class QueryVector:
         return int(digits, 2).to_bytes((len(digits) + 7) // 8)
 
     def closeness(self, cosine: float) -> float:
-        """Return a cosine with the question as 0 for unrelated texts to 1 for the same text."""
+        """Return a cosine with the question as 0 for unrelated texts to 1 for the same text.
+
+        With a background of 0.1 the cosine 0.55 is 0.5.
+        """
         return min(max((cosine - self.background) / (1 - self.background), 0.0), 1.0)
 
 
@@ -163,10 +176,10 @@ class Compared:
 
     def to(self, numbers: Vector, rows: Iterable[int]) -> dict[int, float]:
         """Return the closeness to a unit vector, of those rows that have a vector."""
-        known = [row for row in rows if row in self.vectors]
-        by_place = cosines(numbers, map(self.vectors.__getitem__, known))
-        closeness = map(self.query.closeness, by_place)
-        return dict(zip(known, closeness, strict=True))
+        with_vector = [row for row in rows if row in self.vectors]
+        cosines_of_rows = cosines(numbers, [self.vectors[row] for row in with_vector])
+        closeness = map(self.query.closeness, cosines_of_rows)
+        return dict(zip(with_vector, closeness, strict=True))
 
     def moved_to_middle(self, best: Sequence[int], weight: float) -> Vector:
         """Return the question moved toward the middle of the best rows, which counts `weight` times as much."""
@@ -182,26 +195,27 @@ class Compared:
 class Closeness:
     """The closeness of lessons to a question (`by_row`): 0 for unrelated texts, 1 for the same text.
 
-    A lesson is compared by the first embedder of `queries` that gave it a vector: while those of a configured model
-    are made, the packaged table's stand in for what is missing.
+    A lesson is compared by the first embedder of `queries` that gave it a vector: while the vectors of a configured
+    model are made, those of the packaged table stand in for the missing ones. `worth_of_row` says how much a closeness
+    counts, and `without_vector` which rows have no vector of each embedder.
     """
 
     def __init__(
         self, reading: Reading, queries: Sequence[QueryVector], rows: Iterable[int]
     ) -> None:
-        every = set(rows)
+        all_rows = set(rows)
         self.without_vector: dict[int, set[int]] = {}
         self._compared: list[Compared] = []
         self.by_row: dict[int, float] = {}
         self.worth_of_row: dict[int, float] = {}
         for query in queries:
-            if self._compared and every <= self.by_row.keys():
+            if self._compared and all_rows <= self.by_row.keys():
                 break
             # The next embedder reads all of them: rank feedback compares its rows with the same best ones.
-            compared = Compared(reading, query, every)
+            compared = Compared(reading, query, all_rows)
             self._compared.append(compared)
-            self.without_vector[query.model] = every - compared.vectors.keys()
-            self.by_row = compared.to(query.numbers, every) | self.by_row
+            self.without_vector[query.model] = all_rows - compared.vectors.keys()
+            self.by_row = compared.to(query.numbers, all_rows) | self.by_row
             self.worth_of_row = dict.fromkeys(compared.vectors, query.worth) | self.worth_of_row
 
     def toward(self, best: Sequence[int], weight: float, rows: Sequence[int]) -> dict[int, float]:
