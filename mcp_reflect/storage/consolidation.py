@@ -72,7 +72,10 @@ def _is_useless(record: Lesson) -> bool:
 
 
 def same_groups(records: Iterable[Lesson]) -> list[tuple[Lesson, ...]]:
-    """Group the records that say the same, the best first: each joins the first group whose best one says the same."""
+    """Group the records that say the same; each group has its best record first.
+
+    Beginning with the best, each record joins the first group whose best record says the same, or begins a new one.
+    """
     best_first = sorted(records, key=_worth)
     return _grouped(best_first, lambda group, record: same_record(group[0], record))
 
@@ -124,6 +127,8 @@ MOST_RECORDS: Final = 600
 """The most important recent records of a project, over which a dream plans; comparing them takes about a second."""
 
 _NOT_CHANGED: Final = ("kind", "trust", "source", "context", "task_type", "external_id")
+"""The fields that no merge changes."""
+
 _RESTORED: Final = (
     *(field.name for field in fields(LessonDraft) if field.name not in _NOT_CHANGED),
     "strength",
@@ -139,7 +144,10 @@ class ConsolidationRepository(Repository):
         return await self.db.look(scope.tenant, lambda reading: _records(reading, scope), long=True)
 
     async def last(self, scope: Scope) -> tuple[str, float]:
-        """Return the digest of the records as the last dream left them, and its time; ("", 0) before the first."""
+        """Return the digest of the records as the last dream left them, and its time; ("", 0) before the first.
+
+        Records with the same digest have not changed since, so that a dream would find nothing to do.
+        """
         row = await self.db.row("dream_last", scoped(scope))
         if row is None:
             return ("", 0.0)
@@ -345,7 +353,7 @@ def _may_change(record: Lesson, by: Speaker) -> bool:
 
 
 def _may_undo(record: Lesson, change: dict[str, Any], by: Speaker) -> bool:
-    """Return whether a record may be changed back: it must be as the dream left it."""
+    """Return whether a speaker may change a record back: it must be as the dream left it at the time `after`."""
     return _may_change(record, by) and record.updated_at == change["after"]
 
 

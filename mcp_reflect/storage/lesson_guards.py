@@ -13,17 +13,20 @@ from mcp_reflect.storage.repository import Reading, Writing
 from mcp_reflect.storage.values import scoped
 
 MOST_REPEATS: Final = 3
-"""Calls against a guard that worked all the same, one after the other, after which it waits for a person."""
-
+"""Calls against a guard that worked all the same, one after the other, after which the guard waits for a person."""
 
 PASSED: Final = f"its calls were made all the same and worked {MOST_REPEATS} times in a row"
-_MOST_MET: Final = 300  # guards of the same program that one call is compared with
+"""The reason why a guard is off after so many such calls."""
+
+_MOST_MET: Final = 300
+"""Guards of the same program that one call is compared with."""
 
 
 def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against, those that a person keeps first.
 
-    Of a call that could not be read in full, they are those that it may go against: its words have the program of each.
+    A call that could not be read in full may go against a guard: then each lesson counts whose program, file or tool its
+    words have.
     """
     if call.script.is_partial:
         return _met_by(reading, scope, call, _keys_in(reading, scope, call), may_be_met)
@@ -31,7 +34,10 @@ def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]
 
 
 def guards_in_doubt(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
-    """Return the lessons whose guards a call goes against where a variable that nobody here knows is empty."""
+    """Return the lessons whose guards a call goes against if a variable that nobody here knows is empty.
+
+    `terraform $X destroy` goes against a guard of `terraform destroy`.
+    """
     if not call.without_unknown:
         return ()
     return _met_by(reading, scope, call, sorted(call.keys_without_unknown), may_be_met)
@@ -76,10 +82,10 @@ def is_guarded(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bo
 
 
 def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> Lesson | None:
-    """Record that a call against a guard was made anyway and worked, or that its lesson was right.
+    """Record that a call against a guard was made anyway and worked, or that its lesson was right (not `worked`).
 
-    After `MOST_REPEATS` calls in a row that were made and worked, the guard is off. A person's stays as it is: then it
-    is returned, for the person to decide about.
+    After `MOST_REPEATS` calls in a row that were made and worked, the guard is off. One of a lesson that a person keeps
+    stays on: then the lesson is returned, for the person to decide about it. Otherwise None is returned.
     """
     lesson = lesson_records.find(tx, scope, lesson_id)
     if lesson is None or lesson.guard_mode is GuardMode.ENFORCE:

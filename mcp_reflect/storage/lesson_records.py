@@ -15,7 +15,8 @@ from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.rows import LISTS, lesson_from, lesson_values
 from mcp_reflect.storage.values import Bound, Values, bound, scoped
 
-REPLACES: Final = "replaces"  # the relation of a lesson to one that it replaced
+REPLACES: Final = "replaces"
+"""The relation of a lesson to one that it replaced."""
 
 
 class LessonRows(NamedTuple):
@@ -59,8 +60,8 @@ def supersede(
 ) -> None:
     """Retire `old`, which `new` replaces, and keep it in the history of `new`.
 
-    `old` is revised, which keeps a version of it, so that its own history tells when it was in use. `new` is only
-    changed: it gets no other words, only the strength of `old`, and the version that it gets has the words of `old`.
+    `old` gets a version of what it was, so that its own history tells when it was in use. `new` keeps its words and gets
+    the strength of `old`; the version that is added to its history has the words of `old`.
     """
     retired = replace(old, state=State.RETIRED, updated_at=now)
     revise(tx, scope, old, retired, f"replaced by {new.id}", by=by)
@@ -130,7 +131,7 @@ _VERSION_FIELDS: Final = tuple(
 
 
 def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> None:
-    """Keep the wording of a lesson in the history of a record: its own earlier one, or that of another that it replaced."""
+    """Keep the wording of `lesson` in the history of a record: its own earlier one, or that of a lesson that it replaced."""
     body = {name: getattr(lesson, name) for name in _VERSION_FIELDS}
     tx.run(
         "version_add",
@@ -210,12 +211,13 @@ def archive_excess(
 def guard_rows(scope: Scope, lesson: Lesson) -> list[dict[str, Any]]:
     """Return the rows by which a call finds the guard of a lesson: one for each program, file or tool of the guard.
 
-    There is none for a guard that is off, and for a lesson that is not in use.
+    The guard `git push --force` has one with the key `$ git`. There is none for a guard that is off, and for a lesson
+    that is not in use.
     """
     guard = stored_guard(lesson.guard)
     is_in_use = lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
     is_off = bool(lesson.unarmed) or lesson.guard_mode is GuardMode.OFF
     if guard is None or not is_in_use or is_off:
         return []
-    own = {"tenant": scope.tenant, "project": lesson.project, "lesson_id": lesson.id}
-    return [{**own, "key": key} for key in guard.keys]
+    of_lesson = {"tenant": scope.tenant, "project": lesson.project, "lesson_id": lesson.id}
+    return [{**of_lesson, "key": key} for key in guard.keys]

@@ -48,13 +48,14 @@ class ProjectCounts(NamedTuple):
 class _Names(NamedTuple):
     """The names of a tenant's projects.
 
-    `known` has the project by each other name (a path, a remote, a first commit), `given` the names that a person gave,
-    `used` those of a folder's names under which records are stored still.
+    `project_by_name` has the project that each other name stands for: a path, a remote, a first commit
+    (`{"/work/shop": "github.com/acme/shop"}`). `by_person` are the names that a person gave, `with_records` those of a
+    folder's own names under which records are stored still.
     """
 
-    known: dict[str, str]
-    given: set[str]
-    used: set[str]
+    project_by_name: dict[str, str]
+    by_person: set[str]
+    with_records: set[str]
 
 
 class ProjectRepository(Repository):
@@ -63,16 +64,24 @@ class ProjectRepository(Repository):
     async def resolve(self, scopes: Scopes, *, stores: bool) -> Scopes:
         """Return the scopes with the project's name in this bank, and every other name of projects.
 
-        Git is asked for the first commit of a repository without a remote that this bank does not know. With `stores`,
-        the names of a folder are noted, so that git is asked once, and records that are under one of them are given to
-        the project. Otherwise nothing is written: a folder whose records are under its path keeps that name. The names
-        of the first folder of a project are noted all the same: else the calls of its hooks would look to the server
-        like those of another folder with the same origin.
+        1. A folder that was used with a project stays with that project, whatever its files say now (`_bound_scopes`).
+        2. Without `stores`, a folder whose records are under its path keeps that name: nothing may be moved.
+        3. A folder that says only by its origin that it is a known project is asked for its first commit. Where that
+           does not tell the same, a person has to confirm it (`accept_claim`).
+        4. Else its remote tells the project, or the name that a person gave, or its first commit, or its path.
+
+        With `stores`, the names of a folder are noted, so that git is asked once, and records that are under one of them
+        are given to the project. The names of the first folder of a project are noted without it, too: else the calls of
+        its hooks would look to the server like those of another folder with the same origin.
         """
         tenant, own, folder = scopes.own.tenant, scopes.own.project, scopes.folder
         if folder is None or not folder.name:
             names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
-            return replace(scopes, own=Scope(tenant, names.known.get(own, own)), names=names.known)
+            return replace(
+                scopes,
+                own=Scope(tenant, names.project_by_name.get(own, own)),
+                names=names.project_by_name,
+            )
         path = stored_name(folder.path)
         remote = stored_name(folder.remote) if folder.remote else None
         own_names = [name for name in (path, remote) if name]
@@ -82,64 +91,64 @@ class ProjectRepository(Repository):
         project = _project_of(path, remote, names)
         is_claim = project is not None and _is_claim(project, path, remote, names)
         stores = stores or _is_first_folder(path, remote, names)
-        has_new_name = stores and names.known.get(path) != project
-        if not stores and path in names.used and path not in names.known:
-            project = path  # where the records of an earlier release still are
+        has_new_name = stores and names.project_by_name.get(path) != project
+        is_under_its_path = path in names.with_records and path not in names.project_by_name
+        if not stores and is_under_its_path:
+            project = path  # where an earlier release stored the records
         elif project is None or is_claim or has_new_name:
             commit = await asyncio.to_thread(folder.first_commit)
             project_of_commit = None
             if commit:
-                project_of_commit = names.known.get(commit)
+                project_of_commit = names.project_by_name.get(commit)
             if project is not None and is_claim and project_of_commit != project:
-                # The origin alone says that it is this project: a person has to confirm it (`accept_claim`).
-                own = Scope(tenant, names.known.get(path, path))
-                return replace(scopes, own=own, names=names.known, claimed=project)
+                own = Scope(tenant, names.project_by_name.get(path, path))
+                return replace(scopes, own=own, names=names.project_by_name, claimed=project)
             project = project or project_of_commit or commit or path
             if commit and project_of_commit in (None, commit, project):
                 own_names.append(commit)
         if stores:
             project = await self._note(tenant, project, own_names, names)
-        return replace(scopes, own=Scope(tenant, project), names=names.known)
+        return replace(scopes, own=Scope(tenant, project), names=names.project_by_name)
 
     async def _bound_scopes(
         self, scopes: Scopes, folder: Folder, names: _Names, *, stores: bool
     ) -> Scopes | None:
-        """Return the scopes of a folder whose files say another project than it was used with, and that stays with it.
+        """Return the scopes of a folder that stays with the project it was used with, though its files say another one.
 
-        None where the files say the same, or nothing is known of the folder.
+        None where the files say the same, where nothing is known of the folder, or where it does not stay.
         """
         tenant = scopes.own.tenant
         bound_below = _bound_below(folder, names)
         if bound_below is not None:
-            return replace(scopes, own=Scope(tenant, bound_below), names=names.known)
+            return replace(scopes, own=Scope(tenant, bound_below), names=names.project_by_name)
         path, remote = stored_name(folder.path), stored_name(folder.remote or "")
         bound = _bound_to(path, names)
-        if bound is None or not remote or names.known.get(remote, remote) == bound:
+        if bound is None or not remote or names.project_by_name.get(remote, remote) == bound:
             return None
-        is_named_by_person = path in names.given and remote not in names.known
+        is_named_by_person = path in names.by_person and remote not in names.project_by_name
         if is_named_by_person:
             return None
         if not await self._stays_bound(tenant, folder, bound, names, stores=stores):
             return None
-        is_told = _told(path, remote) in names.known
+        is_told = _told(path, remote) in names.project_by_name
         return replace(
             scopes,
             own=Scope(tenant, bound),
-            names=names.known,
+            names=names.project_by_name,
             new_origin="" if is_told else remote,
         )
 
     async def _stays_bound(
         self, tenant: str, folder: Folder, bound: str, names: _Names, *, stores: bool
     ) -> bool:
-        """Return whether a folder that was used with the project `bound` stays one of it, whatever its origin is now.
+        """Return whether a folder that was used with the project `bound` stays one of it, though its origin is another.
 
-        Agents point repositories at forks, and replace `.git`: what a person keeps holds on. Only where no person keeps
-        anything, another first commit says that the folder has another repository now. A project that is named by its
-        first commit gets the name of its first remote.
+        Agents point repositories at forks, and replace `.git`. So a folder stays with a project of which a person keeps a
+        lesson. Where no person keeps any, another first commit says that the folder has another repository now. It does
+        not stay where `bound` is only the name of its first commit: the project takes the name of its first remote.
         """
         remote = stored_name(folder.remote or "")
-        is_unknown = remote not in names.known and remote not in names.used
+        is_unknown = remote not in names.project_by_name and remote not in names.with_records
         if bound.startswith(COMMIT) and is_unknown and stores:
             commit = await asyncio.to_thread(folder.first_commit)
             if commit == bound:
@@ -176,10 +185,10 @@ class ProjectRepository(Repository):
         """Return the scopes with the name that another process has given the project since they were made."""
         tenant, own = scopes.own.tenant, scopes.own.project
         names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
-        project = names.known.get(own, own)
+        project = names.project_by_name.get(own, own)
         if project == own:
             return scopes
-        return replace(scopes, own=Scope(tenant, project), names=names.known)
+        return replace(scopes, own=Scope(tenant, project), names=names.project_by_name)
 
     async def _note(
         self, tenant: str, project: str, own_names: Sequence[str], names: _Names
@@ -189,8 +198,10 @@ class ProjectRepository(Repository):
         Returns the project; where nothing can be written, the name under which the records are.
         """
         others = [name for name in own_names if name != project]
-        new_names = [name for name in others if names.known.get(name) != project]
-        with_records = [name for name in others if name in names.used or name.startswith(COMMIT)]
+        new_names = [name for name in others if names.project_by_name.get(name) != project]
+        with_records = [
+            name for name in others if name in names.with_records or name.startswith(COMMIT)
+        ]
         if not new_names and not with_records:
             return project
 
@@ -207,14 +218,16 @@ class ProjectRepository(Repository):
             await self.db.write(tenant, write)
         except BankError:
             for name in with_records:
-                if name in names.used:
+                if name in names.with_records:
                     return name
         return project
 
     async def list(self, tenant: str) -> list[ProjectCounts]:
         """Return the projects of a tenant that have records; the empty name is global."""
         rows = await self.db.rows("project_counts", {"tenant": tenant})
-        names = (await self.db.look(tenant, lambda reading: _names_of(reading, tenant))).known
+        names = (
+            await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
+        ).project_by_name
         return [
             ProjectCounts(
                 row["project"], int(row["lessons"]), int(row["failures"]),
@@ -260,11 +273,18 @@ def _names_of(reading: Reading, tenant: str, own: Sequence[str] = ()) -> _Names:
 
 
 def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
-    """Return the project of a folder: by its remote, by the name that a person gave, else None: its first commit tells."""
-    if remote in names.known:
-        return names.known[remote]
-    if path in names.given or not remote:
-        return names.known.get(path)
+    """Return the project of a folder, None where only its first commit can tell.
+
+    | the folder's remote         | the project                                                  |
+    | is known                    | that of the remote                                           |
+    | is new, a person named it   | the one that the person said                                 |
+    | is new                      | the remote itself, such as `github.com/acme/shop`            |
+    | none                        | that of its path, if the path is known                       |
+    """
+    if remote in names.project_by_name:
+        return names.project_by_name[remote]
+    if path in names.by_person or not remote:
+        return names.project_by_name.get(path)
     return remote
 
 
@@ -272,46 +292,49 @@ def _is_first_folder(path: str, remote: str | None, names: _Names) -> bool:
     """Return whether nothing is known yet of a folder with a remote, and of its project."""
     if remote is None:
         return False
-    return names.used.isdisjoint((path, remote)) and names.known.keys().isdisjoint((path, remote))
+    return names.with_records.isdisjoint(
+        (path, remote)
+    ) and names.project_by_name.keys().isdisjoint((path, remote))
 
 
 def _bound_to(path: str, names: _Names) -> str | None:
     """Return the project that a folder was used with before; its name may have changed since."""
-    project = names.known.get(path)
+    project = names.project_by_name.get(path)
     if project is None:
         return None
-    return names.known.get(project, project)
+    return names.project_by_name.get(project, project)
 
 
 def _bound_below(folder: Folder, names: _Names) -> str | None:
-    """Return the project of a repository that was between a folder and the one it is in now; None if there was none.
+    """Return the project of a repository that lay between a folder and the repository it is in now, None if none did.
 
-    Its `.git` is gone: what was learned of it holds on. A name that a person gave to a folder is that folder's alone.
+    The `.git` of that repository is gone, and what was learned of it is still its own. A name that a person gave to a
+    folder is for that folder only, and not for those below it.
     """
     for name in map(stored_name, folder.below):
-        if name in names.known and name not in names.given:
+        if name in names.project_by_name and name not in names.by_person:
             return _bound_to(name, names)
     return None
 
 
 def _names_for(project: str, names: _Names) -> Sequence[str]:
     """Return the other names of a project."""
-    return [name for name, known in names.known.items() if known == project]
+    return [name for name, known in names.project_by_name.items() if known == project]
 
 
 def _told(path: str, remote: str) -> str:
-    """Return the name by which the bank knows that a person was told of a folder's new origin."""
+    """Return the name by which the bank knows that a person was told of a folder's new origin: `PATH with REMOTE`."""
     return f"{path} with {remote}"
 
 
 def _is_claim(project: str, path: str, remote: str | None, names: _Names) -> bool:
-    """Return whether a new folder says by its origin alone that it is a project which this bank knows.
+    """Return whether a new folder says only by its origin that it is a project which this bank knows.
 
-    Anybody can write such an origin into a repository. The first commit has to tell the same, or a person.
+    Anybody can write such an origin into a repository: so the first commit has to say the same, or a person.
     """
-    is_by_origin = remote is not None and project == names.known.get(remote, remote)
-    is_known = remote in names.known or remote in names.used
-    return is_by_origin and is_known and project not in (path, names.known.get(path))
+    is_by_origin = remote is not None and project == names.project_by_name.get(remote, remote)
+    is_known = remote in names.project_by_name or remote in names.with_records
+    return is_by_origin and is_known and project not in (path, names.project_by_name.get(path))
 
 
 def _give(tx: Writing, tenant: str, old: str, project: str) -> int:

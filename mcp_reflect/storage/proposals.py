@@ -18,7 +18,11 @@ MOST_OF_A_LESSON: Final = 10
 """Open proposals about one lesson; a further one is not kept, and the answer says so."""
 
 _MOST_WAITING: Final = 500
-_MOST_REASON: Final = 500  # characters
+"""Proposals in the list that a person reviews."""
+
+_MOST_REASON: Final = 500
+"""Characters of the reason of a proposal."""
+
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {"kind": ProposalKind, "body": json.loads}
 
 
@@ -48,7 +52,7 @@ class ProposalRepository(Repository):
 
     @transaction
     def settle_fulfilled(self, tx: Writing, scope: Scope, lesson_id: str) -> None:
-        """Close the proposals whose wish a lesson has already: a person made the same change by themselves."""
+        """Close the proposals that a lesson fulfills already, because a person made the same change by themselves."""
         lesson = lesson_records.lesson_by_id(tx, scope, lesson_id)
         own = Scope(scope.tenant, lesson.project)
         for row in tx.rows("proposals_of_lesson", scoped(own, lesson_id=lesson.id)):
@@ -70,7 +74,7 @@ class ProposalRepository(Repository):
     def decide(self, tx: Writing, scope: Scope, proposal_id: str, *, approved: bool) -> Lesson:
         """Do what a proposal wants, in a person's name, or drop it; return the lesson as it is then.
 
-        The lesson that takes another's place is returned in its stead: the person trusts it.
+        For a proposal to replace a lesson that is the new lesson, which the person trusts from now on.
         """
         proposal = _proposal(tx.existing("proposal_by_id", scope, "id", proposal_id, _FIX))
         lesson = lesson_records.lesson_by_id(tx, scope, proposal.lesson_id)
@@ -138,20 +142,20 @@ def add_proposal(
     now: float,
 ) -> Proposal | None:
     """Keep a proposal about a lesson, in the lesson's own project; see `ProposalRepository.add`."""
-    own = Scope(scope.tenant, lesson.project)
-    rows = tx.rows("proposals_of_lesson", scoped(own, lesson_id=lesson.id))
-    known = [_proposal(row) for row in rows]
+    scope_of_lesson = Scope(scope.tenant, lesson.project)
+    rows = tx.rows("proposals_of_lesson", scoped(scope_of_lesson, lesson_id=lesson.id))
+    open_proposals = [_proposal(row) for row in rows]
     new = Proposal(
         id=proposal_id, lesson_id=lesson.id, kind=kind, reason=reason[:_MOST_REASON], body=body,
         agent=screening.AGENT.get(), created_at=now,
     )  # fmt: skip
     body_as_stored = json.loads(json.dumps(body, ensure_ascii=False))
-    for proposal in known:
+    for proposal in open_proposals:
         if proposal.kind is kind and proposal.body == body_as_stored:
             return proposal
-    if len(known) >= MOST_OF_A_LESSON:
+    if len(open_proposals) >= MOST_OF_A_LESSON:
         return None
-    tx.run("proposal_add", scoped(own, now=now, **{**asdict(new), "created_at": None}))
+    tx.run("proposal_add", scoped(scope_of_lesson, now=now, **{**asdict(new), "created_at": None}))
     return new
 
 

@@ -12,8 +12,10 @@ from mcp_reflect.models.lesson import Lesson
 _HEAD: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 # Every field of Lesson is a column, so that a new field needs a migration and no query: queries name their columns by
-# the placeholders /*columns*/, /*values*/ and /*changes*/.
-_FIXED: Final = (  # columns that a record keeps for life
+# the placeholders /*columns*/ (id, project, …), /*values*/ (:id, :project, …) and /*changes*/ (text = :text, …).
+
+# The columns that a record keeps for life.
+_FIXED: Final = (
     "id",
     "project",
     "kind",
@@ -23,7 +25,8 @@ _FIXED: Final = (  # columns that a record keeps for life
     "created_at",
     "tenant",
 )
-_COUNTED: Final = (  # columns that are counted from outcomes, and no edit writes
+# The columns that are counted from outcomes, and no edit writes.
+_COUNTED: Final = (
     "times_applied",
     "effectiveness",
     "wins",

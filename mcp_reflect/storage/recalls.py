@@ -36,11 +36,19 @@ from mcp_reflect.storage.rows import Row
 from mcp_reflect.storage.values import Derived, scoped
 from mcp_reflect.text.signature import drawn
 
-_MOST_TASK: Final = 2_000  # characters of a task that are kept
+_MOST_TASK: Final = 2_000
+"""Characters of a task that are kept."""
+
 _WHY_OF_SAME_TYPE: Final = "same task type, and nothing else in common"
-_RENEWED: Final = 50  # index entries that are made anew in one transaction
-_RENEW_SECONDS: Final = 1.0  # that the first recall waits for an index that an older release made
-_MOST_QUEUED: Final = 1000  # recalls that wait while another process writes; the oldest go first
+
+_RENEWED: Final = 50
+"""Index entries that are made anew in one transaction."""
+
+_RENEW_SECONDS: Final = 1.0
+"""How long the first recall waits for an index that an older release made."""
+
+_MOST_QUEUED: Final = 1000
+"""Recalls that wait to be counted while another process writes; of more, the oldest go uncounted."""
 
 
 def withheld(scope: Scope, task: str, share: float) -> bool:

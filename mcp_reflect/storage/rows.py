@@ -111,9 +111,9 @@ def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
 
 
 def _digest_of(tenant: str, lesson: Lesson) -> int:
-    """Return 64 bits that tell whether a lesson with the same words is in the project.
+    """Return 64 bits of a hash of a lesson's words, by which an equal one of the same project is found.
 
-    They are made of the redacted words: whoever guesses a secret could check the guess against a hash of it.
+    The words are redacted first: whoever guesses a secret could check the guess against a hash of it.
     """
     wording = [clean_text(part or "") for part in _wording(lesson)]
     words = "\0".join((tenant, lesson.project, *wording))

@@ -9,6 +9,7 @@ from mcp_reflect.storage.repository import Repository, Writing, brief_transactio
 from mcp_reflect.storage.values import Derived, scoped
 
 _FIX: Final = "Send the id that the first call gave."
+"""What to do where the bank has no state with an id."""
 
 
 class SavedSearch(NamedTuple):
@@ -63,22 +64,22 @@ class SearchRepository(Repository):
         has saved something since: load again.
         """
         now = self.clock.now()
-        own = scoped(scope, now=now)
+        of_scope = scoped(scope, now=now)
         if version is None:
-            tx.run("search_add", {"id": search_id, "body": body, **own})
+            tx.run("search_add", {"id": search_id, "body": body, **of_scope})
             tx.drop_old("search", now, self.context.keep_days)
         else:
             # The statement changes only the row with this version.
-            values = {"id": search_id, "body": body, "version": version, **own}
+            values = {"id": search_id, "body": body, "version": version, **of_scope}
             changed_rows = tx.run("search_replace", values)
             if changed_rows == 0:
                 return False
         if catalog is not None:
             # Its text is redacted already, and is stored unchanged: its hash names it.
-            values = {"digest": catalog.digest, "text": Derived(catalog.text), **own}
+            values = {"digest": catalog.digest, "text": Derived(catalog.text), **of_scope}
             is_new = tx.run("catalog_add", values) > 0
             if is_new:
-                tx.run("catalog_trim", own)
+                tx.run("catalog_trim", of_scope)
         return True
 
 

@@ -21,10 +21,15 @@ if TYPE_CHECKING:
 
     from mcp_reflect.security.gate import CleanJson
 
-ENDING: Final = ".spool"  # of the file beside the bank
-_MAX_BYTES: Final = 1 << 20  # of the file; what does not fit is lost
+ENDING: Final = ".spool"
+"""The end of the name of the file beside the bank: `bank.db.spool`."""
+
+_MAX_BYTES: Final = 1 << 20
+"""The largest size of that file; a record that does not fit is lost."""
+
 _MAX_LINE_BYTES: Final = 32_768
-_PRINTED: Final = ("result", "error")  # what a call printed
+_PRINTED: Final = ("result", "error")
+"""The fields of a record with what a call printed."""
 
 
 def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool:
@@ -48,7 +53,10 @@ def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool
 
 
 def _line_of(record: "CleanJson") -> bytes:
-    """Return the line of a record, `CRC32 JSON`; its type says that it is redacted."""
+    """Return the line of a record, its checksum and its JSON: `1c291ca3 {"tool": "Bash"}`.
+
+    The type `CleanJson` says that it is redacted.
+    """
     text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
@@ -116,7 +124,7 @@ def _cut(file: BinaryIO, most: int) -> list[bytes]:
 
 
 def _records(lines: "Iterable[bytes]") -> "Iterator[dict[str, Any]]":
-    """Yield the records of lines whose checksum is right; a process that was killed may have written half of one."""
+    """Yield the records of lines whose checksum is right: a process that was killed may have written half a line."""
     for line in lines:
         checksum, _, text = line.rstrip(b"\n").partition(b" ")
         if checksum == b"%08x" % zlib.crc32(text):

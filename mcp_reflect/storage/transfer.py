@@ -20,20 +20,41 @@ from mcp_reflect.storage.rows import LISTS, Row, lesson_from, lessons_from, says
 from mcp_reflect.storage.values import Written, scoped
 
 _EXPORT_PAGE: Final = 1000
-_BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it
-_PAUSE_SECONDS: Final = 0.015  # after a transaction, in which others begin theirs
+"""Lessons that an export reads at once."""
 
-_PAST: Final = (  # the queries of what became of a record, the column with its id, and the columns to export
-    ("version", "record_id", ("reason", "body")),
-    ("outcome", "lesson_id", ("recall_id", "success", "evidence", "weight", "note")),
+_BATCH: Final = 100
+"""Lessons in a transaction, which takes about 0.1 s: other writers wait for it."""
+
+_PAUSE_SECONDS: Final = 0.015
+"""The pause after a transaction, in which other writers begin theirs."""
+
+
+class _PastTable(NamedTuple):
+    """A table of what became of records: its name, the column with the id of the record, the columns to export."""
+
+    name: str
+    id_column: str
+    columns: tuple[str, ...]
+
+
+_PAST_TABLES: Final = (
+    _PastTable("version", "record_id", ("reason", "body")),
+    _PastTable("outcome", "lesson_id", ("recall_id", "success", "evidence", "weight", "note")),
 )
-# What is made of the other fields, or holds in this bank alone; times are written in another form.
-_OWN: Final = "kind text context_hash suspicion rules_version reflection_id guard_repeats created_at updated_at".split()
-_EXPORTED: Final = ("id", *(name for name in LESSON_FIELDS if name not in ("id", *_OWN)))
+
+_NOT_EXPORTED: Final = (
+    *("kind", "text", "context_hash", "suspicion", "rules_version"),  # made of the other fields
+    *("reflection_id", "guard_repeats"),  # of this bank alone
+    *("created_at", "updated_at"),  # written in another form
+)
+_EXPORTED: Final = ("id", *(name for name in LESSON_FIELDS if name not in ("id", *_NOT_EXPORTED)))
 
 
 class Exported(NamedTuple):
-    """A line of a person's own export: `versions` with reason, body and now, `outcomes` with now for their time."""
+    """A line of a person's own export, with the values of the rows to write.
+
+    `versions` have reason, body and now (their time); `outcomes` have their columns and now.
+    """
 
     scope: Scope
     lesson: Lesson
@@ -62,9 +83,10 @@ class Transfer(Repository):
     async def _past(self, tenant: str, ids: Sequence[str]) -> "_Past":
         """Return the earlier wordings and the outcomes of some records."""
         past: _Past = defaultdict(list)
-        for kind, id_column, columns in _PAST:
-            for row in await self.db.rows(f"{kind}_page", {"ids": ids, "tenant": tenant}):
-                past[f"{kind}s", row[id_column]].append(_past_of(row, columns))
+        for table in _PAST_TABLES:
+            for row in await self.db.rows(f"{table.name}_page", {"ids": ids, "tenant": tenant}):
+                key = (f"{table.name}s", row[table.id_column])
+                past[key].append(_past_of(row, table.columns))
         return past
 
     async def import_lessons(
@@ -119,7 +141,7 @@ class Transfer(Repository):
 
 
 _Past = defaultdict[tuple[str, str], list[dict[str, Any]]]
-"""Earlier wordings (`versions`) and `outcomes`, by their kind and the id of their record."""
+"""Earlier wordings and outcomes of records: `past["versions", "les_4f2a"]`, `past["outcomes", "les_4f2a"]`."""
 
 
 def _past_of(row: Row, names: Sequence[str]) -> dict[str, Any]:
