@@ -87,11 +87,11 @@ def has_all_of(call: Call, right: Call) -> bool:
 
 def _does(made: Program, wanted: Program) -> bool:
     """Return whether a program is run as another one: with its arguments, and the variables that are set for it."""
-    if made.found.name != wanted.found.name or not _has_variables(made, wanted):
+    if made.invocation.name != wanted.invocation.name or not _has_variables(made, wanted):
         return False
-    if not wanted.found.arguments:
-        return not made.found.arguments
-    return set(wanted.found.arguments) <= set(made.found.arguments)
+    if not wanted.invocation.arguments:
+        return not made.invocation.arguments
+    return set(wanted.invocation.arguments) <= set(made.invocation.arguments)
 
 
 def _has_variables(made: Program, wanted: Program) -> bool:

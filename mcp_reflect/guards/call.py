@@ -26,9 +26,9 @@ from mcp_reflect.shell import (
     written_files,
 )
 
-_MOST_VALUES: Final = (
-    400  # of a call's arguments that are looked at; chosen, so that a large call costs little
-)
+_MOST_VALUES: Final = 400
+"""Values of a call's arguments that are looked at; chosen, so that a large call costs little."""
+
 _MOST_TOOL_CHARS: Final = 200
 _EDIT_WORDS: Final = frozenset(
     "edit write create insert replace patch update str move rename".split()
@@ -56,7 +56,10 @@ _PATHS: Final = (
 
 
 class Call:
-    """A call as guards see it. Each part is read when it is first asked for."""
+    """A call as guards see it. Each part is read when it is first asked for.
+
+    `Call("Bash", {"command": "cd web && sudo rm -rf dist"})` starts the programs cd, sudo and rm.
+    """
 
     def __init__(self, tool: str, arguments: Json) -> None:
         self.tool = tool[:_MOST_TOOL_CHARS]
@@ -91,7 +94,10 @@ class Call:
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:
-        """The programs that it starts, and those that it may start by one of several values of a variable."""
+        """The programs that it starts, and those that it may start by one of several values of a variable.
+
+        `X=push; test -f a && X=pull; git $X` may start git with push and with pull.
+        """
         started: list[Program] = []
         for _, programs in self.by_command:
             started += programs
@@ -104,11 +110,11 @@ class Call:
         """The programs that it starts by their names in lower case."""
         by_name: dict[str, list[Program]] = {}
         for program in self.programs:
-            by_name.setdefault(program.found.name.lower(), []).append(program)
+            by_name.setdefault(program.invocation.name.lower(), []).append(program)
         return by_name
 
     def uses_of(self, head: str) -> HeadUses:
-        """The programs of this call that are a guard's head, such as `git push`, with their arguments behind it."""
+        """Return the programs of this call that are a guard's head, such as `git push`, with the arguments behind it."""
         if head not in self._uses:
             uses: list[HeadUse] = []
             for program in self.by_name.get(name_of(head), ()):
@@ -155,7 +161,8 @@ class Call:
     def _behind_folders(self, files_of: Callable[[Command], list[str]]) -> list[str]:
         """Return the files of its commands, each behind the folder that `cd` led to.
 
-        `files_of` gives the files of one command. Each script (`bash -c` runs another one) has a folder of its own.
+        `cd web && tee a.txt` changes `web/a.txt`. `files_of` gives the files of one command. Each script has a folder of
+        its own: `bash -c` runs another script.
         """
         files: list[str] = []
         folders: dict[int, str] = {}
@@ -173,9 +180,10 @@ class Call:
 
     @cached_property
     def values(self) -> tuple[tuple[str, str], ...]:
-        """The plain values among its arguments, each with the name that it stands under: those of the top level first.
+        """The plain values among its arguments, each with the name that it stands under.
 
-        A long list takes no place from what stands beside it.
+        `{"limit": 5, "where": {"ids": [1, 2]}}` has ("limit", "5"), ("ids", "1"), ("ids", "2"). Those of the top level come
+        first: so a long list that is nested leaves room for what stands beside it.
         """
         named_values: list[tuple[str, str]] = []
         waiting: deque[tuple[str, Json]] = deque([("", self.arguments)])
@@ -190,10 +198,11 @@ class Call:
         return tuple(named_values)
 
     @cached_property
-    def without_unknown(self) -> tuple[Program, ...]:
+    def programs_if_unknown_empty(self) -> tuple[Program, ...]:
         """The programs that it would start if each variable without a known value were empty.
 
-        That is asked only of commands where it decides what is run: `terraform $X destroy`.
+        `terraform $X destroy` would start terraform with the argument `destroy`. Only commands count in which the
+        variable decides what is run (`words_if_empty`): `pytest $TESTS` gives nothing.
         """
         started: list[Program] = []
         for command in self.commands:
@@ -204,13 +213,16 @@ class Call:
         return tuple(started)
 
     @property
-    def keys_without_unknown(self) -> set[str]:
-        """The keys under which guards of those programs are looked up."""
-        return {f"$ {program.found.name}" for program in self.without_unknown}
+    def keys_if_unknown_empty(self) -> set[str]:
+        """The keys under which guards of the programs are looked up that would run if unknown variables were empty."""
+        return {f"$ {program.invocation.name}" for program in self.programs_if_unknown_empty}
 
     @property
     def keys(self) -> set[str]:
-        """The keys under which guards of this call are looked up: at least one is that of each guard that may match."""
+        """The keys under which guards of this call are looked up: each guard that may match has one of them.
+
+        `git push > out.txt` has `$ git`, `out.txt`, `*.txt`, `*`, `out.txt/` and `tool bash`.
+        """
         keys = {f"$ {name}" for name in self.by_name}
         for file in (*self.written, *self.written_in_folders):
             keys |= _keys_of_file(file)
@@ -218,7 +230,10 @@ class Call:
 
 
 def _keys_of_file(file: str) -> set[str]:
-    """Return the keys of guards that may name a file: by its name, its ending, any pattern, or a folder around it."""
+    """Return the keys of guards that may name a file: by its name, its ending, any pattern, or a folder around it.
+
+    `src/a.py` has `a.py`, `*.py`, `*`, `src/` and `a.py/`.
+    """
     parts = [part for part in file.replace("\\", "/").split("/") if part] or [""]
     name = parts[-1]
     extension = name.rsplit(".", 1)[-1]
@@ -226,36 +241,45 @@ def _keys_of_file(file: str) -> set[str]:
 
 
 def words_if_empty(command: Command) -> tuple[str, ...] | None:
-    """Return the words of a command without an unknown variable in the place of its program or its subcommand.
+    """Return the words of a command as they are if unknown variables before its program or subcommand are empty.
 
-    None where none stands there: `pytest $TESTS` says what it does. A variable that is named after a program with
-    subcommands is that program: `$GIT rm` removes no file of its own.
+    | command                 | words                | why                                                           |
+    | `$X rm -rf a`           | `rm -rf a`           | the variable stands in the place of the program               |
+    | `terraform $X destroy`  | `terraform destroy`  | it stands in the place of the subcommand                      |
+    | `$GIT rm a`             | None                 | it is named after a program with subcommands: it is git       |
+    | `pytest $TESTS`         | None                 | it stands in neither place: the command says what it does     |
     """
     words = command.words
-    program_place = _first_known(command, 0)
-    if program_place == len(words):
+    program_index = _first_known_index(command, 0)
+    if program_index == len(words):
         return None
-    if program_place > 0:
-        name_parts: list[str] = []
-        for variable in words[:program_place]:
-            name_parts += _NAME_PARTS.split(variable.lower())
-        is_named_after_program = any(map(subcommand_depth, name_parts))
-        return None if is_named_after_program else words[program_place:]
-    subcommand_place = _first_known(command, 1)
-    if subcommand_place in (1, len(words)) or not _SUBCOMMAND.fullmatch(words[subcommand_place]):
+    if program_index > 0:
+        if _are_named_after_program(words[:program_index]):
+            return None
+        return words[program_index:]
+    subcommand_index = _first_known_index(command, 1)
+    if subcommand_index in (1, len(words)) or not _SUBCOMMAND.fullmatch(words[subcommand_index]):
         return None
-    return (words[0], *words[subcommand_place:])
+    return (words[0], *words[subcommand_index:])
 
 
-def _first_known(command: Command, start: int) -> int:
-    """Return the place of the first word from `start` on that is no lone variable without a known value.
+def _are_named_after_program(variables: Sequence[str]) -> bool:
+    """Return whether a part of the name of a variable is a program with subcommands: `$GIT`, `${DOCKER_BIN}`."""
+    name_parts: list[str] = []
+    for variable in variables:
+        name_parts += _NAME_PARTS.split(variable.lower())
+    return any(map(subcommand_depth, name_parts))
 
-    It is the number of words where there is none.
+
+def _first_known_index(command: Command, start: int) -> int:
+    """Return the index of the first word from `start` on that is not an unknown variable alone.
+
+    `"$X"/bin/tool` is none: it is more than the variable. Where there is no such word, it is the number of words.
     """
-    for at in range(start, len(command.words)):
-        is_empty = at in command.unknown and _VARIABLE_ALONE.fullmatch(command.words[at])
+    for index in range(start, len(command.words)):
+        is_empty = index in command.unknown and _VARIABLE_ALONE.fullmatch(command.words[index])
         if not is_empty:
-            return at
+            return index
     return len(command.words)
 
 
@@ -270,24 +294,30 @@ class _SubshellFolder:
 def _next_in_subshell(
     state: _SubshellFolder, command: Command, outer_folder: str
 ) -> _SubshellFolder:
-    """Return the folder of a command in a subshell, by that of the command before it.
+    """Return the folder of a command in a subshell; `state` is that of the command before it.
 
-    Where a subshell ends, its commands do not say: so only what `&&` joins in it counts, as people write it.
+    Commands do not say where their subshell ends: so only those count that `&&` joins, as people write it.
+
+    | the command                                      | the folder                       |
+    | goes on behind `&&`, and is no `cd`              | stays                            |
+    | `cd dist` that begins a subshell                 | dist, behind the outer folder    |
+    | `cd dist` behind `&&` in one, or anything else   | none                             |
     """
     goes_on = bool(state.folder) and command.before == "&&" and command.inside == state.inside
     if goes_on and base_name(command.program) not in _CHANGING_FOLDER:
         return state
     if command.program != "cd" or command.inside[-1:] != (Inside.SUBSHELL,):
         return _SubshellFolder()
-    place = command.inside[:-1]
-    folder = _folder_behind(replace(command, inside=place), outer_folder)
+    inside_of_subshell = command.inside[:-1]
+    folder = _folder_behind(replace(command, inside=inside_of_subshell), outer_folder)
     return _SubshellFolder("" if goes_on else folder, command.inside)
 
 
 def _folder_behind(command: Command, folder: str) -> str:
-    """Return the folder in which the commands behind a `cd` run, empty where that is not certain.
+    """Return the folder in which the commands behind a `cd` run: `web/src` behind `cd src` in the folder `web`.
 
-    `folder` is the one before it. An empty folder is never wrong: paths are then compared without one.
+    It is empty where that is not certain: `cd $X`, `cd -`, a `cd` in an `if`. An empty folder is never wrong, since paths
+    are then compared without one.
     """
     if command.pipes or command.is_background:  # a shell of its own
         return folder
@@ -313,7 +343,7 @@ def _normal_path(path: str) -> str:
 
 
 def _patched_by(values: dict[str, Json]) -> list[str]:
-    """Return the files of the patches among the arguments of a tool."""
+    """Return the files of the patches among the arguments of a tool: those behind `*** Update File: a.py` or `+++ b/a.py`."""
     files: list[str] = []
     for text in values.values():
         parts = text if isinstance(text, list) else [text]

@@ -30,7 +30,7 @@ _LONG_OPTION: Final = re.compile(r"--?[a-z][a-z0-9]+(?:-[a-z0-9]+)*", re.IGNOREC
 _PREPARING: Final = frozenset(
     "cd pushd popd export set source . true echo printf sleep alias [ [[ read".split()
 )
-# What only hands a script to a program that has the same name in both calls.
+# Programs that only hand a script to another program or read it: what they start is what a call does.
 _SILENT_WRAPPERS: Final = frozenset("bash sh zsh eval node ruby php perl python".split())
 _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
 
@@ -60,9 +60,9 @@ def derive(wrong: Call, right: Call, *, is_chosen: bool = False) -> Guard | None
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The program that does the work of a command, behind all that starts it: in `sudo npx tsc`, it is tsc.
+    """The program that does the work of a command, behind all that starts it: in `sudo npx tsc -p web` it is tsc.
 
-    `operands` are its arguments that are no flags.
+    `operands` are its arguments that are no flags: `web`.
     """
 
     program: Program
@@ -71,20 +71,23 @@ class _Work:
     @property
     def name(self) -> str:
         """The program's name, without its folder and version."""
-        return self.program.found.name
+        return self.program.invocation.name
 
     @property
     def wrappers(self) -> tuple[str, ...]:
-        """What starts it, such as sudo and npx, without what only hands a script to it."""
-        started_by = self.program.found.wrappers
+        """The programs that start it, such as sudo and npx, without those that only hand a script to it, such as bash."""
+        started_by = self.program.invocation.wrappers
         return tuple(name for name in started_by if name and name not in _SILENT_WRAPPERS)
 
     @property
     def plain_words(self) -> list[str]:
-        """The words up to the first that cannot be a subcommand, without flags and their values."""
+        """The words up to the first that cannot be a subcommand, without flags and their values.
+
+        Of `kubectl -n web rollout undo deploy/api` they are `rollout` and `undo`.
+        """
         words: list[str] = []
         word_before = ""
-        for word in self.program.found.arguments:
+        for word in self.program.invocation.arguments:
             is_value = word_before in VALUED
             if not word.startswith("-") and not is_value:
                 if not _PLAIN_WORD.fullmatch(word):
@@ -95,7 +98,11 @@ class _Work:
 
 
 def _of_commands(wrong: Call, right: Call) -> Iterator[Guard]:
-    """Yield the guards of commands that both calls have in another form, else of the one that takes another's place."""
+    """Yield the guards of commands that both calls have in another form, else of one that replaces another.
+
+    `git push -f` and `git push` are one command in two forms: its flags are compared. `npm install` and `pnpm install`
+    are two: the second replaces the first, if nothing else was changed.
+    """
     changed = _changed_works(wrong, right)
     tool = _tool_of(wrong)
     partners = [(work, _partner(work, changed.in_right)) for work in changed.in_wrong]
@@ -108,7 +115,7 @@ def _of_commands(wrong: Call, right: Call) -> Iterator[Guard]:
 
 
 class _ChangedWorks(NamedTuple):
-    """The works of the wrong call that the right one has not in the same words, and the other way round."""
+    """What each of two calls does that the other does not do in the same words."""
 
     in_wrong: list[_Work]
     in_right: list[_Work]
@@ -135,8 +142,8 @@ def _tool_of(call: Call) -> str:
 def _of_missing_option(wrong: Call, right: Call) -> Iterator[Guard]:
     """Yield the guard of one option with a value that a subcommand lacks: `kubectl apply` without `--context`.
 
-    The commands have to be the same but for it. Which value it has is no matter. An option may have a letter, too: a
-    call that has its first letter is not met. A letter alone may stand for any option.
+    The two commands have to be the same otherwise; which value the option has does not count. An option that nobody
+    knows may have a short form: so a call with its first letter (`-c`) does not go against the guard either.
     """
     changed = _changed_works(wrong, right)
     if len(changed.in_wrong) != 1 or len(changed.in_right) != 1:
@@ -157,9 +164,12 @@ def _of_missing_option(wrong: Call, right: Call) -> Iterator[Guard]:
 
 
 def _only_option_more(wrong: _Work, right: _Work) -> str | None:
-    """Return the long option with a value that is all that the right command has and the wrong one lacks."""
-    added = list(right.program.found.arguments)
-    for word in wrong.program.found.arguments:
+    """Return the long option with a value that is all that the right command has and the wrong one lacks.
+
+    `apply -f a.yml` against `apply -f a.yml --context prod` gives `--context`. None if more was added, or anything lost.
+    """
+    added = list(right.program.invocation.arguments)
+    for word in wrong.program.invocation.arguments:
         if word not in added:
             return None
         added.remove(word)
@@ -175,35 +185,44 @@ def _only_option_more(wrong: _Work, right: _Work) -> str | None:
 
 
 def _works(call: Call) -> list[_Work]:
-    """Return what a call does, without what only prepares it and viewers at the end of a pipe."""
+    """Return what a call does, without what only prepares it and viewers at the end of a pipe.
+
+    `cd web && npm test | tail -5` does one thing: `npm test`.
+    """
     works: list[_Work] = []
     for command, programs in call.by_command:
         working = programs[-1]
         if len(programs) > 1 and _is_script(working):
             working = programs[-2]
-        if working.found.name in _PREPARING or is_viewed(command):
+        if working.invocation.name in _PREPARING or is_viewed(command):
             continue
-        operands = tuple(word for word in working.found.arguments if word[:1] != "-")
+        operands = tuple(word for word in working.invocation.arguments if word[:1] != "-")
         works.append(_Work(working, operands))
     return works
 
 
 def _is_script(program: Program) -> bool:
-    """True for a file that an interpreter runs: its name is a value, the interpreter is the program."""
-    wrapper = next(reversed(program.found.wrappers), "")
-    return wrapper in _SILENT_WRAPPERS and program.found.name not in _PYTHON_PROGRAMS
+    """True for a file that an interpreter runs: in `python scripts/seed.py` python is the program, and the file a value.
+
+    `manage.py` and the like are programs with subcommands.
+    """
+    wrapper = next(reversed(program.invocation.wrappers), "")
+    return wrapper in _SILENT_WRAPPERS and program.invocation.name not in _PYTHON_PROGRAMS
 
 
 def _words(work: _Work) -> tuple[str, ...]:
-    """Return all words of a work, with what starts it, to compare it with others."""
-    return (*work.wrappers, work.name, *work.program.found.arguments)
+    """Return all words of a program with those that start it, to compare two: `("sudo", "rm", "-rf", "dist")`."""
+    return (*work.wrappers, work.name, *work.program.invocation.arguments)
 
 
 def _head(work: _Work, other: _Work) -> list[str]:
-    """Return a program with its subcommands; of a program that nobody knows, the first word that both commands have."""
-    known = subcommands_of(work.name, work.plain_words)
-    if known is not None:
-        return [work.name, *known]
+    """Return a program with its subcommands: `["git", "push"]`.
+
+    The first word behind a program that nobody knows counts as its subcommand if the other command has the same one.
+    """
+    subcommands = subcommands_of(work.name, work.plain_words)
+    if subcommands is not None:
+        return [work.name, *subcommands]
     first_word, first_word_of_other = work.plain_words[:1], other.plain_words[:1]
     if first_word != first_word_of_other:
         return [work.name]
@@ -211,31 +230,39 @@ def _head(work: _Work, other: _Work) -> list[str]:
 
 
 def _partner(work: _Work, others: Sequence[_Work]) -> _Work | None:
-    """Return the same program with the same subcommand in the other call: the one that shares most words with it."""
-    words = {*work.program.found.arguments}
+    """Return the command of the other call with the same program and subcommand, None if there is none.
+
+    Of several it is the one that shares most words.
+    """
+    words = {*work.program.invocation.arguments}
     same_head = [
         other
         for other in others
         if other.name == work.name and _full_head(work) == _full_head(other)
     ]
     return max(
-        same_head, key=lambda other: len(words & {*other.program.found.arguments}), default=None
+        same_head,
+        key=lambda other: len(words & {*other.program.invocation.arguments}),
+        default=None,
     )
 
 
 def _full_head(work: _Work) -> list[str]:
-    """Return a program with its subcommands; of a program that nobody knows, with its first word."""
-    known = subcommands_of(work.name, work.plain_words)
-    if known is None:
-        known = work.plain_words[:1]
-    return [work.name, *known]
+    """Return a program with its subcommands; the first word behind a program that nobody knows counts as one."""
+    subcommands = subcommands_of(work.name, work.plain_words)
+    if subcommands is None:
+        subcommands = work.plain_words[:1]
+    return [work.name, *subcommands]
 
 
 def _of_flags(tool: str, wrong: _Work, right: _Work) -> Iterator[Guard]:
-    """Yield the guard of flags that only the wrong command has or only the right one, else of what starts only one of them.
+    """Yield the guard of the flags that only one of two commands has, else of what starts only one of them.
 
-    The commands have to be the same but for that: where the right one has another value as well, it may be the
-    cause.
+    | wrong             | right                         | guard                                                |
+    | `git push -f`     | `git push`                    | `git push` with `-f` or `--force`                    |
+    | `relctl cut`      | `relctl cut --no-rehearse`    | `relctl cut` without `--no-rehearse`                 |
+    | `sudo npm i`      | `npm i`                       | `npm i` with `sudo ...`                              |
+    | `rm -f a`         | `rm b`                        | none: the other value may be the cause               |
     """
     head = _head(wrong, right)
     if is_open_group(head):  # `git stash` alone is one of many things that `git stash` does
@@ -243,8 +270,8 @@ def _of_flags(tool: str, wrong: _Work, right: _Work) -> Iterator[Guard]:
     of_wrong, of_right = _flags_of(wrong, right), _flags_of(right, wrong)
     if not of_right.is_same_otherwise or not (of_right.flags or of_wrong.is_same_otherwise):
         return
-    only_wrong = [forms for forms in _forms_of(of_wrong, head) if not _is_there(forms, right)]
-    only_right = [forms for forms in _forms_of(of_right, head) if not _is_there(forms, wrong)]
+    only_wrong = [forms for forms in _forms_of(of_wrong, head) if not _has_flag(right, forms)]
+    only_right = [forms for forms in _forms_of(of_right, head) if not _has_flag(wrong, forms)]
     has = _telling(only_wrong)
     lacks = tuple(chain.from_iterable(_telling(only_right)))
     if not has and not lacks:
@@ -261,9 +288,10 @@ def _telling(flags: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def _starters(wrong: _Work, right: _Work) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    """Return `has` and `lacks` of the guard of what starts a command, such as sudo.
+    """Return `has` and `lacks` of a guard by what starts a command, such as sudo.
 
-    That is what starts only the wrong command, else what starts only the right one, which the wrong one lacks.
+    Where something starts only the wrong command, the guard has it (`sudo ...`); else it lacks what starts only the right
+    one.
     """
     only_wrong = [name for name in wrong.wrappers if name not in right.wrappers]
     if only_wrong:
@@ -274,7 +302,7 @@ def _starters(wrong: _Work, right: _Work) -> tuple[list[tuple[str, ...]], tuple[
 
 @dataclass(frozen=True, slots=True)
 class _OwnFlags:
-    """The flags without a value that only one of two commands has, and whether the other has all else of it."""
+    """The flags without a value that one of two commands has alone, and whether the other has all its other words."""
 
     flags: tuple[str, ...]
     is_same_otherwise: bool
@@ -283,17 +311,21 @@ class _OwnFlags:
 def _flags_of(work: _Work, other: _Work) -> _OwnFlags:
     """Return the flags without a value that one command has and the other lacks.
 
-    Of `rm -r -f x` against `rm -r x` that is `-f`, and they are the same otherwise. They are not where one has a word or
-    a flag with a value that the other lacks: `rm -f y` against `rm x`, or `-n 5` against nothing.
+    | command       | other       | flags | is the same otherwise                            |
+    | `rm -r -f x`  | `rm -r x`   | `-f`  | yes                                              |
+    | `rm -f y`     | `rm x`      | none  | no: y may be the value of `-f`, and the other lacks it |
+    | `head -n 5 x` | `head x`    | none  | no: the other lacks a flag with a value          |
     """
-    words_of_other = {flag for flag, _ in other.program.flags} | {*other.program.found.arguments}
+    words_of_other = {flag for flag, _ in other.program.flags} | {
+        *other.program.invocation.arguments
+    }
     flags: dict[str, None] = {}
     is_same_otherwise = True
-    for word, next_word in pairwise((*work.program.found.arguments, "")):
+    for word, next_word in pairwise((*work.program.invocation.arguments, "")):
         if word in words_of_other:
             continue
         if not _is_flag(word):
-            if word not in ("-", "--"):  # these say nothing by themselves
+            if word not in ("-", "--"):  # these two say nothing by themselves
                 is_same_otherwise = False
             continue
         letters = [flag for flag, _ in work.program.flags_of_word(word, next_word)]
@@ -330,16 +362,21 @@ def _forms_of(own: _OwnFlags, head: list[str]) -> list[tuple[str, ...]]:
     return [forms_of_flag(flag, head) for flag in own.flags]
 
 
-def _is_there(forms: tuple[str, ...], work: _Work) -> bool:
+def _has_flag(work: _Work, forms: tuple[str, ...]) -> bool:
     """Return whether a command has a flag in any of its forms."""
-    return work.program.has_one_of(forms, work.program.found.arguments)
+    return work.program.has_one_of(forms, work.program.invocation.arguments)
 
 
 def _of_heads(tool: str, wrong: _Work, right: _Work) -> Iterator[Guard]:
-    """Yield the guard of a program or subcommand that another takes the place of.
+    """Yield the guard of a program or subcommand that another one replaces.
 
-    The two have to be the same but for that: a call that only came first is no replacement. Of a program that nobody
-    knows, the first word is its subcommand if more words follow: `deploy production` may name a value.
+    | wrong                 | right                  | guard                                                     |
+    | `npm install`         | `pnpm install`         | `npm install`                                             |
+    | `oldctl push web`     | `newctl push web`      | `oldctl`: no more than the program is another             |
+    | `relctl cut web`      | `relctl release web`   | `relctl cut`                                              |
+    | `deploy staging`      | `deploy production`    | none: a lone word behind an unknown program may be a value |
+    | `git push`            | `git status`           | none: they have nothing in common                         |
+    | `make a`              | `ninja b`              | none: the words behind differ as well                     |
     """
     wrong_head = _own_head(wrong)
     right_head = _own_head(right)

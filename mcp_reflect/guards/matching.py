@@ -8,14 +8,18 @@ from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
 from mcp_reflect.guards.items import NUMBER, has_words, is_path, name_of
 from mcp_reflect.guards.program import HeadUse, HeadUses, after_head
 
-# First arguments with which a program only tells something or undoes a step, so that its call goes against nothing.
+# First arguments with which a program only tells something, or goes on with a step or undoes it: `git rebase --abort`.
+# Such a call goes against nothing.
 _ASKING: Final = frozenset(
     "--help -help --version -version help version list ls --list show status info --abort --continue --quit".split()
 )
 
 
 def matches(guard: Guard, call: Call) -> bool:
-    """True for a call that goes against the guard."""
+    """True for a call that goes against the guard.
+
+    `git push -f` goes against "Bash: `git push` with `--force` or `-f`", and `git push` does not.
+    """
     if guard.tool == EDIT and guard.has:
         return _is_met_by_files(guard, call)
     if guard.tool in (SHELL, POWERSHELL):
@@ -31,7 +35,7 @@ def matches(guard: Guard, call: Call) -> bool:
 def _is_met_by_files(guard: Guard, call: Call) -> bool:
     """Return whether a call changes a file that a guard names.
 
-    Files that may be copied into a folder count only for paths with a folder: `cp a.js dist` may change `dist/a.js`.
+    `cp a.js dist` may change `dist/a.js`, if dist is a folder: a guard that names the path with a folder says that it is.
     """
     paths = guard.has[0]
     if _changes(call.written, paths, guard.lacks):
@@ -56,17 +60,16 @@ def _has_one_of(call: Call, items: Sequence[str]) -> bool:
 
 
 def may_be_met(guard: Guard, call: Call) -> bool:
-    """True for a call of which nobody can say that it does not go against a guard.
+    """True for a call that may go against a guard, though nobody can say so for certain.
 
-    The command could not be parsed, and has the program of the guard as a word; or it goes against the guard where
-    a variable without a known value is empty: `terraform $X destroy`. Such a call is only refused by an enforced
-    guard; nothing else is concluded from it.
+    Either its command could not be parsed and has the program of the guard as a word, or it goes against the guard if a
+    variable without a known value is empty: `terraform $X destroy`. Such a call is refused by an enforced guard alone.
     """
     if guard.tool not in (SHELL, POWERSHELL):
         return False
     if call.script.is_partial:
         return any(call.script.may_start(name_of(head)) for head in guard.has[0])
-    if not call.without_unknown:
+    if not call.programs_if_unknown_empty:
         return False
     return any(_is_met(guard, _uses_if_empty(head, call)) for head in guard.has[0])
 
@@ -74,25 +77,32 @@ def may_be_met(guard: Guard, call: Call) -> bool:
 def _uses_if_empty(head: str, call: Call) -> HeadUses:
     """Return the programs that are a guard's head only if variables without a known value are empty.
 
-    For a head without a subcommand (`rm`), that is so where the program itself was such a variable: `$X rm -rf a`.
+    The head `terraform destroy` is one in `terraform $X destroy`. The head `rm`, which has no subcommand, is one in
+    `$X rm -rf a`, where the variable stands in the place of the program, and not in `rm $X`.
     """
     words = head.split()
     uses: list[HeadUse] = []
-    for program in call.without_unknown:
+    for program in call.programs_if_unknown_empty:
         arguments = after_head(words, program)
-        is_only_then = len(words) > 1 or program.command.words[0] != program.found.program
+        is_only_then = len(words) > 1 or program.command.words[0] != program.invocation.program
         if arguments is not None and is_only_then:
             uses.append(HeadUse(program, arguments))
     return HeadUses(tuple(uses))
 
 
 def key_may_be_met(key: str, call: Call) -> bool:
-    """Return whether the key of stored guards may belong to one that `may_be_met` holds for; most are sorted out so."""
+    """Return whether guards with this key may be met by a call that could not be parsed: their program is a word of it.
+
+    Most guards are sorted out by that, before `may_be_met` is asked.
+    """
     return key.startswith("$ ") and call.script.may_start(key[2:])
 
 
 def _is_same_tool(one: str, other: str) -> bool:
-    """True for tools of the same name and server; hosts write the server before it in their own way, or leave it out."""
+    """True for tools of the same name and server: `mcp__jira__search`, `jira__search` and `search` are the same.
+
+    Hosts write the server before the name of a tool in their own way, or leave it out.
+    """
     server, _, name = one.lower().rpartition("__")
     other_server, _, other_name = other.lower().rpartition("__")
     if name != other_name:
@@ -101,13 +111,13 @@ def _is_same_tool(one: str, other: str) -> bool:
 
 
 def _ends_in(server: str, end: str) -> bool:
-    """Return whether a server is the other one, with or without what a host writes before it: `mcp__plugin_db`, `db`."""
+    """Return whether a server is `end`, or `end` with a host's words before it: `mcp__plugin_db` is `db`."""
     before = server.removesuffix(end)
     return not end or server == end or (before != server and before[-1] in "_-.:/")
 
 
 def _is_met(guard: Guard, uses: HeadUses) -> bool:
-    """Return whether one of the programs of a guard's head has each of its groups, and nothing that it has to lack."""
+    """Return whether one of these programs, which are a head of the guard, has each group and nothing of `lacks`."""
     groups = guard.has[1:]
     if not all(uses.may_have(group) for group in groups):
         return False
@@ -123,7 +133,10 @@ def _is_met(guard: Guard, uses: HeadUses) -> bool:
 def _has_value(call: Call, item: str) -> bool:
     """Return whether an argument of a call is what an item asks for.
 
-    An item is `"words"` in any argument, `key`, or `key: value`.
+    | item            | an argument that fits                      |
+    | `"drop table"`  | any one with these words                   |
+    | `limit`         | the one of that name, whatever its value   |
+    | `limit: > 100`  | the one of that name, with a value over 100 |
     """
     if item[:1] == '"':
         return any(has_words(value, item.strip('"')) for _, value in call.values)
@@ -137,7 +150,10 @@ def _has_value(call: Call, item: str) -> bool:
 
 
 def _is_value(value: str, wanted: str) -> bool:
-    """Return whether a value is what an item asks for: `> 100`, `"words"`, or the same in any case."""
+    """Return whether a value is what an item asks for: `> 100`, `"words"`, or the same text in any case.
+
+    A `#` or `@` before the text does not count: `#general` is `general`.
+    """
     limit = wanted[1:].strip()
     if wanted[:1] in "<>" and NUMBER.fullmatch(value) and NUMBER.fullmatch(limit):
         if wanted[0] == ">":

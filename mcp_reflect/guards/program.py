@@ -32,7 +32,10 @@ _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def letters_of_cluster(item: str) -> list[str]:
-    """Return the flags that `-rf` stands for; none for one that has a letter twice, which is a long flag: `-all`, `-vv`."""
+    """Return the flags that a cluster stands for: `-rf` for `-r` and `-f`.
+
+    None for a word that has a letter twice, which is a long flag: `-all`, `-vv`.
+    """
     letters = item[1:]
     if len(letters) < 2 or not _CLUSTER.fullmatch(item) or len(set(letters)) < len(letters):
         return []
@@ -40,9 +43,9 @@ def letters_of_cluster(item: str) -> list[str]:
 
 
 def _flags_up_to_value(option_word: OptionWord) -> list[tuple[str, str]]:
-    """Return the flags of a cluster such as `-rfo FILE`, up to the one that takes a value, each with its value.
+    """Return the flags of a cluster up to the one that takes a value, each with its value ("" for none).
 
-    The value of the last one is the rest of its word, or the next word.
+    If `-o` takes a value, `-rfo FILE` and `-rfoFILE` both give `("-r", ""), ("-f", ""), ("-o", "FILE")`.
     """
     option = option_word.valued
     value = option_word.behind if option.takes_next else option.value
@@ -56,13 +59,13 @@ def _flags_up_to_value(option_word: OptionWord) -> list[tuple[str, str]]:
 class Program:
     """A program that a command of a call starts.
 
-    `found` is the program itself with its arguments, `command` the whole command, which may start it by way of others:
-    `sudo git push`.
+    `command` is the whole command, which may start the program by way of others; `invocation` is the program itself
+    with its arguments: in `sudo git push` it is git with `push`.
     """
 
     call: "Call"
     command: Command
-    found: Invocation
+    invocation: Invocation
 
     @property
     def earlier(self) -> tuple[Command, ...]:
@@ -83,12 +86,15 @@ class Program:
 
     @property
     def in_background(self) -> bool:
-        """Whether nobody waits for it."""
+        """Whether nobody waits for it: `server &`, or a call that the host runs in the background."""
         return self.command.is_background or ("run_in_background", "true") in self.call.values
 
     @property
     def text(self) -> str:
-        """The text that it is given: its arguments, a here-document, what is piped into it."""
+        """The text that it is given: its arguments, a here-document, what is piped into it.
+
+        `psql` in `echo "DROP TABLE a" | psql db` has `db` and `DROP TABLE a`.
+        """
         texts = [*self.command.arguments, self.command.document]
         if not self.command.pipes:
             return "\n".join(texts)
@@ -99,8 +105,8 @@ class Program:
 
     @property
     def has_clusters(self) -> bool:
-        """Whether `-rf` means `-r -f`."""
-        return self.found.name not in words_about("one dash") and not self.call.powershell
+        """Whether several letters behind one dash are several flags, as for most programs: `-rf` means `-r -f`."""
+        return self.invocation.name not in words_about("one dash") and not self.call.powershell
 
     @cached_property
     def flags(self) -> list[tuple[str, str]]:
@@ -111,25 +117,30 @@ class Program:
                 flags += _flags_up_to_value(option_word)
             else:
                 flags += self.flags_of_word(option_word.word, option_word.behind)
-        if self.found.name == "git" and any(word[:1] == "+" for word in self.found.arguments):
+        if self.invocation.name == "git" and any(
+            word[:1] == "+" for word in self.invocation.arguments
+        ):
             flags.append(("--force", ""))  # `git push origin +main`
         return flags
 
     @cached_property
     def _options(self) -> list[OptionWord]:
         """Its options, read once."""
-        return list(option_words(self.found.name, self.found.arguments))
+        return list(option_words(self.invocation.name, self.invocation.arguments))
 
     def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
         """Return the flags of one word, each with its value; `behind` is the next word, the value if it is no flag.
 
-        In a cluster (`-rf`) each letter is a flag. What may be a short flag with its value (`-n50`) or a long flag
-        with one dash is returned as both.
+        | word           | behind  | flags with their values                                             |
+        | `--depth=5`    |         | `--depth` with 5                                                    |
+        | `--depth`      | `5`     | `--depth` with 5                                                    |
+        | `-rf`          | `dist`  | `-r` and `-f`, each with dist: who knows which one takes it          |
+        | `-n50`         |         | `-n` with 50, and `-n50`: it may be a long flag with one dash        |
         """
         if word[:1] != "-" or word in ("-", "--"):
             return []
         name, equal, value = word.partition("=")
-        name = whole_option(name, [self.found.name, *self.found.arguments[:1]])
+        name = whole_option(name, [self.invocation.name, *self.invocation.arguments[:1]])
         if self.call.powershell and ":" in word:
             name, equal, value = word.partition(":")
         if not equal and behind[:1] != "-":
@@ -147,7 +158,7 @@ class Program:
     def has(self, item: str, words: Sequence[str]) -> bool:
         """Return whether the call has an item of a guard; `words` are the arguments after the subcommands.
 
-        The forms of items are those of guard.py: `an argument`, `&`, `| tail`, `cd web &&`, `sudo ...`, `"words"`, `-f`.
+        The forms of items are told apart by how they begin or end, as guard.py lists them.
         """
         if item == ANY_ARGUMENT:
             return any(is_operand(word) for word in words)
@@ -158,7 +169,7 @@ class Program:
         if item.endswith(" &&"):
             return any(_starts_with(other, item.split()[:-1]) for other in self.earlier)
         if item.endswith(" ..."):
-            return item.removesuffix(" ...") in self.found.wrappers
+            return item.removesuffix(" ...") in self.invocation.wrappers
         if item[:1] == '"':
             return has_words(self.text, item.strip('"'))
         if item[:1] == "-":
@@ -166,12 +177,12 @@ class Program:
         variable = _VARIABLE.fullmatch(item)
         if variable is not None:
             return self._sets(variable[1], variable[2])
-        is_its_path = "/" in item and is_path(self.found.program, item)
+        is_its_path = "/" in item and is_path(self.invocation.program, item)
         return is_its_path or any(is_argument(word, item) for word in words)
 
     @cached_property
     def _values(self) -> dict[str, set[str]]:
-        """The values of each flag, and the flags as they are written."""
+        """The values of each flag; a word with flags is a key as well, as it is written: `-rf`, `--depth=5`."""
         values = {option_word.word: set[str]() for option_word in self._options}
         for flag, value in self.flags:
             values.setdefault(self._flag_name(flag), set()).add(value)
@@ -184,7 +195,7 @@ class Program:
         return flag
 
     def _has_flag(self, item: str) -> bool:
-        """Return whether it has a flag, or all flags of a cluster; `--depth=5` asks for the value as well."""
+        """Return whether it has a flag, or all flags of a cluster; the item `--depth=5` asks for the value as well."""
         name, equal, value = item.partition("=")
         values = self._values.get(self._flag_name(name))
         if item in self._values or (values is not None and (not equal or value in values)):
@@ -192,8 +203,8 @@ class Program:
         return self.has_clusters and self._has_letters(letters_of_cluster(item))
 
     def _has_letters(self, letters: Sequence[str]) -> bool:
-        """Return whether each flag of a cluster is there, alone, in another cluster, or by its long form."""
-        head = [self.found.name, *filter(is_operand, self.found.arguments[:1])]
+        """Return whether each flag of a cluster is there: alone, in another cluster, or by its long form (`--force`)."""
+        head = [self.invocation.name, *filter(is_operand, self.invocation.arguments[:1])]
         return bool(letters) and all(
             any(form in self._values for form in forms_of_flag(letter, head)) for letter in letters
         )
@@ -234,9 +245,10 @@ class HeadUses:
         return frozenset(flags)
 
     def may_have(self, group: Sequence[str]) -> bool:
-        """Return whether any of them may have an item of a group; a quick test that most calls fail.
+        """Return whether any of them may have an item of a group: a quick test before the exact one.
 
-        Only a group of plain flags is tested: one of them has to be there at all.
+        Most calls fail it. Only a group of plain flags is tested, of which one has to be there at all; any other group
+        passes.
         """
         if any(item[:1] != "-" or "=" in item or letters_of_cluster(item) for item in group):
             return True
@@ -258,7 +270,10 @@ def _starts_with(command: Command, words: Sequence[str]) -> bool:
 
 
 def _come_in_order(words: Sequence[str], arguments: Sequence[str]) -> bool:
-    """Return whether words are among the arguments, one after the other."""
+    """Return whether words are among the arguments in their order, with any others between them.
+
+    In `run -q test web`, the words `run web` are, and `web run` are not.
+    """
     words_left = list(words)
     for argument in arguments:
         if words_left and is_argument(argument, words_left[0]):
@@ -267,55 +282,58 @@ def _come_in_order(words: Sequence[str], arguments: Sequence[str]) -> bool:
 
 
 def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
-    """Return the arguments of a program without the subcommands of `head`.
+    """Return the arguments of a program without the subcommands of `head`, None if it is another program or subcommand.
 
-    None if the program is another than the first word of `head`, or one of its subcommands is.
+    For the head `git push` they are `-C web -f` of `git -C web push -f`, and None of `git pull`.
     """
     name, *subcommands = head
-    found = program.found
-    is_same = found.name == program_name(name)
+    invocation = program.invocation
+    is_same = invocation.name == program_name(name)
     if "/" in name:
-        is_same = is_path(found.program, name)
-    if program.call.powershell and found.name.lower() == name.lower():
+        is_same = is_path(invocation.program, name)
+    if program.call.powershell and invocation.name.lower() == name.lower():
         is_same = True
     if not is_same:
         return None
-    words = list(found.arguments)
-    at = 0
+    words = list(invocation.arguments)
+    start = 0
     for count, subcommand in enumerate(subcommands):
-        place = _place_of_subcommand(words, at, subcommand, [found.name, *subcommands[:count]])
-        if place is None:
+        index = _index_of_subcommand(
+            words, start, subcommand, [invocation.name, *subcommands[:count]]
+        )
+        if index is None:
             return None
-        at = place
-        del words[at]
+        del words[index]
+        start = index  # where the word behind the subcommand is now
     return tuple(words)
 
 
-def _place_of_subcommand(
-    words: Sequence[str], at: int, subcommand: str, head: Sequence[str]
+def _index_of_subcommand(
+    words: Sequence[str], start: int, subcommand: str, head: Sequence[str]
 ) -> int | None:
-    """Return the place of a subcommand, from `at` on, None if another subcommand stands there.
+    """Return the index of a subcommand from `start` on, None if another subcommand stands there.
 
     `head` is the program with the subcommands before it, whose options may come first. A word behind an option that
     nobody knows may be its value, and may be the subcommand: `relctl -x web push`.
     """
     valued = valued_options(head)
     may_be_value = False
-    while at < len(words):
-        word = words[at]
+    index = start
+    while index < len(words):
+        word = words[index]
         if word == subcommand or is_path(word, subcommand):
-            return at
+            return index
         if len(head) == 1 and whole_subcommand(word, head[0]) == subcommand:
-            return at
+            return index
         if word[:1] != "-":
             if not may_be_value:
                 return None
             may_be_value = False
-            at += 1
+            index += 1
             continue
         if only_tells(head[0], word):
             return None
         takes_next = read_option(word, valued).takes_next
         may_be_value = not takes_next and "=" not in word
-        at += 2 if takes_next else 1
+        index += 2 if takes_next else 1
     return None

@@ -3,17 +3,20 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import Query, SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan.words import fold, normalized
 
-_MOST_TEXT = 120  # characters of a query's text in a line for developers
-_MOST_CONDITIONS = 240  # characters of its conditions
+_MOST_TEXT: Final = 120
+"""Characters of a query's text in a line for developers."""
+
+_MOST_CONDITIONS: Final = 240
+"""Characters of a query's conditions in such a line."""
 
 
 class Asked(NamedTuple):
-    """What a query asks of which place; names and words are folded, which is lower case without accents."""
+    """What a query asks of which table; names and words are folded, which is lower case without accents."""
 
     table: str
     mode: str
@@ -21,7 +24,11 @@ class Asked(NamedTuple):
 
 
 def asked_by(query: Query) -> Asked:
-    """Return what near-identical queries share, whatever their conditions."""
+    """Return what near-identical queries share, whatever their conditions.
+
+    `Query(table="Docs", search_mode="vector", query_text="the Proxy timeout")` asks ("docs", "vector",
+    "proxy the timeout"), as "timeout, the proxy" does.
+    """
     return Asked(fold(query.table), fold(query.search_mode), normalized(query.query_text))
 
 
@@ -36,7 +43,8 @@ def key(query: Query) -> tuple[Asked, str]:
 def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -> Tried | None:
     """Return the earlier query that makes this one useless, or None.
 
-    With `more_rows`, a higher limit makes a query new unless the earlier one is known to have found nothing.
+    That is one which asked the same, with no filter that this one lacks, and as low a threshold. With `more_rows`, a
+    higher limit makes a query new, unless the earlier one is known to have found nothing.
     """
     asked = asked_by(query)
     for earlier in tried:
@@ -49,7 +57,7 @@ def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -
 
 
 def _lets_as_much_through(earlier: Query, query: Query) -> bool:
-    """True if the earlier query had no filter that this one lacks, and as low a threshold."""
+    """True if an earlier query let through all that this one would: no filter that this one lacks, as low a threshold."""
     for name, value in earlier.filters.items():
         if name not in query.filters or query.filters[name] != value:
             return False
@@ -67,16 +75,19 @@ def _may_give_more_rows(query: Query, earlier: Tried) -> bool:
 
 
 def describe(queries: Sequence[Query]) -> list[str]:
-    """Return queries in a line of at most some hundred characters each, for developers: text, place, conditions."""
+    """Return queries in a line of at most some hundred characters each, for developers.
+
+    For example `"proxy timeout" in docs/vector (year=2024, threshold 0.3, limit 10)`.
+    """
     return [_describe(query) for query in queries]
 
 
 def _describe(query: Query) -> str:
-    """Return a query in a line: text, place, and its conditions in parentheses."""
-    place = query.table
+    """Return a query in a line: text, table with mode, and its conditions in parentheses."""
+    table_and_mode = query.table
     if query.search_mode:
-        place = f"{query.table}/{query.search_mode}"
-    line = f'"{query.query_text[:_MOST_TEXT]}" in {place}'
+        table_and_mode = f"{query.table}/{query.search_mode}"
+    line = f'"{query.query_text[:_MOST_TEXT]}" in {table_and_mode}'
     conditions = [f"{name}={value}" for name, value in query.filters.items()]
     if query.score_threshold is not None:
         conditions.append(f"threshold {query.score_threshold:g}")
@@ -90,8 +101,11 @@ def _describe(query: Query) -> str:
 def is_empty(request: SearchRequest, table: str) -> bool:
     """Return whether a table gave nothing, so that it needs a new plan.
 
-    A table counts as empty, too, where the caller gives neither empty tables nor a count for it. If no count has
-    the name of a searched table, the counts are by other names, and all together decide.
+    | the caller gives                                         | the table is empty                    |
+    | the table among the empty ones, or a count for it        | by that                               |
+    | neither empty tables nor a count for it                  | yes                                   |
+    | no count for it, but other tables as empty               | no                                    |
+    | counts, of which none has the name of a searched table   | if all counts are 0: their names differ |
     """
     results = request.results
     if results and not any(query.table in results for query in request.queries):
@@ -110,9 +124,9 @@ def _count_of(request: SearchRequest, table: str) -> int | None:
 
 
 def observe(state: SearchState, request: SearchRequest) -> SearchState:
-    """Return the attempts with what the call reports: queries that ran, those of the pending plan too, and what they found.
+    """Return the attempts with what the call reports: the queries that ran, and what they found.
 
-    Of queries that are the same in all, the newest report counts.
+    Those of the pending plan have run, too. Of queries that are the same with all bounds, the newest report counts.
     """
     ran = list(state.tried)
     if state.pending:

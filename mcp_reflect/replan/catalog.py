@@ -11,7 +11,7 @@ from mcp_reflect.replan.word_lists import listed_words
 from mcp_reflect.replan.words import content, likeness, similar, stems, tokens
 from mcp_reflect.text.stemmer import stem
 
-# How much a mode lets through, by its usual name. A name that is not here counts as lexical.
+# How much a mode lets through, by its usual names. A name that is not here counts as lexical.
 _BREADTH_BY_MODES: Final = {
     "exact phrase literal regex": 0,
     "faceted filtered keyword boolean structured": 1,
@@ -21,11 +21,12 @@ _BREADTH_BY_MODES: Final = {
     "master all": 5,
 }
 _LEXICAL: Final = 2
-_ALIKE: Final = 3.0  # weight of the nearness of two meanings
+_ALIKE: Final = 3.0
+"""The weight of the nearness of two meanings in how well a table fits."""
 
 
 def _breadth_by_name() -> dict[str, int]:
-    """Return how much a mode lets through by its usual name."""
+    """Return how much a mode lets through, by each of its usual names: `{"exact": 0, "phrase": 0, …}`."""
     breadth_of: dict[str, int] = {}
     for names, value in _BREADTH_BY_MODES.items():
         breadth_of |= dict.fromkeys(names.split(), value)
@@ -36,10 +37,10 @@ _BREADTH: Final = _breadth_by_name()
 
 
 class Catalog:
-    """The tables of a search: those that the caller described, and others that it searched.
+    """The tables of a search: those that the caller described, and others that the caller searched.
 
-    A searched table whose name is a slip of a described one is none of its own. A searched table has the modes that
-    it was searched in, a table described without modes those of all queries.
+    A searched name that is a slip of a described one (`doc` of `docs`) is no table of its own. A searched table has the
+    modes that it was searched in; a table that was described without modes has those of all queries.
     """
 
     def __init__(self, request: SearchRequest) -> None:
@@ -53,7 +54,7 @@ class Catalog:
             self._add_mode(query)
 
     def _add_mode(self, query: Query) -> None:
-        """A table that nobody described has the modes that it was searched in."""
+        """Add a table that nobody described, with the modes that it was searched in."""
         before = self._by_name.get(query.table, CatalogEntry(table=query.table))
         modes = dict.fromkeys((*before.search_modes, query.search_mode))
         self._by_name[query.table] = replace(before, search_modes=tuple(modes))
@@ -67,7 +68,10 @@ class Catalog:
         return any(entry.table == table for entry in self.described)
 
     def nearest(self, table: str) -> CatalogEntry | None:
-        """Return the table that was meant: other case, separators or number, or nearly the same letters."""
+        """Return the table that was meant, None for none: other case, separators or number, or nearly the same letters.
+
+        `Invoice` and `invoces` mean `invoices`.
+        """
         entries = {entry.table: entry for entry in self.described or self._by_name.values()}
         return entries.get(self.nearest_name(table, tuple(entries)) or "")
 
@@ -111,7 +115,10 @@ class Catalog:
         return score
 
     def _share_known(self, entry: CatalogEntry, need: str) -> float:
-        """1 for any word of the need that the table's vocabulary has, and the share of such words."""
+        """Return 1 for any word of the need that the table's vocabulary has, and the share of such words on top.
+
+        Of four words of a need the vocabulary has one: that is 1.25. It is 0 where it has none.
+        """
         if not entry.vocabulary:
             return 0.0
         words = content(need)
@@ -123,7 +130,7 @@ class Catalog:
 
 
 def _with_modes(request: SearchRequest) -> tuple[CatalogEntry, ...]:
-    """The caller's catalog; a table without modes has those of all queries."""
+    """Return the caller's catalog, in which a table without modes has the modes of all queries."""
     modes = tuple(dict.fromkeys(query.search_mode for query in request.queries))
     described: list[CatalogEntry] = []
     for entry in request.catalog:
@@ -144,12 +151,12 @@ def _asks_who(need: str) -> bool:
 
 @lru_cache(maxsize=256)
 def breadth(mode: str) -> int:
-    """Return how much a mode lets through: 0 (the exact words) to 5 (everything)."""
+    """Return how much a mode lets through, from 0 (the exact words) to 5 (everything): `vector_search` 3."""
     return max((_BREADTH[part] for part in tokens(mode) if part in _BREADTH), default=_LEXICAL)
 
 
 def widest(entry: CatalogEntry) -> str:
-    """Return the mode that lets most through; the first of equals; empty where the table has no modes."""
+    """Return the mode that lets most through, of equal ones the first; empty where the table has no modes."""
     return max(entry.search_modes, key=breadth, default="")
 
 
@@ -170,9 +177,10 @@ def in_table(query: Query, entry: CatalogEntry | None) -> Query:
 
 
 def closing_filters(query: Query, entry: CatalogEntry | None) -> dict[str, str | None]:
-    """Return the filters that let nothing through: the catalog does not list their value for the field.
+    """Return the filters that let nothing through, since the catalog does not list their value for the field.
 
-    Each has the listed value that was meant, None where no listed one is like it.
+    Each has the listed value that was meant, None where no listed value is like it: for the listed states "open" and
+    "closed", the filters `state=Opened` and `state=new` give `{"state": "open"}` and `{"state": None}`.
     """
     if entry is None:
         return {}
@@ -185,23 +193,23 @@ def closing_filters(query: Query, entry: CatalogEntry | None) -> dict[str, str |
 
 
 def _meant_value(value: object, listed: Mapping[str, str]) -> str | None:
-    """The listed value that was meant; a number or the like is written in one way only, and means no other."""
+    """Return the listed value that was meant; a number or the like is written in one way only, and means no other."""
     if not isinstance(value, str):
         return None
     return _meant_name(value, listed)
 
 
 def _by_plain_name(names: Sequence[str]) -> dict[str, str]:
-    """Names by what their spellings share; of names that share it the first."""
+    """Return names by what their spellings share (`_plain`); of names that share it the first."""
     return {_plain(name): name for name in reversed(names)}
 
 
-def _meant_name(name: str, known: Mapping[str, str]) -> str | None:
-    """The known name that was meant, where `known` are names by what their spellings share."""
+def _meant_name(name: str, name_by_plain: Mapping[str, str]) -> str | None:
+    """Return the name that was meant, where `name_by_plain` has the names by what their spellings share (`_plain`)."""
     plain = _plain(name)
-    return known.get(similar(plain, known) or plain)
+    return name_by_plain.get(similar(plain, name_by_plain) or plain)
 
 
 def _plain(name: str) -> str:
-    """What the spellings of a name share: other case, separators and number make no other name."""
+    """Return what the spellings of a name share: `Order_Items`, `orderitem` and `order items` are `orderitem`."""
     return "".join(map(stem, tokens(name)))

@@ -16,13 +16,17 @@ from mcp_reflect.replan.syntax import LITERAL, Tool, tool_of, without_operators
 from mcp_reflect.replan.wordings import ranked_suggestions
 from mcp_reflect.replan.words import MOST_WORDS, content, is_quoted, tokens, without_quotes
 
-# Similarity scores of good hits lie between .3 and .6 with common embeddings.
 _HIGH_THRESHOLD: Final = 0.5
-_MANY_WORDS: Final = 4  # a search that asks for all of four words finds nothing for most questions
+"""A threshold above which few good hits lie: they have .3 to .6 with common embeddings."""
+
+_MANY_WORDS: Final = 4
+"""A search that asks for all of so many words finds nothing for most questions."""
+
 _SHOWN_REASONS: Final = 2
 _SHOWN_SUGGESTIONS: Final = 3
 _SHOWN_VALUES: Final = 4
-_LONGEST_LIST: Final = 200  # characters
+_LONGEST_LIST: Final = 200
+"""Characters of a list of words."""
 
 
 class Explanation(NamedTuple):
@@ -52,7 +56,10 @@ def choose(findings: Sequence[Explanation]) -> tuple[Strategy, ...]:
 
 
 def explain(findings: Sequence[Explanation]) -> str:
-    """Return the diagnosis in two sentences at most: what is shown first, and what was not tested as a guess."""
+    """Return the diagnosis in two sentences at most: what the call shows, then what may be and was not tested.
+
+    For example "The catalog has no table doc. Not tested: whether the threshold of 0.8 is too high."
+    """
     shown = dict.fromkeys(finding.detail for finding in findings if finding.cause)
     guessed = dict.fromkeys(finding.detail for finding in findings if not finding.cause)
     reasons = list(shown)[:_SHOWN_REASONS]
@@ -80,7 +87,7 @@ def _about_words(query: Query, request: SearchRequest, places: Catalog) -> Itera
 
 
 def _why_literal(query: Query) -> str:
-    """Why a tool that compares letter by letter may find nothing."""
+    """Return why a tool that compares letter by letter may find nothing."""
     is_statement = tool_of(query) is Tool.SQL
     if is_statement and re.search(r"\band\b|\d", query.query_text, re.IGNORECASE):
         return (
@@ -91,12 +98,15 @@ def _why_literal(query: Query) -> str:
 
 
 def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Explanation]:
-    """What the words of the data show. A word that is in none of them may be in the data all the same."""
-    known = places.words_of(query.table)
-    if not known.words:
+    """Yield what the vocabulary of a table shows: terms that it writes otherwise, and terms that it does not have.
+
+    A vocabulary need not be whole: so a term that it does not have may be in the data all the same.
+    """
+    vocabulary = places.words_of(query.table)
+    if not vocabulary.words:
         return
     searched = content(without_operators(query.query_text))[:MOST_WORDS]
-    matches = known.matches(searched)
+    matches = vocabulary.matches(searched)
     terms_written_otherwise: list[str] = []
     words_of_the_data: list[str] = []
     for term, words in matches.items():
@@ -104,7 +114,7 @@ def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Explanation]:
             terms_written_otherwise.append(term)
             words_of_the_data += words
     if terms_written_otherwise:
-        written = known.written(words_of_the_data)
+        written = vocabulary.written(words_of_the_data)
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(terms_written_otherwise)}"'
         yield Explanation(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
     lacking = [f'"{without_quotes(term)}"' for term, words in matches.items() if not words]
@@ -150,7 +160,7 @@ def _no_such_table(table: str) -> str:
 def _about_fit(
     query: Query, entry: CatalogEntry, request: SearchRequest, places: Catalog
 ) -> Iterator[Explanation]:
-    """Whether another table fits the question better by its description."""
+    """Yield that another table fits the question better by its description, if one does."""
     need = f"{request.user_message} {query.query_text}"
     fits = [(places.fit(described, need), described.table) for described in places.described]
     best_fit, best_table = max(fits)
@@ -187,23 +197,23 @@ def _about_values(
 ) -> Iterator[Explanation]:
     """Yield the filters for values that the catalog does not list, each with the value that was meant.
 
-    A value that was meant is written anew; so is a text that the data has in part, since that part may be the
-    cause.
+    Where a value was meant, the query is to be written with it. It is to be written anew, too, where the data has only
+    some words of its text: the others may be the cause. Else it is to be run without the filter.
     """
     searched = content(query.query_text)[:MOST_WORDS]
     matches = places.words_of(query.table).matches(searched).values()
-    is_partly_known = any(matches) and not all(matches)
+    has_some_words = any(matches) and not all(matches)
     for name, meant in impossible_filters.items():
         values = ", ".join(map(str, entry.fields[name][:_SHOWN_VALUES]))
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
-        if meant or is_partly_known:
+        if meant or has_some_words:
             yield Explanation(Strategy.REWRITE, 0.9, detail, EmptyCause.TOO_MANY_CONDITIONS)
         else:
             yield Explanation(Strategy.RELAX, 0.84, detail, EmptyCause.TOO_MANY_CONDITIONS)
 
 
 def _about_count(query: Query) -> Iterator[Explanation]:
-    """Whether a tool that asks for all words at once has too many of them."""
+    """Yield that a tool that asks for all words at once has several of them: the more, the likelier it finds nothing."""
     count = len(content(without_operators(query.query_text)))
     mode_and_tool = f"{query.search_mode} {query.tool}"
     is_keyword_search = breadth(mode_and_tool) < breadth("vector")  # a narrower kind of search

@@ -10,16 +10,20 @@ from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters, in_tab
 from mcp_reflect.replan.syntax import Tool, tool_of
 from mcp_reflect.replan.wordings import wordings
 
-MARGIN: Final = 0.5  # by which another table has to fit better: a word of its description is 1
-_MOST_ROWS: Final = 1_000_000  # to which a limit is doubled at most
+MARGIN: Final = 0.5
+"""How much better another table has to fit: a word of its description counts 1."""
+
+_MOST_ROWS: Final = 1_000_000
+"""The largest limit that a doubled limit may be."""
 
 # The fixed ladder, with the numbers of the graphs that it comes from.
 _FIRST_THRESHOLD: Final = 0.15
 _LATER_THRESHOLD: Final = 0.2
 _USUAL_LIMIT: Final = 10
 _LATER_LIMIT: Final = 20
-# More than three other tables is a search of everything, which the person did not ask for.
+
 _OTHER_TABLES: Final = 3
+"""Other tables that are searched at most: more is a search of everything, which the person did not ask for."""
 
 
 # Relax: ask for less of the same. No relaxed query lets through less than the one before, which a test holds.
@@ -28,12 +32,15 @@ _OTHER_TABLES: Final = 3
 def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
     """Return the query with looser bounds, by a fixed ladder.
 
-    The first retry has the threshold .15 and twice the limit, later ones the widest mode, the threshold .2 and at
-    least 20 rows. A query without a threshold or limit gets one, as in the graphs that count on these numbers.
+    | retry | threshold       | limit                         | mode                |
+    | 0     | 0.15 at most    | twice the query's, 20 without | the query's         |
+    | later | 0.2 at most     | the query's, at least 20      | the table's widest  |
+
+    So a query without a threshold or limit gets one, as in the graphs that count on these numbers.
     """
     threshold = query.score_threshold
     if threshold is None:
-        threshold = 1.0  # the highest there is: each rung lies below it
+        threshold = 1.0  # the highest that there is: the ladder's are lower
     if retry <= 0:
         return replace(
             query,
@@ -49,7 +56,7 @@ def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
 
 
 def _no_narrower_mode(query: Query, entry: CatalogEntry | None) -> str:
-    """The table's widest mode, unless the query's own is wider than all that are known."""
+    """Return the table's widest mode, or the query's own if that is wider than all that are known."""
     if entry is None:
         return query.search_mode
     mode = widest(entry)
@@ -59,24 +66,24 @@ def _no_narrower_mode(query: Query, entry: CatalogEntry | None) -> str:
 
 
 def eased(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
-    """Return the next rung of the ladder for a query, but add no threshold or limit if the query has none."""
-    rung = ladder(query, entry, retry)
-    threshold = query.score_threshold and rung.score_threshold
+    """Return a query as the ladder has it at this retry, but with no threshold or limit if the query has none."""
+    by_ladder = ladder(query, entry, retry)
+    threshold = query.score_threshold and by_ladder.score_threshold
     limit = query.limit
     if limit is not None:
-        limit = max(limit, min(rung.limit or 0, _MOST_ROWS))
-    return replace(rung, score_threshold=threshold, limit=limit)
+        limit = max(limit, min(by_ladder.limit or 0, _MOST_ROWS))
+    return replace(by_ladder, score_threshold=threshold, limit=limit)
 
 
 def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
-    """Yield the query without impossible filters, then without any filter, then with lower thresholds."""
+    """Yield the query with looser bounds: without impossible filters, without any filter, with the next bounds."""
     entry = places.entry(query.table)
     query = in_table(query, entry)
     impossible = closing_filters(query, entry)
     possible = {name: value for name, value in query.filters.items() if name not in impossible}
-    rung = eased(query, entry, retry)
-    yield replace(rung, filters=possible)
-    yield replace(rung, filters={})
+    looser = eased(query, entry, retry)
+    yield replace(looser, filters=possible)
+    yield replace(looser, filters={})
     yield replace(eased(query, entry, retry + 1), filters={})
 
 
@@ -86,9 +93,11 @@ def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
 def rewritten(
     query: Query, places: Catalog, message: str, suggestions: tuple[str, ...], retry: int
 ) -> Iterator[Query]:
-    """Yield the query in other words and with looser bounds; the first retry keeps the filters that are possible.
+    """Yield the query in other words and with looser bounds.
 
-    `meant_values` has the filters whose value the catalog does not list, each with the listed one that was meant, if any.
+    The first retry keeps the filters, with the value that was meant where the catalog does not list theirs, and without
+    those for which it lists none alike. Later retries keep no filter. The values of a filter that was written otherwise
+    may be the text that was meant: so a query without a text asks for them.
     """
     entry = places.entry(query.table)
     looser = eased(in_table(query, entry), entry, retry)
@@ -105,8 +114,8 @@ def rewritten(
     if any(meant_values.values()) or not query.query_text.strip():
         values = " ".join(map(str, query.filters.values()))
         yield replace(looser, query_text=query.query_text or values)
-    known = places.words_of(query.table)
-    for text in wordings(query, message, known, suggestions):
+    vocabulary = places.words_of(query.table)
+    for text in wordings(query, message, vocabulary, suggestions):
         if text:
             yield replace(looser, query_text=text)
 
@@ -140,7 +149,7 @@ def pivoted(
 def _better_tables(
     query: Query, places: Catalog, message: str, searched: frozenset[str], retry: int
 ) -> list[str]:
-    """The described tables that were not searched and fit the need better than the failed one, the best first.
+    """Return the described tables that were not searched and fit the need better than the failed one, the best first.
 
     They have to fit better by MARGIN. From the second retry on, any other table is better than giving up.
     """
@@ -158,7 +167,10 @@ def _better_tables(
 
 
 def _meant_table(query: Query, places: Catalog) -> CatalogEntry | None:
-    """The table that the query should have named, or its own table where only the mode was wrong."""
+    """Return the table that the query should have named, or its own table where only the mode was wrong.
+
+    None where the query named a table and a mode that exist, or a table that is like no other.
+    """
     here = places.entry(query.table)
     if here is None:
         return places.nearest(query.table)
@@ -168,11 +180,14 @@ def _meant_table(query: Query, places: Catalog) -> CatalogEntry | None:
 
 
 def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> Iterator[Query]:
-    """The subject in another table: in the words that the table has, then as it was."""
-    base = replace(eased(in_table(query, entry), entry, 0), filters={}, limit=query.limit)
-    known = places.words_of(entry.table)
-    texts = [text for text in wordings(query, message, known) if text]
-    place_of_own_text = 1 if known.words else 0
-    texts.insert(place_of_own_text, query.query_text)
+    """Yield the query for another table, in several wordings.
+
+    Where the words of the table are known, the first wording in them comes before the text as it was.
+    """
+    query_there = replace(eased(in_table(query, entry), entry, 0), filters={}, limit=query.limit)
+    vocabulary = places.words_of(entry.table)
+    texts = [text for text in wordings(query, message, vocabulary) if text]
+    index_of_own_text = 1 if vocabulary.words else 0
+    texts.insert(index_of_own_text, query.query_text)
     for text in texts:
-        yield replace(base, query_text=text)
+        yield replace(query_there, query_text=text)

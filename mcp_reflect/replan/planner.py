@@ -10,10 +10,11 @@ from mcp_reflect.replan.catalog import in_table
 from mcp_reflect.replan.failed_search import MOST_QUERIES, FailedSearch
 from mcp_reflect.replan.moves import ladder, pivoted, relaxed, rewritten
 
-# Where more tables are empty than that allows, each has fewer new queries, and at least one.
 _MOST_IN_ALL: Final = 30
-# Candidates looked at for a table and strategy; the moves list the likeliest first.
+"""New queries of a plan. Where many tables are empty, each has fewer new queries, and at least one."""
+
 _READ_CANDIDATES: Final = 24
+"""Candidates looked at for a table and strategy; the moves list the likeliest first."""
 
 
 class CandidateQuery(NamedTuple):
@@ -26,7 +27,8 @@ class CandidateQuery(NamedTuple):
 def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return what to search next, by rules alone.
 
-    Every new query names a table and mode that exist and was never tried here.
+    Each new query names a table and a mode that exist, and was not tried before in this search. The plan's strategy is
+    that of its first query; without a query it is that of the pending plan, else that of the likeliest cause.
     """
     search = FailedSearch(request, state)
     strategies = diagnosis.choose(search.findings)
@@ -40,9 +42,9 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
 
 
 def _choose(search: FailedSearch, strategies: Sequence[Strategy]) -> Iterator[CandidateQuery]:
-    """Up to three queries for each empty table that can run and were not tried.
+    """Yield up to three queries for each empty table that can run and were not tried.
 
-    The first strategy has them all, and the others fill what it leaves.
+    The queries of the first strategy come first; the other strategies fill the places that it leaves.
     """
     tables = list(dict.fromkeys(query.table for query in search.failed))
     most_queries = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
@@ -64,7 +66,7 @@ def _choose(search: FailedSearch, strategies: Sequence[Strategy]) -> Iterator[Ca
 def _candidates(
     search: FailedSearch, table: str, strategies: Sequence[Strategy]
 ) -> Iterator[CandidateQuery]:
-    """The candidates for a table by strategy, and of its failed queries in turns."""
+    """Yield the candidates for a table: strategy by strategy, and in each the failed queries take turns."""
     failed = [query for query in search.failed if query.table == table]
     for strategy in strategies:
         moves = [_moves(search, strategy, query) for query in failed]
@@ -74,13 +76,16 @@ def _candidates(
 
 
 def _in_turns(moves: Sequence[Iterator[Query]]) -> Iterator[Query | None]:
-    """The first of each, the second of each, and so on; None where one has no more."""
+    """Yield the first of each, the second of each, and so on; None where one has no more.
+
+    The moves (a1, a2) and (b1) give a1, b1, a2, None.
+    """
     for turn in zip_longest(*moves):
         yield from turn
 
 
 def _moves(search: FailedSearch, strategy: Strategy, query: Query) -> Iterator[Query]:
-    """The queries that a strategy has for a failed one, the likeliest first."""
+    """Return the queries that a strategy has for a failed one, the likeliest first."""
     message = search.message_for(query)
     retry = search.state.retry_count
     match strategy:
@@ -95,37 +100,42 @@ def _moves(search: FailedSearch, strategy: Strategy, query: Query) -> Iterator[Q
 
 
 def relax_only(request: SearchRequest, state: SearchState, *, reasoning: str = "") -> SearchPlan:
-    """Return the fixed ladder: each empty query with lower threshold and higher limit, later in the widest mode."""
+    """Return the plan by the fixed ladder: each empty query once more, with a lower threshold and a higher limit.
+
+    Later retries search in the widest mode (`ladder`). Of each query the first looser form is taken that can run.
+    """
     search = FailedSearch(request, state)
     new: list[Query] = []
     tried = list(search.tried)
     for query in search.failed if search.is_open else ():
-        for step in _rungs(search, query):
-            if search.can_run(step) and _is_looser(query, step, search, tried):
-                new.append(step)
-                tried.append(Tried(query=step))
+        for looser in _looser_forms(search, query):
+            if search.can_run(looser) and _may_find_more(query, looser, search, tried):
+                new.append(looser)
+                tried.append(Tried(query=looser))
                 break
     return search.plan_of(Strategy.RELAX, tuple(new), reasoning=reasoning)
 
 
-def _rungs(search: FailedSearch, query: Query) -> Iterator[Query]:
-    """The rungs of the ladder from this one on, then without filters."""
+def _looser_forms(search: FailedSearch, query: Query) -> Iterator[Query]:
+    """Yield the query as the ladder has it at this retry, at the next one, and then with fewer filters."""
     retry = search.state.retry_count
     entry = search.places.entry(query.table) or search.places.nearest(query.table)
-    base = in_table(query, entry)
-    yield ladder(base, entry, retry)
-    yield ladder(base, entry, retry + 1)
+    query_there = in_table(query, entry)
+    yield ladder(query_there, entry, retry)
+    yield ladder(query_there, entry, retry + 1)
     yield from relaxed(query, search.places, retry)
 
 
-def _is_looser(query: Query, step: Query, search: FailedSearch, tried: Sequence[Tried]) -> bool:
-    """True if a step may find what none of the earlier queries found.
+def _may_find_more(
+    query: Query, looser: Query, search: FailedSearch, tried: Sequence[Tried]
+) -> bool:
+    """True if a looser form of a query may find what none of the earlier queries found.
 
-    A graph has a threshold of its own where a query names none, so that any threshold we name is another.
+    A graph has a threshold of its own where a query names none: so any threshold that we name makes another query.
     """
     if search.request.takes_bounds and query.score_threshold is None:
         return True
-    return attempts.repeated(step, tried, more_rows=True) is None
+    return attempts.repeated(looser, tried, more_rows=True) is None
 
 
 def needs_plan(request: SearchRequest, state: SearchState) -> bool:

@@ -12,12 +12,23 @@ from mcp_reflect.replan.word_lists import listed_forms, listed_words
 from mcp_reflect.replan.words import fold, plain_umlauts, similar, terms, tokens
 from mcp_reflect.text.stemmer import stem
 
-_LONG_WORD: Final = 7  # letters of a word whose slips leave its beginning or end as it was
-_LONG_PREFIX: Final = 5  # letters of a word that may begin a compound of the data
-_SHORTEST_PART: Final = 3  # letters of a part of a word that the data writes as two
-_SAME_LENGTH: Final = 2  # letters by which a slip may be longer; difflib takes long for all words
-_MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits
-_COUNTED: Final = re.compile(r"([a-z])(\d+)([a-z]?)")  # k8s, i18n
+_LONG_WORD: Final = 7
+"""Letters of a word whose slips leave its beginning or its end as it was."""
+
+_LONG_PREFIX: Final = 5
+"""Letters of a word that may begin a compound of the data."""
+
+_SHORTEST_PART: Final = 3
+"""Letters of a part of a word that the data writes as two."""
+
+_SAME_LENGTH: Final = 2
+"""Letters by which a slip may be longer or shorter; difflib takes long, so that not all words are compared."""
+
+_MOST_COMPARED: Final = 2_000
+"""Entries that are compared with a phrase; more would take longer than a person waits."""
+
+_COUNTED: Final = re.compile(r"([a-z])(\d+)([a-z]?)")
+"""The form of `k8s` and `i18n`: the number counts the letters that are left out."""
 
 
 class Vocabulary:
@@ -32,15 +43,19 @@ class Vocabulary:
         self.match = lru_cache(maxsize=1024)(self._match)
 
     def matches(self, text: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-        """Return the words of the data for each term, none where it has none."""
+        """Return the words of the data for each term, none where the data has none.
+
+        With the entries "rain coat" and "MLOps", the terms `raincoat` and `kayak` give
+        `{"raincoat": ("rain", "coat"), "kayak": ()}`.
+        """
         return {term: self._of_term(term) for term in text}
 
     def written(self, words: Iterable[str]) -> str:
-        """Return folded words as the data writes them, each once: `MLOps` for a part of that name."""
+        """Return folded words as the data writes them, each once: `MLOps` for `mlops`, and for its part `ops`."""
         return " ".join(dict.fromkeys(self._spellings.get(word, word) for word in words))
 
     def phrase(self, words: set[str]) -> str:
-        """Return the shortest entry of several words with most of these; empty if there is none."""
+        """Return the shortest of the entries that have most of these words; empty if that is one word, or none."""
         if len(self.entries) > _MOST_COMPARED:
             return ""
         shared = {entry: len(words.intersection(_parts(entry))) for entry in self.entries}
@@ -53,7 +68,7 @@ class Vocabulary:
         return best
 
     def _of_term(self, term: str) -> tuple[str, ...]:
-        """The words of a whole term; of one in several words, those of all its words."""
+        """Return the words of the data for a term: for all of its words, else for the term written as one word."""
         words = tokens(term)
         words_that_count = words
         if len(words) > 1:  # without the `s` of `Anna's`
@@ -64,7 +79,10 @@ class Vocabulary:
         return self.match("".join(words))
 
     def _match(self, word: str) -> tuple[str, ...]:
-        """The words of the data that a searched one stands for, by the surest of these rules; none by none of them."""
+        """Return the words of the data that a searched word stands for.
+
+        The rules are tried from the surest to the least sure, and the first that finds any decides.
+        """
         if word in self.words:
             return (word,)
         rules = (
@@ -84,7 +102,10 @@ class Vocabulary:
         return self.match(plain)
 
     def _long_form(self, word: str) -> tuple[str, ...]:
-        """What an abbreviation stands for, in the singular too: `LLMs` are what an LLM is."""
+        """Return what an abbreviation stands for: its initials in a phrase of the data, a count, a listed long form.
+
+        `llm` and `llms` are `large language model`, if that is an entry.
+        """
         short = word.removesuffix("s")
         by_initials = self._initials.get(word) or self._initials.get(short)
         if by_initials:
@@ -99,7 +120,10 @@ class Vocabulary:
         return ()
 
     def _counted(self, counted: re.Match[str]) -> tuple[str, ...]:
-        """What `k8s` stands for: a k, eight letters and an s, which may be cut as that of a plural."""
+        """Return what a word such as `k8s` stands for: a k, eight letters and an s.
+
+        The s at the end may have been cut before, as that of a plural: so `k8` is the same.
+        """
         first = counted[1]
         last = counted[3] or "s"
         length = int(counted[2]) + 2
@@ -111,13 +135,13 @@ class Vocabulary:
         return tuple(sorted(meant)[:1])
 
     def _inflected(self, word: str) -> tuple[str, ...]:
-        """The form of the word that the data has: the one of nearly its length."""
+        """Return the form of the word that the data has, `coats` for `coat`; of several, the one of nearly its length."""
         own_stem = stem(word)
         forms = [other for other in self._near(word) if stem(other) == own_stem]
         return tuple(sorted(forms, key=lambda form: abs(len(form) - len(word)))[:1])
 
     def _two_parts(self, word: str) -> tuple[str, ...]:
-        """The two words that the data writes apart: `raincoat` as `rain coat`."""
+        """Return the two words that the data writes apart: `rain` and `coat` for `raincoat`."""
         for place in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
             two_words = (word[:place], word[place:])
             if self.words.issuperset(two_words):
@@ -125,7 +149,7 @@ class Vocabulary:
         return ()
 
     def _slip(self, word: str) -> tuple[str, ...]:
-        """The word that was mistyped; a number is another one, not a slip."""
+        """Return the word of the data that was mistyped; a number is another number, not a slip."""
         if word.isdigit():
             return ()
         alike = [other for other in self._near(word) if _may_be_slip(word, other)]
@@ -135,7 +159,10 @@ class Vocabulary:
         return (meant,)
 
     def _compound(self, word: str) -> tuple[str, ...]:
-        """The shortest word of the data that begins with this one; most short beginnings are chance."""
+        """Return the shortest word of the data that begins with this one: `raincoat` for `rainc`.
+
+        A beginning of fewer letters is shared by chance, unless it is a listed one.
+        """
         short = word.removesuffix("s")
         if len(word) < _LONG_PREFIX and short not in listed_words("beginnings"):
             return ()
@@ -145,7 +172,7 @@ class Vocabulary:
         return (min(longer, key=len),)
 
     def _near(self, word: str) -> list[str]:
-        """The words that begin with the same two letters, which few slips and endings change."""
+        """Return the words of the data that begin with the same two letters, which few slips and endings change."""
         return self._by_start.get(word[:2], [])
 
     @cached_property
@@ -158,7 +185,10 @@ class Vocabulary:
 
     @cached_property
     def _initials(self) -> dict[str, tuple[str, ...]]:
-        """The words of each phrase by their initials; of two phrases with the same the first."""
+        """The words of each phrase by their initials: `{"llm": ("large", "language", "model")}`.
+
+        Of two phrases with the same initials the first counts.
+        """
         index: dict[str, tuple[str, ...]] = {}
         for entry in self.entries:
             words = tokens(entry)
@@ -168,7 +198,10 @@ class Vocabulary:
 
     @cached_property
     def _spellings(self) -> dict[str, str]:
-        """How each word is written, as itself before as a part, and as the first entry has it."""
+        """How the data writes each folded word: as a term of its own, else as the term that it is a part of.
+
+        Of several terms the one of the first entry counts.
+        """
         written = [term for entry in reversed(self.entries) for term in terms(entry)]
         spellings: dict[str, str] = {}
         for term in written:
@@ -192,7 +225,7 @@ def _may_be_slip(word: str, other: str) -> bool:
 
 
 def _parts(entry: str) -> tuple[str, ...]:
-    """The words of an entry, with the names of code taken apart."""
+    """Return the words of an entry, with the names of code taken apart: `payOut` gives payout, pay, out."""
     if entry.isascii() and entry.isalnum() and entry.islower():
         return (entry,)
     return tuple(dict.fromkeys((*tokens(entry), *tokens(CAMEL.sub(" ", entry)))))

@@ -25,12 +25,19 @@ _OUTSIDE: Final = "\"'“”„«»`.,;:!?()[]{}<>"
 _WRITTEN: Final = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
 _QUOTES: Final = '"“”„«»'
 MOST_WORDS: Final = 12
-"""Words of a text that are read. One of more is a document; search engines weigh the rest as noise."""
-# Characters read of one text; a message longer than that is a document, not a question.
+"""Words of a text that are read. A text of more is a document; search engines weigh the rest as noise."""
+
 _MOST_CHARS: Final = 4000
-_UNKNOWN: Final = 450  # weight of a word that the table does not know: rarer than most
-_ALIKE: Final = 0.8  # difflib's ratio: two letters of ten may differ
-_SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be respelled
+"""Characters read of one text; a message that is longer is a document, not a question."""
+
+_UNKNOWN: Final = 450
+"""The weight of a word that the table does not know: it is rarer than most."""
+
+_ALIKE: Final = 0.8
+"""The ratio of difflib from which on two words are alike: two letters of ten may differ."""
+
+_SHORTEST: Final = 4
+"""Letters of a word that may be respelled; a shorter one has too many neighbors."""
 
 
 def fold(text: str) -> str:
@@ -48,7 +55,7 @@ def plain_umlauts(word: str) -> str:
 
 @lru_cache(maxsize=2048)
 def tokens(text: str) -> tuple[str, ...]:
-    """Return all words of a text, folded, in order, as a full-text index cuts them."""
+    """Return all words of a text, folded, in order, as a full-text index cuts them: "Pay-Out" gives pay and out."""
     return tuple(_WORD.findall(fold(text)))
 
 
@@ -56,7 +63,8 @@ def tokens(text: str) -> tuple[str, ...]:
 def terms(text: str) -> tuple[str, ...]:
     """Return the parts of a text between blanks as they are written, without punctuation.
 
-    A quoted part stays whole, and so does what is not wanted: `without sugar`.
+    `Find "dark mode", without ads!` gives `Find`, `"dark mode"`, `without ads`: a quoted part stays whole, and so does
+    what is not wanted.
     """
     parts: list[str] = []
     for match in _TERM.finditer(text[:_MOST_CHARS]):
@@ -80,15 +88,15 @@ def without_quotes(term: str) -> str:
 def content(text: str) -> tuple[str, ...]:
     """Return the terms that say what is looked for, as written, each once.
 
-    Words of a request (`find`, `please`) and stop words are left out. Where nothing else is left, the words of the
-    request are kept, since they may be meant (`help`), and else the stop words.
+    `Please find the proxy timeout` gives `proxy`, `timeout`: words of a request and stop words are left out. Where
+    nothing else is left, the words of the request are kept, since they may be meant (`help`), and else the stop words.
     """
     spellings: dict[tuple[str, ...], str] = {}
-    for term in terms(text):  # a repeated one is spelled as at first and stands where it is last
+    for term in terms(text):  # a repeated term has its first spelling, and stands at its last place
         spellings[tokens(term)] = spellings.pop(tokens(term), term)
     spellings.pop((), None)
     all_terms = tuple(spellings.values())
-    without_stop_words = tuple(term for term in all_terms if _is_full(term))
+    without_stop_words = tuple(term for term in all_terms if _says_something(term))
     words_of_requests = listed_words("chat")
     subject = tuple(
         term for term in without_stop_words if not words_of_requests.issuperset(tokens(term))
@@ -96,7 +104,7 @@ def content(text: str) -> tuple[str, ...]:
     return subject or without_stop_words or all_terms
 
 
-def _is_full(term: str) -> bool:
+def _says_something(term: str) -> bool:
     """True for a term that says something: no stop word, and no single letter."""
     if STOP_WORDS.issuperset(tokens(term)):
         return False
@@ -107,7 +115,8 @@ def _is_full(term: str) -> bool:
 def normalized(text: str) -> str:
     """Return a key that near-identical texts share: the same words in any order, however often.
 
-    A quoted phrase keeps its order. A text with an identifier or an operator is its own key.
+    `Proxy timeout` and `timeout, proxy` have the key `proxy timeout`. A quoted phrase keeps its order. A text with an
+    identifier or an operator, such as `proxy_timeout AND`, is its own key.
     """
     if _WRITTEN.search(text):
         return " ".join(text.split())
@@ -142,7 +151,10 @@ def weight(term: str) -> int:
 
 
 def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
-    """Return the words, the most telling first: what the person `said`, names, rare words; numbers come last."""
+    """Return terms in another order, the most telling first.
+
+    What the person `said` comes first, of that names, then rare words; numbers come last.
+    """
     said_terms: dict[str, str] = {}
     for term in terms(said):
         for word in tokens(term):
@@ -163,7 +175,7 @@ def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def _vector(text: str) -> Any:
-    """Return the word vector of a text, None for unknown words; the last ones are cached."""
+    """Return the word vector of a text, None for unknown words; the latest vectors are cached."""
     return shared_table().embed(text)
 
 
@@ -177,7 +189,10 @@ def likeness(one: str, other: str) -> float:
 
 
 def similar(word: str, others: Iterable[str]) -> str | None:
-    """Return the one of some words that was meant: the same, or the one that is written nearly alike; None for none."""
+    """Return the one of `others` that was meant: the same word, or the one that is written nearly alike.
+
+    `recieve` means `receive`. None where nothing is near, and for a word of fewer than four letters.
+    """
     if len(word) < _SHORTEST:
         return None
     nearest = get_close_matches(word, others, n=1, cutoff=_ALIKE)

@@ -38,9 +38,9 @@ def guards_in_doubt(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson,
 
     `terraform $X destroy` goes against a guard of `terraform destroy`.
     """
-    if not call.without_unknown:
+    if not call.programs_if_unknown_empty:
         return ()
-    return _met_by(reading, scope, call, sorted(call.keys_without_unknown), may_be_met)
+    return _met_by(reading, scope, call, sorted(call.keys_if_unknown_empty), may_be_met)
 
 
 def _met_by(
