@@ -64,7 +64,7 @@ class Arguments(BaseModel):
 
     `ALIASES` are names of older engines, which docs/tools.md lists. `SYNONYMS` has more names of a field, separated by
     blanks; they are understood and not listed. The fields in `STRICT` are refused where they cannot be read, though
-    they are optional.
+    they are optional. `GATHERED` are names of no field that `gathered` reads.
     """
 
     model_config = ConfigDict(
@@ -74,6 +74,7 @@ class Arguments(BaseModel):
     ALIASES: ClassVar[Mapping[str, str]] = {}
     SYNONYMS: ClassVar[Mapping[str, str]] = {}
     STRICT: ClassVar[frozenset[str]] = frozenset()
+    GATHERED: ClassVar[frozenset[str]] = frozenset()
 
     _ignored: tuple[str, ...] = PrivateAttr(default=())
 

@@ -5,7 +5,7 @@ reported in `ignored`. An InputError remains where a required argument is missin
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final, TypeVar, cast
@@ -65,6 +65,23 @@ def _unwrapped(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any
     return {str(name): value for name, value in cast("dict[Any, Any]", inner).items()}
 
 
+def without_unknown(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with nothing under the names that `read` will not know, so that nobody reads what is there.
+
+    The names stay, for `read` notes them.
+    """
+    values = {str(name): value for name, value in sent.items()}
+    read_names = _first_names(shape, [name for name, value in values.items() if value is not None])
+    known = {name for name in read_names if _is_known(shape, name)}
+    return {name: value if name in known or value is None else "" for name, value in values.items()}
+
+
+def _is_known(shape: type[Arguments], name: str) -> bool:
+    """True for the name of a field, of all arguments at once, and of what moves into another argument."""
+    is_of_others = name in _WRAPPERS or name in shape.GATHERED
+    return is_of_others or field_of(shape, name) is not None
+
+
 def _few_names(
     shape: type[Arguments], values: dict[str, Any], context: ReadContext
 ) -> dict[str, Any]:
@@ -74,9 +91,13 @@ def _few_names(
     """
     if len(values) <= _MOST_NAMES:
         return values
-    names = sorted(values, key=lambda name: name not in shape.model_fields)
-    context.ignored.append(f"{len(names) - _MOST_NAMES} more names{UNKNOWN}")
-    return {name: values[name] for name in names[:_MOST_NAMES]}
+    names = _first_names(shape, values)
+    context.ignored.append(f"{len(values) - len(names)} more names{UNKNOWN}")
+    return {name: values[name] for name in names}
+
+
+def _first_names(shape: type[Arguments], names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: name not in shape.model_fields)[:_MOST_NAMES]
 
 
 def named(

@@ -93,6 +93,8 @@ class ReflectArguments(Arguments):
         "analysis": "judgement judgment insight insights",
     }
 
+    GATHERED: ClassVar = frozenset(_ANALYSIS)
+
     task: fields.Task | None = None
     outcome: Annotated[
         Outcome | None, fields.choice(Outcome, _OUTCOMES), BeforeValidator(fields.as_text)

@@ -7,23 +7,26 @@ from mcp_reflect.config import Settings
 from mcp_reflect.security.gate import clean_arguments
 from mcp_reflect.security.normal_form import normalize
 from mcp_reflect.security.redact import cuts
+from mcp_reflect.services.tool_functions import shape_of
 
 
 def checked_arguments(
-    arguments: Mapping[str, Any], settings: Settings
+    tool: str, arguments: Mapping[str, Any], settings: Settings
 ) -> tuple[dict[str, Any], str]:
-    """Return the arguments of a call without secrets, and what was cut out of them.
+    """Return the arguments of a call without secrets, and what was cut out of them. Unknown ones are empty.
 
     InputError names the place of a value that no JSON carries. The check comes before redaction, which takes out
     signs that nobody sees and goes down each level: the fault would be gone, or its place unknown. Redaction comes
     before all else: the parts of a secret, or one in JSON, would not be recognized.
     """
-    from mcp_reflect.schemas.value_checks import CheckedArguments, check_values  # noqa: PLC0415 - the engine starts sooner
+    from mcp_reflect.schemas.reading import without_unknown  # noqa: PLC0415 - the engine starts sooner
+    from mcp_reflect.schemas.value_checks import CheckedArguments, check_values  # noqa: PLC0415 - same
 
     check_values(arguments, settings)
     _refuse_long_task(arguments, settings)
-    cleaned = clean_arguments(arguments)
-    return CheckedArguments(cleaned), cuts(arguments, cleaned)
+    known = without_unknown(shape_of(tool), arguments)
+    cleaned = clean_arguments(known)
+    return CheckedArguments(cleaned), cuts(known, cleaned)
 
 
 def _refuse_long_task(arguments: Mapping[str, Any], settings: Settings) -> None:

@@ -176,7 +176,7 @@ class Engine:
         context = self.context
         if client is not None and client.confirm is not None and tool in CONFIRMED_TOOLS:
             context = replace(context, confirm=client.confirm)
-        checked, cut = await asyncio.to_thread(checked_arguments, arguments, self.settings)
+        checked, cut = await asyncio.to_thread(checked_arguments, tool, arguments, self.settings)
         if cut and on_cut is not None:
             on_cut(cut)
         if client is not None and tool in ASKING_A_MODEL:

@@ -1,9 +1,13 @@
 """The service function behind each tool, and what it is given; the Engine calls it by the tool's name."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_reflect import services
+
+if TYPE_CHECKING:
+    from mcp_reflect.schemas.fields import Arguments
 
 ToolFunction: TypeAlias = Callable[..., Awaitable[Any]]
 """Takes a context, the checked arguments of a call and, for ASKING_A_MODEL, the client; returns the answer."""
@@ -30,3 +34,22 @@ CONFIRMED_TOOLS: Final = ("store_lesson", "forget_lesson")
 def function_of(tool: str) -> ToolFunction:
     """Return the function of a tool, whose service is imported now; KeyError if there is no such tool."""
     return TOOL_FUNCTIONS[tool]()
+
+
+_SHAPES: Final[Mapping[str, tuple[str, str]]] = {
+    "reflect": ("run", "ReflectArguments"),
+    "critique": ("critique", "CritiqueArguments"),
+    "replan_search": ("search", "ReplanArguments"),
+    "should_reflect": ("run", "StepArguments"),
+    "recall_lessons": ("lessons", "RecallArguments"),
+    "store_lesson": ("lessons", "LessonArguments"),
+    "record_outcome": ("lessons", "OutcomeArguments"),
+    "forget_lesson": ("lessons", "ForgetArguments"),
+}
+"""The module of `schemas` and the class of the arguments of each tool, which its service imports."""
+
+
+def shape_of(tool: str) -> "type[Arguments]":
+    """Return the shape of a tool's arguments; KeyError if there is no such tool."""
+    module, name = _SHAPES[tool]
+    return getattr(import_module(f"mcp_reflect.schemas.{module}"), name)
