@@ -85,8 +85,17 @@ _FOREIGN: Final = lazy_compile(
 )
 _LONGEST_MIXED: Final = 20  # characters of a name of mixed letters and digits
 _COMPOUND: Final = lazy_compile(
-    r"(?i)(?<![\w-])(?:api|access|secret|auth|service|master|encryption|signing|license|deploy|account)[ \t]\Z"
+    r"(?i)(?<![\w-])(?:api|access|private|secret|auth|service|master|encryption|signing|license|deploy|account)[ \t]\Z"
 )
+
+
+_NETWORK: Final = lazy_compile(r"(?i)(?<![\w-])(?:wi-?fi|wlan|vpn)[ \t]\Z")
+"""What `pass` belongs to where it is no verb: `wifi pass`."""
+
+_TURN: Final = lazy_compile(
+    r"(?i)\b(?:first|second|third|fourth|final|each|every|single|another|compiler)[ \t]\Z"
+)
+"""What `pass` belongs to where it is a turn: `the second pass is slower`."""
 
 
 class SecretName(NamedTuple):
@@ -198,6 +207,12 @@ def name_at(text: str, label: re.Match[str], done: int) -> SecretName:
         compound := _COMPOUND.search(text, max(start - 20, done), start)
     ):
         start = compound.start()  # `api key`, where `key` alone may be one of a map
+    if text[start:end] == "pass" and _TURN.search(text, max(start - 10, done), start):
+        return SecretName(start, end, "")
+    if text[start:end] == "pass" and (
+        network := _NETWORK.search(text, max(start - 6, done), start)
+    ):
+        start = network.start()
     if _is_no_name(text, start, end):
         return SecretName(start, end, "")
     return SecretName(start, end, holds(text[start:end]), text=text[start:end])

@@ -20,6 +20,7 @@ SECRETS = list(cases("secrets"))
 LOOK_ALIKES = list(cases("lookalikes"))
 # Cases of missed_secrets.jsonl that are still missed, each on its own, so that no other one regresses in silence.
 OPEN_SECRETS = frozenset({"m032", "m060"})
+OPEN_TOLD_SECRETS = frozenset({"t009", "t018", "t023", "t028", "t040", "t041"})
 SECRET = "ghp" + "_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI"
 PIECES = [case["text"] for case in (*SECRETS, *LOOK_ALIKES)]
 GLUE = st.sampled_from(
@@ -45,6 +46,17 @@ def test_of_sets_written_before_the_rules_nearly_all_secrets_go_and_look_alikes_
         case["id"] for case in others if not readable(clean_text(case["text"]), case["keep"])
     }
     assert missed <= OPEN_SECRETS
+    assert touched == set()
+
+
+def test_sentences_that_tell_a_login_a_network_or_a_former_password_are_read() -> None:
+    """Ten neighbors of each of four sentences, and ten look-alikes, written before the rules; six neighbors are open."""
+    secrets, others = cases("told_secrets"), cases("told_lookalikes")
+    missed = {case["id"] for case in secrets if survives(clean_text(case["text"]), case["secret"])}
+    touched = {
+        case["id"] for case in others if not readable(clean_text(case["text"]), case["keep"])
+    }
+    assert missed <= OPEN_TOLD_SECRETS
     assert touched == set()
 
 
