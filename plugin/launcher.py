@@ -3,7 +3,8 @@
 Without WORDS it is the MCP server, with `hook EVENT` a hook, with others that command of `mcp-reflect`. The first
 start makes a Python environment below FOLDER, in a process of its own: with uv if it is there, else with venv and pip.
 Until it is ready, hooks are silent, and the server answers each call with a plain sentence; then the real server takes
-over the open connection. What `mcp-reflect install` has registered already is left to that entry.
+over the open connection. What `mcp-reflect install` has registered for the person is left to that entry; what a
+project's files say is not asked, since whoever wrote the repository would switch off what the person enforces.
 
 A host starts this with any python3 from 3.8, so it uses the standard library alone. Everything that it starts is
 isolated (`-I`, `-E -P`) and works in FOLDER: the folder of a session must not bring modules, or settings of uv.
@@ -17,6 +18,7 @@ import os
 import re
 import shutil
 import ssl
+import stat
 import subprocess
 import sys
 import threading
@@ -40,20 +42,17 @@ NEEDED = {
 }
 """What the package is made of, and the host reads of the plugin."""
 
-# Below the home directory and the project: the files with the servers, and the one with the hooks.
+# Below the home directory: the files with the servers, and the one with the hooks.
 REGISTERED = {
-    "claude-code": ((".claude.json", ".mcp.json"), ".claude/settings.json"),
+    "claude-code": ((".claude.json",), ".claude/settings.json"),
     "codex": ((".codex/config.toml",), ".codex/hooks.json"),
-    "gemini": (
-        (),
-        ".gemini/settings.json",
-    ),  # an entry of the person's settings goes before the extension's
-    "copilot": (
-        (".copilot/mcp-config.json", ".github/mcp.json"),
-        ".copilot/hooks/mcp-reflect.json",
-    ),
+    "gemini": ((), ".gemini/settings.json"),  # the person's entry goes before the extension's
+    "copilot": ((".copilot/mcp-config.json",), ".copilot/hooks/mcp-reflect.json"),
 }
-OUR_HOOK = re.compile(r"""mcp[-_]reflect(?:\.exe)?[\\"']* hook[ "]|"tool":\s*"hook\"""")
+OUR_HOOK = re.compile(r"""mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)""")
+MOST_BYTES = 1 << 26
+"""Of a file of the person that is read; Claude Code keeps a history in its own."""
+
 NO_PYTHON = (
     "there is neither uv nor a Python from 3.11 with venv. Install uv (https://docs.astral.sh/uv) or Python "
     "(on Debian and Ubuntu with python3-venv), and start a new session"
@@ -107,6 +106,7 @@ class Environment:
                 stdout=log,
                 stderr=log,
                 cwd=self.data,
+                env={**os.environ, "PATH": outside_path()},
                 creationflags=0x08000208 if WINDOWS else 0,  # no window, own group
                 start_new_session=not WINDOWS,
             )
@@ -295,16 +295,26 @@ def find_python() -> str:
 
 
 def has_server(host: str) -> bool:
-    """Return whether `mcp-reflect install` has registered the server, for the person or in this project."""
-    return any(_names_server(path) for path in _places(*REGISTERED[host][0]))
+    """Return whether `mcp-reflect install` has registered the server for the person."""
+    return any(_names_server(name) for name in REGISTERED[host][0])
 
 
 def has_hooks(host: str) -> bool:
-    """Return whether `mcp-reflect install` has written hooks, for the person or in this project."""
-    for path in _places(REGISTERED[host][1]):
-        with contextlib.suppress(OSError):
-            if OUR_HOOK.search(path.read_text("utf-8", "replace")):
-                return True
+    """Return whether `mcp-reflect install` has written hooks for the person: entries that the host would run."""
+    try:
+        hooks: Any = json.loads(_persons_text(REGISTERED[host][1]))["hooks"]
+        return any(_is_our_hook(entry) for entries in hooks.values() for entry in entries)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _is_our_hook(entry: Any) -> bool:
+    """Return whether an entry of an event, or one of its hooks, runs our command or asks our server's tool."""
+    for hook in (entry, *entry.get("hooks", ())):
+        if OUR_HOOK.search(str(hook.get("command", ""))):
+            return True
+        if (hook.get("server"), hook.get("tool")) == (SERVER_NAME, "hook"):
+            return True
     return False
 
 
@@ -318,29 +328,62 @@ MOVED = {
 """The variables by which hosts move what is in the home directory; that of Gemini CLI stands for the home itself."""
 
 
-def _places(*names: str) -> list[Path]:
-    """Return these files of the person, where the host reads them, and of the project."""
-    places: list[Path] = []
-    for name in names:
-        first, _, rest = name.partition("/")
-        moved = os.environ.get(MOVED.get(first, ""), "")
-        own = Path.home() / name
-        if moved:
-            is_home = first == ".gemini" or not rest
-            own = Path(moved).expanduser() / (name if is_home else rest)
-        places += [own, Path.cwd() / name]
-    return places
+def _persons_text(name: str) -> str:
+    """Return the text of a file of the person, where the host reads it; an empty one if there is none to be read.
 
-
-def _names_server(path: Path) -> bool:
+    It is a regular file below its folder, also behind links: a device or a pipe is not waited for.
+    """
+    folder, rest = _persons_folder(name)
     try:
-        text = path.read_text("utf-8", "replace")
-        if path.suffix == ".toml":
-            return re.search(rf'(?m)^\[mcp_servers\.(["\']?){SERVER_NAME}\1\]', text) is not None
+        path = (folder / rest).resolve()
+        path.relative_to(folder.resolve())
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
+            read = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError, RuntimeError):
+        return ""
+    return "" if len(read) > MOST_BYTES else read.decode("utf-8-sig", "replace")
+
+
+def _persons_folder(name: str) -> tuple[Path, str]:
+    """Return the home directory, or the one that a host's variable names, and the path of a file below it.
+
+    A project's settings may set that variable for its hooks: a folder of the session's own does not count.
+    """
+    first, _, rest = name.partition("/")
+    moved = os.environ.get(MOVED.get(first, ""), "")
+    if not moved or _is_of_session(moved):
+        return Path.home(), name
+    is_home = first == ".gemini" or not rest
+    return Path(moved).expanduser(), name if is_home else rest
+
+
+def _is_of_session(folder: str) -> bool:
+    """Return whether a folder is relative, or lies in the one of the session, which may be a stranger's repository."""
+    path = Path(folder).expanduser()
+    if not path.is_absolute():
+        return True
+    session = Path.cwd().resolve()
+    return session in (path.resolve(), *path.resolve().parents)
+
+
+def outside_path() -> str:
+    """Return PATH without the folders of the session, whose programs would be run in the place of uv and Python."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if folder and not _is_of_session(folder))
+
+
+def _names_server(name: str) -> bool:
+    text = _persons_text(name)
+    if name.endswith(".toml"):
+        return re.search(rf'(?m)^\[mcp_servers\.(["\']?){SERVER_NAME}\1\]', text) is not None
+    try:
         read: Any = json.loads(text)
         blocks: tuple[Any, ...] = (read, read.get("projects", {}).get(str(Path.cwd()), {}))
         return any(SERVER_NAME in block.get("mcpServers", {}) for block in blocks)
-    except (OSError, ValueError, AttributeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return False
 
 

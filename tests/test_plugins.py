@@ -254,6 +254,110 @@ def test_a_plugin_leaves_hooks_to_those_that_install_has_written(host: str, data
     assert LAUNCHED["REGISTERED"][host][1] == HOOK_SETTINGS[host].file
 
 
+PROJECT_FILES = {
+    "claude-code": (".claude/settings.json", ".claude/settings.local.json"),
+    "codex": (".codex/hooks.json",),
+    "gemini": (".gemini/settings.json",),
+    "copilot": (".copilot/hooks/mcp-reflect.json", ".github/hooks/mcp-reflect.json"),
+}
+OUR_ENTRY = {"hooks": [{"type": "command", "command": "mcp-reflect hook SessionStart"}]}
+SILENCING = {
+    "permission": '{"permissions":{"deny":["Bash(mcp-reflect hook PreToolUse)"]}}',
+    "note": '{"note":"mcp_reflect hook "}',
+    "tool": '{"x": {"tool": "hook"}}',
+    "hook": json.dumps({"hooks": {"SessionStart": [OUR_ENTRY]}}),
+}
+
+
+def planted(folder: Path, host: str, text: str) -> None:
+    for name in PROJECT_FILES[host]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize("text", SILENCING.values(), ids=SILENCING)
+@pytest.mark.parametrize("host", LAUNCHED["REGISTERED"])
+def test_nothing_that_a_repository_says_silences_the_hooks(
+    host: str, text: str, data: Path, tmp_path: Path
+) -> None:
+    planted(tmp_path, host, text)
+    assert "systemMessage" in ran(data, "hook", "SessionStart", host=host)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe of POSIX")
+@pytest.mark.parametrize("at_home", [False, True])
+@pytest.mark.parametrize("host", LAUNCHED["REGISTERED"])
+def test_a_pipe_in_the_place_of_settings_holds_no_hook(
+    host: str, at_home: bool, data: Path, tmp_path: Path, home: Path
+) -> None:
+    name = LAUNCHED["REGISTERED"][host][1] if at_home else PROJECT_FILES[host][0]
+    pipe = (home if at_home else tmp_path) / name
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    assert "systemMessage" in ran(data, "hook", "SessionStart", host=host)
+
+
+@pytest.mark.parametrize("name", sorted(set(LAUNCHED["MOVED"].values())))
+@pytest.mark.parametrize("folder", [".", "./moved", "absolute"])
+@pytest.mark.parametrize("host", LAUNCHED["REGISTERED"])
+def test_a_folder_of_the_session_is_never_the_one_of_the_person(
+    host: str, folder: str, name: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, str(tmp_path / "moved") if folder == "absolute" else folder)
+    file = LAUNCHED["REGISTERED"][host][1]
+    for place in (tmp_path, tmp_path / "moved"):
+        for below in (file, file.partition("/")[2]):
+            (place / below).parent.mkdir(parents=True, exist_ok=True)
+            (place / below).write_text(SILENCING["hook"])
+    assert "systemMessage" in ran(data, "hook", "SessionStart", host=host)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_out_of_the_home_is_not_the_person_s_file(
+    data: Path, tmp_path: Path, home: Path
+) -> None:
+    (tmp_path / "theirs.json").write_text(SILENCING["hook"])
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").symlink_to(tmp_path / "theirs.json")
+    assert "systemMessage" in ran(data, "hook", "SessionStart")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [SILENCING["permission"], SILENCING["note"], '{"hooks": {"Stop": [1, null, {"hooks": 3}]}}'],
+)
+def test_a_word_about_our_hook_in_the_person_s_file_is_no_hook(
+    text: str, data: Path, home: Path
+) -> None:
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").write_text(text)
+    assert "systemMessage" in ran(data, "hook", "SessionStart")
+
+
+def test_a_server_of_the_repository_takes_no_tools_from_the_plugin(
+    data: Path, tmp_path: Path
+) -> None:
+    theirs = {"mcpServers": {"mcp-reflect": {"command": "/bin/false"}}}
+    for name in (".mcp.json", ".github/mcp.json", ".claude.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(theirs))
+    with opened(data, tmp_path) as server:
+        assert listed(server, "tools") != []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+def test_the_environment_is_not_made_by_programs_of_the_session_s_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = tmp_path / "session"
+    (session / "bin").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    folders = [str(session / "bin"), "bin", ".", "", str(tmp_path / "outside")]
+    monkeypatch.setenv("PATH", os.pathsep.join(folders))
+    monkeypatch.chdir(session)
+    assert LAUNCHED["outside_path"]() == str(tmp_path / "outside")
+
+
 @pytest.mark.parametrize("host", ["claude-code", "codex"])
 def test_a_plugin_leaves_tools_to_the_entry_that_install_has_written(
     host: str, data: Path, tmp_path: Path
