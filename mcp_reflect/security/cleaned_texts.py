@@ -1,7 +1,7 @@
 """The clean forms of texts that were read lately: a call meets the same text at its entrance, in the index, on the disk."""
 
+from _thread import allocate_lock  # threading takes a hook's process some milliseconds to load
 from collections import OrderedDict
-from threading import Lock
 from typing import Final
 
 from mcp_reflect.security.clean import Clean
@@ -16,7 +16,7 @@ class CleanedTexts:
         """Keep texts with at most so many characters in all."""
         self._forms: OrderedDict[str, Clean] = OrderedDict()
         self._left = most_chars
-        self._lock = Lock()
+        self._lock = allocate_lock()
 
     def get(self, text: str) -> Clean | None:
         """Return the clean form of a text, if it is known."""

@@ -68,7 +68,7 @@ _EDGE: Final = (
 _APART: Final = "--"  # a line in place of the middle of a long text
 
 
-class _Part(NamedTuple):
+class _EndsOfText(NamedTuple):
     """A text as it is read beside others: its first lines, its middle, which is not read, and its last lines."""
 
     head: str
@@ -85,18 +85,18 @@ def _cut_lines(texts: Sequence[str], clean_lines: CleanLines) -> Sequence[str]:
     return [_part_of_lines(part, lines) for part in parts]
 
 
-def _parts_of(texts: Sequence[str]) -> list[_Part]:
+def _parts_of(texts: Sequence[str]) -> list[_EndsOfText]:
     return [_ends_and_middle(normalize(text)) for text in texts]
 
 
-def _joined_lines(parts: Sequence[_Part]) -> str:
+def _joined_lines(parts: Sequence[_EndsOfText]) -> str:
     """Return the lines of several texts as those of one."""
     return "\n".join(
         _APART.join((part.head, part.tail)) if part.middle else part.head for part in parts
     )
 
 
-def _part_of_lines(part: _Part, lines: Iterator[str]) -> str:
+def _part_of_lines(part: _EndsOfText, lines: Iterator[str]) -> str:
     """Take a text's lines off the clean ones, and return it with them."""
     kept = "\n".join(islice(lines, part.head.count("\n") + 1))
     if not part.middle:
@@ -105,12 +105,12 @@ def _part_of_lines(part: _Part, lines: Iterator[str]) -> str:
     return "".join((kept.removesuffix(_APART), part.middle, *last_lines))
 
 
-def _ends_and_middle(text: str) -> _Part:
+def _ends_and_middle(text: str) -> _EndsOfText:
     """Return the first lines of a long text, its middle, and its last lines, if it has any; a short text is whole."""
     if len(text) <= 2 * _EDGE:
-        return _Part(text, "", "")
+        return _EndsOfText(text, "", "")
     start = text.rfind("\n", 0, _EDGE) + 1
     end = text.find("\n", len(text) - _EDGE)
     if end < 0:
         end = len(text)
-    return _Part(text[:start], text[start:end], text[end:])
+    return _EndsOfText(text[:start], text[start:end], text[end:])

@@ -48,7 +48,7 @@ _NO_CALL: Final = "hooks saw no call that follows a lesson: it counts as your wo
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _OutcomePart:
     """An outcome of some of the lessons that were named.
 
     `reason` says why it counts for less than the agent sent, and is None where it counts as sent.
@@ -117,7 +117,9 @@ async def record_outcome(
     )
 
 
-def _reason_of(parts: Sequence[_Part], answers: Sequence[str], *, has_counted: bool) -> str | None:
+def _reason_of(
+    parts: Sequence[_OutcomePart], answers: Sequence[str], *, has_counted: bool
+) -> str | None:
     """Return all that the agent should know of why its outcome counts for less than it sent, None for nothing.
 
     `answers` are those about the lessons that a person keeps. The reasons of both parts are told, so that an agent does
@@ -208,7 +210,7 @@ async def _parts_by_proof(
     results: Sequence[ToolResult],
     *,
     seen: bool,
-) -> list[_Part]:
+) -> list[_OutcomePart]:
     """Return an outcome in parts, by what stands behind each; the first row that fits decides.
 
     `results` are outputs that came with the outcome, `seen` is as for `record_outcome`.
@@ -228,20 +230,20 @@ async def _parts_by_proof(
     """
     as_own_word = replace(draft, evidence=Evidence.SELF)
     if draft.evidence is Evidence.SELF:
-        return [_Part(draft)]
+        return [_OutcomePart(draft)]
     doubt = await asyncio.to_thread(doubt_of, draft, results)
     if doubt and (seen or draft.evidence is Evidence.USER or doubt == SHOWS_OPPOSITE):
-        return [_Part(as_own_word, doubt)]
+        return [_OutcomePart(as_own_word, doubt)]
     if seen:
-        return [_Part(draft)]
+        return [_OutcomePart(draft)]
     if draft.evidence is Evidence.USER:
-        return [_Part(replace(as_own_word, backed=True), _QUOTED)]
+        return [_OutcomePart(replace(as_own_word, backed=True), _QUOTED)]
     return await _by_calls(context, scope, draft, doubt)
 
 
 async def _by_calls(
     context: Context, scope: Scope, draft: OutcomeDraft, doubt: str | None
-) -> list[_Part]:
+) -> list[_OutcomePart]:
     """Return an agent's outcome in one part or two, by the calls that hooks saw.
 
     `doubt` says why the outputs that the agent sent do not show the outcome, None if they do. Each row of the table is
@@ -255,13 +257,13 @@ async def _by_calls(
     """
     proven = await _proven_by_hooks(context, scope, draft)
     unproven = tuple(lesson_id for lesson_id in draft.lesson_ids if lesson_id not in proven)
-    parts: list[_Part] = []
+    parts: list[_OutcomePart] = []
     if proven:
         reason = _proven_beside_others(proven) if unproven else None
-        parts.append(_Part(replace(draft, lesson_ids=tuple(sorted(proven))), reason))
+        parts.append(_OutcomePart(replace(draft, lesson_ids=tuple(sorted(proven))), reason))
     if unproven or not proven:
         as_word = replace(draft, evidence=Evidence.SELF, lesson_ids=unproven, backed=doubt is None)
-        parts.append(_Part(as_word, doubt or await _why_unproven(context, scope, unproven)))
+        parts.append(_OutcomePart(as_word, doubt or await _why_unproven(context, scope, unproven)))
     return parts
 
 

@@ -79,7 +79,7 @@ class _Piece:
     is_empty_list: bool = False  # `"${x[@]}"` of a list without words is no word
 
 
-class _Part(NamedTuple):
+class _WordPart(NamedTuple):
     """A part of a word that may have parts itself, how deep it is in the word, and whether it stands in quotes."""
 
     content: "Node | _Piece"
@@ -156,7 +156,7 @@ def _pieces(
     the square of the levels.
     """
     pieces: list[_Piece] = []
-    waiting = [_Part(root, is_quoted)]
+    waiting = [_WordPart(root, is_quoted)]
     while waiting:
         content, quoted, depth = waiting.pop()
         if isinstance(content, _Piece):
@@ -174,16 +174,16 @@ def _pieces(
 
 def _parts(
     node: Node, source: bytes, variables: Variables, *, quoted: bool
-) -> _Piece | list[_Part]:
+) -> _Piece | list[_WordPart]:
     """Return the text of a node as one piece, or else the parts that it is made of, which are read next."""
     node_type = node.type
     if node_type in ("concatenation", "command_name"):
-        parts = [_Part(child, quoted) for child in node.children if child.type != "$"]
+        parts = [_WordPart(child, quoted) for child in node.children if child.type != "$"]
         return parts or _plain(node, source)
     if node_type in _ESCAPES_IN:
         return _of_quotes(node, source, _ESCAPES_IN[node_type])
     if node_type == "translated_string":
-        return [_Part(child, quoted) for child in node.named_children]
+        return [_WordPart(child, quoted) for child in node.named_children]
     if node_type == "raw_string":
         between_quotes = text_of(node, source)[1:-1]
         return _Piece(between_quotes.translate(_PROTECTED))
@@ -249,7 +249,7 @@ def _plain(node: Node, source: bytes) -> _Piece:
     return _Piece(_ESCAPED.sub(lambda match: match[1].translate(_PROTECTED), text))
 
 
-def _of_quotes(node: Node, source: bytes, escaped: re.Pattern[str]) -> list[_Part]:
+def _of_quotes(node: Node, source: bytes, escaped: re.Pattern[str]) -> list[_WordPart]:
     """Return the parts of a text in double quotes: of `"a $x b"` the text, the expansion and the text.
 
     The parser has no node for some blanks between the others. They count here, so that what lies between two nodes is
@@ -259,15 +259,15 @@ def _of_quotes(node: Node, source: bytes, escaped: re.Pattern[str]) -> list[_Par
     quote_bytes = 1 if node.type == "string" else 0  # a here-document has none around it
     read_up_to = node.start_byte + quote_bytes
     end = node.end_byte - quote_bytes
-    parts: list[_Part] = []
+    parts: list[_WordPart] = []
     for child in inner:
         if child.start_byte > read_up_to:
             text_before = _between(source, read_up_to, child.start_byte, escaped)
-            parts.append(_Part(text_before, is_quoted=True))
-        parts.append(_Part(child, is_quoted=True))
+            parts.append(_WordPart(text_before, is_quoted=True))
+        parts.append(_WordPart(child, is_quoted=True))
         read_up_to = max(read_up_to, child.end_byte)
     if end > read_up_to:
-        parts.append(_Part(_between(source, read_up_to, end, escaped), is_quoted=True))
+        parts.append(_WordPart(_between(source, read_up_to, end, escaped), is_quoted=True))
     return parts
 
 
@@ -289,7 +289,7 @@ def _ansi_sign(match: re.Match[str]) -> str:
 
 def _expansion(
     node: Node, source: bytes, variables: Variables, *, quoted: bool
-) -> _Piece | list[_Part]:
+) -> _Piece | list[_WordPart]:
     """Return the value of `$x`, `${x}`, `${x[@]}`, `$@`, or what `${x:-y}` and `${x:+y}` give.
 
     What is not known, or no such form, stays as it is written, as a piece that is not known.
@@ -303,7 +303,7 @@ def _expansion(
     key = ARGUMENTS if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
     if operators_and_words:
         operator, *behind = operators_and_words
-        word_behind = [_Part(child, quoted) for child in behind]
+        word_behind = [_WordPart(child, quoted) for child in behind]
         result = _with_operator(operator.type, key, word_behind, variables, quoted=quoted)
         return _written(node, source) if result is None else result
     value = variables.known(key)
@@ -320,11 +320,11 @@ def _written(node: Node, source: bytes) -> _Piece:
 def _with_operator(
     operator: str,
     key: str,
-    word_behind: list[_Part],
+    word_behind: list[_WordPart],
     variables: Variables,
     *,
     quoted: bool,
-) -> _Piece | list[_Part] | None:
+) -> _Piece | list[_WordPart] | None:
     """Return what `${x:-word}` and `${x:+word}` give; None, with a note of what `x` may be, where that is not known.
 
     `word_behind` are the parts of the word behind the operator, and `key` is the name of the variable.
