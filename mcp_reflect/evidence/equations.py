@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Final
 
-from mcp_reflect.evidence.expressions import Token, TokenKind, is_currency, read_tokens
+from mcp_reflect.evidence.tokens import Token, TokenKind, read_tokens
+from mcp_reflect.evidence.unit_names import is_currency
 from mcp_reflect.evidence.word_lists import read_word_list
 
 MOST_READ: Final = 20_000
@@ -22,10 +22,21 @@ _FENCED: Final = re.compile(r"(?ms)^[ \t]{0,3}(```|~~~).*?(?:^[ \t]{0,3}\1|\Z)")
 _CODE: Final = re.compile(r"`[^`\n]{1,300}`|\$[^$\n]{0,200}[\\_^=][^$\n]{0,200}\$(?!\d)")
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“\n]{1,300}“")
 _QUOTED_LINE: Final = re.compile(r"(?m)^[ \t]{0,3}>.*$")
+_CODE_SIGN: Final = re.compile(r"[\[\]{}\\~≡±√∑∫]|==|->|:=|(?<!\d)'\d")
+"""Beside one of these, an equation is a line of a program or a formula."""
+
 _SENTENCES: Final = re.compile(r"[^\n;]+")
 _STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s)(?=\s++\S)")
 _WORDS: Final = re.compile(r"[^\W\d_]+|[°&|]")
-_LIST_MARK: Final = re.compile(r"\s*(?:[-*+•]\s+|(?:[Ss]tep\s+)?\d{1,3}[.):]\s+)?(?:\*\*|__)?")
+_PHRASES: Final = {
+    "base n": re.compile(r"\b[Bb]ase (?:\d|two|eight|ten|twelve|sixteen)"),
+    "decibel": re.compile(r"\bdB"),
+}
+"""Signs of another arithmetic that are no words, by the word that stands for them."""
+
+_LIST_MARK: Final = re.compile(
+    r"\s*(?:[-*+•]\s+|(?:[Ss]tep\s+)?\d{1,3}[.):]\s+|[a-z]\)\s+)?(?:\*\*|__)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +50,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Two sides or more, as they stand in a step, with the word behind them, which may be a unit of the last side.
-
-    `at_start`: nothing but a mark of a list stands before it in its sentence.
-    """
+    """Two sides or more, as they stand in a step, with the word behind them, which may be a unit of the last side."""
 
     sides: tuple[Side, ...]
     unit_behind: str
-    at_start: bool
-    sentence: str
 
 
 @cache
@@ -68,7 +74,7 @@ def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
     """Yield the equations of a step. With `letter`, it may stand for a number in them."""
     sentences = list(_sentences(blanked(step)))
     for at, (sentence, place) in enumerate(sentences):
-        if "=" not in sentence or len(sentence) > _MOST_SENTENCE:
+        if "=" not in sentence or len(sentence) > _MOST_SENTENCE or _CODE_SIGN.search(sentence):
             continue
         beside = sentences[max(at - 1, 0) : at] + sentences[at + 1 : at + 2]
         if any(_is_refuting(text) for text, _ in beside):
@@ -78,7 +84,7 @@ def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
             head = mark.end()
         tokens = read_tokens(" " * head + sentence[head:])
         if _is_stated(tokens):
-            yield from _equations(tokens, sentence, place, letter)
+            yield from _equations(tokens, place, letter)
 
 
 def _is_refuting(sentence: str) -> bool:
@@ -88,7 +94,8 @@ def _is_refuting(sentence: str) -> bool:
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text in lower case, and the signs that say as much as a word: "°", "&" and "|"."""
-    return frozenset(_WORDS.findall(text.lower()))
+    phrases = {name for name, pattern in _PHRASES.items() if pattern.search(text)}
+    return frozenset(_WORDS.findall(text.lower())) | phrases
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int]]:
@@ -102,32 +109,14 @@ def _sentences(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _is_stated(tokens: Sequence[Token]) -> bool:
-    """False for a sentence that asks, supposes, quotes, or says what is wrong."""
-    if any(token.text == "?" for token in tokens):
+    """False for a sentence that asks, supposes, quotes, says what is wrong, or has a date or a time in it."""
+    if any(token.text == "?" or token.kind is TokenKind.PLACE for token in tokens):
         return False
     words = {token.text.lower() for token in tokens if token.kind is TokenKind.WORD}
-    if "base" in words and any(
-        one.text.lower() == "base"
-        and other.apart
-        and (other.kind is TokenKind.NUMBER or other.text in _BASES)
-        for one, other in pairwise(tokens)
-    ):
-        return False
-    return not words & (words_for("unstated") | words_for("other_arithmetic"))
+    return not words & words_for("unstated")
 
 
-_BASES: Final = frozenset("two eight ten twelve sixteen".split())
-
-
-def is_of_another_arithmetic(goal: str) -> bool:
-    """True where the goal asks for remainders, binary numbers and the like, in which 3 + 4 may be 2."""
-    words = re.findall(r"[^\W\d_]+", goal[:MOST_READ].lower())
-    return not words_for("other_arithmetic").isdisjoint(words) or "mathbb" in words
-
-
-def _equations(
-    tokens: Sequence[Token], sentence: str, place: int, letter: str
-) -> Iterator[Equation]:
+def _equations(tokens: Sequence[Token], place: int, letter: str) -> Iterator[Equation]:
     """Yield the equations of a sentence: "so 3 + 4 = 7 = 2 + 5" has the sides 3 + 4, 7 and 2 + 5.
 
     A side that may be part of something larger, "May 3 + 4 = 7", is left out, since its value is not known.
@@ -151,12 +140,7 @@ def _equations(
         unit = ""
         if last < len(tokens) and tokens[last].kind is TokenKind.WORD:
             unit = tokens[last].text
-        yield Equation(
-            sides=tuple(sides),
-            unit_behind=unit,
-            at_start=first == 0,
-            sentence=sentence,
-        )
+        yield Equation(sides=tuple(sides), unit_behind=unit)
 
 
 def _is_conditional(tokens: Sequence[Token], first: int) -> bool:
@@ -210,7 +194,7 @@ def _belongs(tokens: Sequence[Token], at: int, letter: str) -> bool:
     Numbers and signs of arithmetic belong, and the letter that stands for the unknown. Other tokens ("," or "#") do not.
     """
     token = tokens[at]
-    if token.kind is TokenKind.OTHER:
+    if token.kind in (TokenKind.OTHER, TokenKind.PLACE):
         return False
     is_word = token.kind is TokenKind.WORD
     return not is_word or (bool(letter) and token.text == letter) or _is_word_of_a_sum(tokens, at)
@@ -220,7 +204,7 @@ def _is_word_of_a_sum(tokens: Sequence[Token], at: int) -> bool:
     """True if a word stands where a sum has words.
 
     - a unit behind "per" or "/": the "day" of "$5 per day", the "hour" of "60 km/hour"
-    - the "of" of "20% of 50", and no other: "a total of 5" begins a sum behind it
+    - the "of" of "20% of 50", in any language, and no other: "a total of 5" begins a sum behind it
     - a currency at a number, on either side: "costs USD 5", "5 euros"
     - the "per" between a number or its unit and a unit: "5 per day", "5 km per day"
     - a unit that a sign of arithmetic follows: the first "km" of "3 km + 2 km"
@@ -234,8 +218,8 @@ def _is_word_of_a_sum(tokens: Sequence[Token], at: int) -> bool:
         return at > 1 and tokens[at - 2].kind in (TokenKind.NUMBER, TokenKind.WORD)
     if before is None or after is None:
         return False
-    if token.text == "of":
-        return before.kind is TokenKind.PERCENT
+    if before.kind is TokenKind.PERCENT:
+        return token.text in words_for("of")
     if is_currency(token):
         return TokenKind.NUMBER in (before.kind, after.kind)
     if token.text == "per":
@@ -380,7 +364,7 @@ def _ends_plainly(tokens: Sequence[Token], last: int) -> bool:
     if token.kind is not TokenKind.WORD:
         return False
     word = token.text.lower()
-    if word in words_for("months") | words_for("other_arithmetic"):
+    if word in words_for("months"):
         return False
     following = tokens[last + 1 : last + 3]
     if any(one.kind is TokenKind.NUMBER for one in following[:1]):
@@ -388,11 +372,3 @@ def _ends_plainly(tokens: Sequence[Token], last: int) -> bool:
     if len(following) < 2 or following[1].kind is not TokenKind.NUMBER:
         return True
     return following[0].text.lower() not in words_for("adding")  # "7 apples and 2 pears"
-
-
-def has_numbers_side_by_side(tokens: Sequence[Token]) -> bool:
-    """True for "1 500" and "1 1/2": one number or two, nobody knows."""
-    return any(
-        one.kind is TokenKind.NUMBER and other.kind is TokenKind.NUMBER
-        for one, other in pairwise(tokens)
-    )

@@ -5,14 +5,14 @@ beside a number, and one letter as the unknown. What it does not know, it does n
 tokens of an expression, the depth of its parentheses, the digits of a number.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from functools import cache
 from typing import Final
 
+from mcp_reflect.evidence.tokens import Token, TokenKind
+from mcp_reflect.evidence.unit_names import currency_of, is_currency, unit_of
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.evidence.written_numbers import Style, decimals_in, read_number
 
@@ -20,86 +20,10 @@ MOST_TOKENS: Final = 80
 """Tokens of one side of an equation."""
 
 _DEEPEST: Final = 16  # parentheses
-
-
-class TokenKind(StrEnum):
-    """What a token is. `OTHER` is any character that belongs to no sum, such as "#" or ","."""
-
-    NUMBER = "number"
-    OPERATOR = "operator"
-    OPEN = "open"
-    CLOSE = "close"
-    EQUALS = "equals"
-    PERCENT = "percent"
-    CURRENCY = "currency"
-    POWER = "power"
-    WORD = "word"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of a text, with its place: "= $5" has the tokens "=", "$" and "5".
-
-    `apart`: a blank stands before it, as before the "3" of "total: 3" and not of "4:30".
-    """
-
-    kind: TokenKind
-    text: str
-    start: int
-    end: int
-    apart: bool
-
-
 _SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_TOKEN: Final = re.compile(
-    r"(?P<number>\d+(?:[.,'’]\d+)*|(?<![\w.])\.\d+)"
-    r"|(?P<power>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-    r"|(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:['’-][^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|°[CFK]?)"
-    r"|(?P<equals>(?<![=<>!:+*/|&%^-])=(?![=>~]))"
-    r"|(?P<operator>\*\*|[-+*/^×÷·⋅−–])"
-    r"|(?P<open>\()|(?P<close>\))"
-    r"|(?P<percent>%)"
-    r"|(?P<currency>[$€£¥₹])"
-    r"|(?P<other>\S)"
-)
 _OPERATORS: Final = {
     "**": "^", "×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "x": "*", "X": "*",
 }  # fmt: skip
-_CURRENCY_WORDS: Final = frozenset(
-    "eur euro euros usd dollar dollars gbp pound pounds chf jpy yen inr cad aud".split()
-)
-
-
-def read_tokens(text: str) -> list[Token]:
-    """Return the tokens of a text, in order: "3 x 4" gives a number, an operator and a number."""
-    tokens: list[Token] = []
-    end = 0
-    for found in _TOKEN.finditer(text):
-        kind = TokenKind(found.lastgroup or TokenKind.OTHER)
-        tokens.append(Token(kind, found[0], found.start(), found.end(), found.start() > end))
-        end = found.end()
-    return [_as_times(tokens, at) for at in range(len(tokens))]
-
-
-def _as_times(tokens: Sequence[Token], at: int) -> Token:
-    """Return `x` between two operands as the sign for times: "3 x 4", "12x2", not "2x + 6"."""
-    token = tokens[at]
-    if token.text not in ("x", "X") or not 0 < at < len(tokens) - 1:
-        return token
-    before, after = tokens[at - 1], tokens[at + 1]
-    ends = before.kind in (TokenKind.NUMBER, TokenKind.CLOSE, TokenKind.PERCENT, TokenKind.CURRENCY)
-    is_unit = before.kind is TokenKind.WORD and at > 1 and _takes_a_unit(tokens[at - 2])
-    begins = after.kind in (TokenKind.NUMBER, TokenKind.OPEN, TokenKind.CURRENCY)
-    is_hexadecimal = before.text == "0" and not token.apart and not after.apart
-    if not begins or not (ends or is_unit) or is_hexadecimal:
-        return token
-    return Token(TokenKind.OPERATOR, token.text, token.start, token.end, token.apart)
-
-
-def _takes_a_unit(token: Token) -> bool:
-    """True for what a unit may stand behind: a number, or the "per" of "25 miles per gallon x 12"."""
-    return token.kind is TokenKind.NUMBER or token.text in ("per", "/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +109,12 @@ class _Reader:
         tree = self.signed()
         while True:
             if operator := self._operator("*/"):
-                tree = Operation(operator, tree, self.signed())
+                factor = self.signed()
+                if operator == "*" and _is_quotient(tree) and _is_power_of_ten(factor):
+                    raise NotReadError  # 3 × 10^8 / 6 × 10^14 divides by all that follows
+                tree = Operation(operator, tree, factor)
             elif self._multiplies_without_a_sign():
-                if isinstance(tree, Operation) and tree.operator == "/" and not tree.in_parentheses:
+                if _is_quotient(tree):
                     raise NotReadError  # 8/2(2+2) is read in two ways
                 tree = Operation("*", tree, self.power())
             else:
@@ -260,7 +187,7 @@ class _Reader:
         number = Plain(
             value, token.text, decimals_in(token.text, self.style), unit + after, is_percent
         )
-        if is_percent and (of := self._token()) is not None and of.text == "of":
+        if is_percent and (of := self._token()) is not None and of.text in _of():
             self.at += 1
             return Operation("*", number, self.power(), in_parentheses=True)
         return number
@@ -291,7 +218,7 @@ class _Reader:
     def _unit_after(self) -> str:
         """Take the unit behind a number, "km", "$", "m²" or "miles/hour", and return its one name."""
         token = self._token()
-        if token is None or token.text in (self.letter, "of"):
+        if token is None or token.text in (self.letter, *_of()):
             return ""
         unit = ""
         if is_currency(token):
@@ -356,55 +283,23 @@ class _Reader:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
 
 
-def is_currency(token: Token) -> bool:
-    """True for `$` and for "EUR"."""
-    return token.kind is TokenKind.CURRENCY or token.text.lower() in _CURRENCY_WORDS
+def _is_quotient(tree: Tree) -> bool:
+    """True for "8 / 2", and false for it in parentheses."""
+    return isinstance(tree, Operation) and tree.operator == "/" and not tree.in_parentheses
 
 
-def currency_of(token: Token) -> str:
-    """Return one name for a currency and its sign."""
-    return currency_name(token.text.lower())
-
-
-_CURRENCY_NAMES: Final = {
-    "$": "usd", "dollar": "usd", "€": "eur", "euro": "eur", "£": "gbp", "pound": "gbp", "¥": "jpy", "yen": "jpy",
-    "₹": "inr",
-}  # fmt: skip
-
-
-def currency_name(word: str) -> str:
-    """Return one name for the words and the sign of a currency."""
-    plain = word.removesuffix("s")
-    return _CURRENCY_NAMES.get(plain, plain)
-
-
-def unit_of(word: str) -> str:
-    """Return one name for a unit and its plural, since "2 cases + 1 case" are of one unit.
-
-    - a currency: its code, "euros" -> "eur"
-    - irregular: as the list says, "feet" -> "foot", "buses" -> "bus"
-    - no plural at all: "glass", "celsius", "radius"; and up to three letters, "lbs", "gas"
-    - "berries" -> "berry"
-    - "boxes", "glasses", "churches", "dishes", "tomatoes" -> without "es"
-    - "houses", "cases", "sizes", "clips" -> without "s"
-    """
-    plain = word.lower()
-    if plain in _CURRENCY_WORDS:
-        return currency_name(plain)
-    if plain in _singulars():
-        return _singulars()[plain]
-    if len(plain) <= 3 or not plain.endswith("s") or plain.endswith(("ss", "us", "is")):
-        return plain
-    if plain.endswith("ies") and len(plain) > 4:
-        return f"{plain[:-3]}y"
-    if plain.endswith(("xes", "sses", "ches", "shes", "oes")):
-        return plain[:-2]
-    return plain[:-1]
+def _is_power_of_ten(tree: Tree) -> bool:
+    return (
+        isinstance(tree, Operation)
+        and tree.operator == "^"
+        and isinstance(tree.left, Plain)
+        and tree.left.value == 10
+    )
 
 
 @cache
-def _singulars() -> dict[str, str]:
-    return dict(line.split() for line in read_word_list("arithmetic")["singulars"])
+def _of() -> tuple[str, ...]:
+    return read_word_list("arithmetic")["of"]
 
 
 def numbers_in(tree: Tree) -> list[Plain]:

@@ -7,8 +7,9 @@ from math import prod
 from typing import Final
 
 from mcp_reflect.evidence.equations import words_for
-from mcp_reflect.evidence.expressions import Negative, Operation, Plain, TokenKind, Tree, numbers_in
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree, numbers_in
 from mcp_reflect.evidence.sum_sides import SumSide, terms_in
+from mcp_reflect.evidence.tokens import TokenKind
 
 _MOST_TIMES: Final = 366  # that one change is repeated
 

@@ -1,15 +1,25 @@
 """Equations as programs, calculators and ledgers write them."""
 
-from itertools import product
+from collections.abc import Callable
+from operator import add, mul, sub
 from typing import Final
 
-from mcp_reflect.evidence.expressions import Negative, Operation, Plain, TokenKind, numbers_in
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree, numbers_in
 from mcp_reflect.evidence.sum_sides import SumSide, terms_in
+from mcp_reflect.evidence.tokens import TokenKind
 
-_WIDTHS: Final = (8, 16, 32, 64)  # bits of a number in a program
-_MOST_ENTRIES: Final = 6  # of a ledger, whose signs are tried
-_DEGREES: Final = 360
-_LETTERS: Final = 26
+_BEHIND_THE_LARGEST: Final = frozenset(
+    2**bits for width in (8, 16, 32, 64) for bits in (width - 1, width)
+)
+"""One more than the largest number of so many bits, with a sign and without."""
+
+_WHOLE_OPERATIONS: Final[dict[str, Callable[[int, int], int]]] = {
+    "+": add,
+    "-": sub,
+    "*": mul,
+    "/": lambda value, divisor: value // divisor,
+}
+_FLOAT_DIGITS: Final = 2**24  # a float of 32 bits keeps no more
 
 
 def is_keyed_in(before: SumSide, own: SumSide) -> bool:
@@ -23,56 +33,49 @@ def is_keyed_in(before: SumSide, own: SumSide) -> bool:
 
 def is_bitwise(before: SumSide, own: SumSide) -> bool:
     """True for "5 ^ 3 = 6" in a program."""
-    tree = before.tree
-    if not isinstance(tree, Operation) or tree.operator != "^":
+    tree, shown = before.tree, own.bounds.exact
+    if not isinstance(tree, Operation) or tree.operator != "^" or shown is None:
         return False
     if any(token.kind is TokenKind.POWER or token.text == "**" for token in before.side.tokens):
         return False
-    numbers, shown = numbers_in(tree), own.bounds.exact
-    if len(numbers) != 2 or shown is None or any(one.value.denominator != 1 for one in numbers):
+    numbers = numbers_in(tree)
+    if len(numbers) != 2 or any(one.value.denominator != 1 for one in numbers):
         return False
     return int(numbers[0].value) ^ int(numbers[1].value) == shown
 
 
-def is_clear_bitwise(before: SumSide, own: SumSide) -> bool:
-    """True for "6 ^ 3 = 5", but not for "8 ^ 2 = 10", since whoever adds in the place of a power writes that."""
-    total = sum(number.value for number in numbers_in(before.tree))
-    return own.bounds.exact != total and is_bitwise(before, own)
-
-
 def is_wrapped(before: SumSide, own: SumSide) -> bool:
-    """True for "255 + 1 = 0" and "127 + 1 = -128": a number of so many bits begins again."""
+    """True for "255 + 1 = 0" and "127 + 1 = -128": behind the largest number of a program comes nothing, or the least."""
     value, shown = before.bounds.exact, own.bounds.exact
-    if value is None or shown is None or own.literal is None:
-        return False
-    return any(
-        (value - shown) % 2**width == 0 and -(2 ** (width - 1)) <= shown < 2**width
-        for width in _WIDTHS
-    )
+    return value in _BEHIND_THE_LARGEST and shown in (0, -value)
 
 
-def is_just_wrapped(before: SumSide, own: SumSide) -> bool:
-    """True for "255 + 1 = 0" and "127 + 1 = -128": one step behind the largest number, so that it is no chance."""
-    value = before.bounds.exact
-    steps_behind = {2**bits for width in _WIDTHS for bits in (width - 1, width)}
-    return value in steps_behind and is_wrapped(before, own)
+def is_divided_whole(before: SumSide, own: SumSide) -> bool:
+    """True for "7 / 2 * 2 = 6" in a program, where what is left of a division is dropped."""
+    whole = _whole_value(before.tree)
+    return whole is not None and whole == own.bounds.exact
 
 
-def is_on_the_compass(before: SumSide, own: SumSide) -> bool:
-    """True for "350 + 20 = 10" degrees: behind the last degree comes the first."""
-    return _is_around(before, own, _DEGREES)
+def _whole_value(tree: Tree) -> int | None:
+    """Return the value of a tree of whole numbers with divisions that drop what is left."""
+    match tree:
+        case Plain():
+            return int(tree.value) if tree.value.denominator == 1 and not tree.is_percent else None
+        case Operation(operator="+" | "-" | "*" | "/"):
+            left, right = _whole_value(tree.left), _whole_value(tree.right)
+            if left is None or right is None or (tree.operator == "/" and right == 0):
+                return None
+            return _WHOLE_OPERATIONS[tree.operator](left, right)
+        case _:
+            return None
 
 
-def is_on_the_alphabet(before: SumSide, own: SumSide) -> bool:
-    """True for "25 + 3 = 2" where letters are shifted: behind the last letter comes the first."""
-    return _is_around(before, own, _LETTERS)
-
-
-def _is_around(before: SumSide, own: SumSide, size: int) -> bool:
+def is_lost_by_a_float(before: SumSide, own: SumSide) -> bool:
+    """True for "16777216 + 1 = 16777216": a float keeps twenty-four binary digits."""
     value, shown = before.bounds.exact, own.bounds.exact
-    if value is None or shown is None or own.literal is None:
+    if value is None or shown is None or abs(value) < _FLOAT_DIGITS:
         return False
-    return (value - shown) % size == 0 and 0 <= shown < size
+    return abs(value - shown) * _FLOAT_DIGITS <= abs(value)
 
 
 def is_joined_text(before: SumSide, own: SumSide) -> bool:
@@ -95,20 +98,14 @@ def is_signed_otherwise(before: SumSide, own: SumSide) -> bool:
 
 
 def is_in_a_ledger(before: SumSide, own: SumSide) -> bool:
-    """True for "(1,200) + 200 = (1,000)": parentheses stand for a minus, at some of the numbers.
+    """True for "(1,200) + 200 = (1,000)": parentheses around a number alone stand for a minus.
 
-    Without any at a number before the result, they stand for nothing: "40 + 20 = (20)".
+    Without any before the result, they stand for nothing: "40 + 20 = (20)".
     """
-    kinds = [token.kind for token in own.side.tokens if token.kind is not TokenKind.CURRENCY]
-    numbers = numbers_in(before.tree)
-    shown = own.bounds.exact
-    if kinds != [TokenKind.OPEN, TokenKind.NUMBER, TokenKind.CLOSE] or len(numbers) > _MOST_ENTRIES:
-        return False
-    if all(token.kind is not TokenKind.OPEN for token in before.side.tokens):
-        return False
-    is_sum = all(isinstance(term, Plain | Negative) for term in terms_in(before.tree))
-    balances = (
-        sum(sign * number.value for sign, number in zip(signs, numbers, strict=True))
-        for signs in product((1, -1), repeat=len(numbers))
-    )
-    return is_sum and shown is not None and -shown in balances
+    return _has_number_in_parentheses(before) and _has_number_in_parentheses(own)
+
+
+def _has_number_in_parentheses(side: SumSide) -> bool:
+    kinds = [token.kind for token in side.side.tokens if token.kind is not TokenKind.CURRENCY]
+    entry = [TokenKind.OPEN, TokenKind.NUMBER, TokenKind.CLOSE]
+    return any(kinds[at : at + 3] == entry for at in range(len(kinds) - 2))

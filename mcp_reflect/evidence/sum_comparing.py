@@ -11,6 +11,7 @@ from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, factors_by_unit
 from mcp_reflect.evidence.units import dimension_of
 
 _NEAR: Final = Fraction(1, 200)  # of a value: what is rounded to thousands differs by less
+_THOUSANDS: Final = (10**3, 10**6, 10**9)
 _FLOAT: Final = Fraction(1, 10**12)
 
 
@@ -24,11 +25,25 @@ def are_comparable(before: SumSide, own: SumSide) -> bool:
         return False  # "48 = 100% + 20%"
     dimension, result = dimension_of(before.tree), dimension_of(own.tree)
     if dimension:
-        # A currency stands at some of the factors: "15 × $12.99 = 195".
-        is_money = dimension in [{currency: 1} for currency in CURRENCIES]
         counted = {unit: power for unit, power in result.items() if power > 0}  # "= $18 per day"
-        return dimension in (result, counted) or (not result and is_money)
+        return dimension in (result, counted) or _is_price(before, own, dimension, result)
     return not result.keys() & words_for("scales") and not _is_other_scale(before, own)
+
+
+def _is_price(
+    before: SumSide, own: SumSide, dimension: dict[str, int], result: dict[str, int]
+) -> bool:
+    """True where only the currency counts: "15 × $12.99 = 195", "$3 × $10 = $30" and "8 hours × $15 = $120".
+
+    A thing that is counted may stand at the other factor, unless it is a measure of which the price is for another:
+    "30 min × $20 = $10".
+    """
+    money = dimension.keys() & CURRENCIES
+    if len(money) != 1 or any(power < 0 for power in dimension.values()):
+        return False
+    if not result:
+        return dimension == dict.fromkeys(money, 1)
+    return result == dict.fromkeys(money, 1) and not _is_other_scale(before, own)
 
 
 def _are_pairs(before: SumSide, own: SumSide) -> bool:
@@ -51,13 +66,15 @@ def _is_all_percent(one: SumSide) -> bool:
 
 
 def _is_other_scale(before: SumSide, own: SumSide) -> bool:
-    """True for "500 + 700 = 1.2 kg": the numbers before a measure may be of a smaller one."""
-    table = factors_by_unit()
-    factors = list(chain.from_iterable(table.get(unit, ()) for unit in own.units))
+    """True for "500 + 700 = 1.2 kg": the numbers before a measure may be of a smaller one, or of thousands."""
     value, shown = before.bounds.exact, own.bounds.exact
-    if not factors or not value or not shown:
+    if not value or not shown:
         return False
-    ratio = max(value / shown, shown / value)
+    ratio = abs(max(value / shown, shown / value))
+    if ratio in _THOUSANDS:
+        return True
+    table = factors_by_unit()
+    factors = chain.from_iterable(table.get(unit, ()) for unit in own.units | before.units)
     return any(abs(ratio / factor - 1) < Fraction(1, 30) for factor in factors)
 
 

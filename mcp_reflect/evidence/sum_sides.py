@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.evidence.computing import Bounds, bounds_of
@@ -15,8 +16,9 @@ from mcp_reflect.evidence.expressions import (
     Tree,
     numbers_in,
     read_expression,
-    unit_of,
 )
+from mcp_reflect.evidence.tokens import TokenKind
+from mcp_reflect.evidence.unit_names import unit_of
 from mcp_reflect.evidence.units import units_in
 from mcp_reflect.evidence.written_numbers import Style
 
@@ -41,6 +43,7 @@ class SumSide:
 
     @property
     def units(self) -> set[str]:
+        """The units of its numbers, and what they are made of: "mile/hour", "mile" and "hour"."""
         return _units_of(self.tree)
 
 
@@ -51,9 +54,10 @@ def read_sides(
 ) -> list["SumSide | None"]:
     """Return the sides with their values; None for one that is not read, and for each where one is a level."""
     found: list[SumSide | None] = []
+    has_blanks = any(map(_has_blank_at_a_sign, equation.sides))
     for at, side in enumerate(equation.sides):
         tree = read_expression(side.tokens, style)
-        if tree is None or not _is_plain(tree):
+        if tree is None or not _is_plain(tree) or (has_blanks and _has_range(side)):
             found.append(None)
             continue
         is_last = at == len(equation.sides) - 1
@@ -64,14 +68,35 @@ def read_sides(
             continue
         bounds = bounds_of(tree, rounded=rounded)
         found.append(SumSide(side, tree, bounds) if bounds is not None else None)
-    if _counts_levels(found):
+    units = set[str]().union(*(side.units for side in found if side is not None))
+    if units & words_for("levels") or (units & words_for("not added") and any(map(_is_sum, found))):
         return [None] * len(found)
     return found
 
 
-def _counts_levels(sides: Sequence[SumSide | None]) -> bool:
-    """True for "20 + 20 = 23 dB": the unit of a level may stand at any number of an equation."""
-    return any(side is not None and side.units & words_for("levels") for side in sides)
+def _has_blank_at_a_sign(side: Side) -> bool:
+    return any(
+        token.kind is TokenKind.OPERATOR and token.apart and following.apart
+        for token, following in pairwise(side.tokens)
+    )
+
+
+def _has_range(side: Side) -> bool:
+    """True for the "8-10" of "3 x 8-10 = 24-30": beside signs with blanks, a hyphen without any is no minus."""
+    return any(
+        token.text in ("-", "–")
+        and not token.apart
+        and not following.apart
+        and before.kind is following.kind is TokenKind.NUMBER
+        for before, token, following in zip(
+            side.tokens, side.tokens[1:], side.tokens[2:], strict=False
+        )
+    )
+
+
+def _is_sum(side: SumSide | None) -> bool:
+    """True where something is added: the unit of "(60 + 40) / 2 = 48 km/h" may stand at any number of an equation."""
+    return side is not None and any(token.text == "+" for token in side.side.tokens)
 
 
 def _without_sign(tree: Tree) -> Tree:
@@ -83,25 +108,26 @@ def _without_sign(tree: Tree) -> Tree:
 def _units_of(tree: Tree) -> set[str]:
     units: set[str] = set()
     for number in numbers_in(tree):
-        units.update(units_in(number.unit))
+        if number.unit:
+            units |= {number.unit, *units_in(number.unit)}
     return units
 
 
 def _with_unit(tree: Tree, word: str) -> Tree | None:
-    """Return a result with the word behind it as its unit; None if it has one already and this is another."""
+    """Return a result with the unit behind it: "= 8" and "km" is "8 km".
+
+    - what is no single number stays: "= 2 + 6 km"
+    - "$18 every day" and "20% more" have their unit already, and stay; "$18 million" is not read: None
+    """
     number = _without_sign(tree)
     if not isinstance(number, Plain):
         return tree
-    if number.unit:  # "$18 every day"
-        if word.lower() in words_for("scales"):
-            return None
+    if number.unit and word.lower() in words_for("scales"):
+        return None
+    if number.unit or number.is_percent:
         return tree
-    if number.is_percent:
-        return tree
-    named = replace(number, unit=unit_of(word), text=number.text)
-    if isinstance(tree, Negative):
-        return Negative(named)
-    return named
+    named = replace(number, unit=unit_of(word))
+    return Negative(named) if isinstance(tree, Negative) else named
 
 
 def _is_plain(tree: Tree) -> bool:
@@ -109,21 +135,7 @@ def _is_plain(tree: Tree) -> bool:
     units = _units_of(tree)
     if units & words_for("scales") or any(map(_is_a_letter, units)):
         return False
-    return _terms_are_alike(tree) and not _adds_what_is_not_added(tree)
-
-
-def _adds_what_is_not_added(tree: Tree) -> bool:
-    """True for a sum of levels, frequencies or degrees, such as "10 dB + 10 dB"."""
-    match tree:
-        case Negative():
-            return _adds_what_is_not_added(tree.inner)
-        case Operation(operator="+"):
-            units = {number.unit for number in numbers_in(tree)}
-            return not units.isdisjoint(words_for("not added"))
-        case Operation():
-            return _adds_what_is_not_added(tree.left) or _adds_what_is_not_added(tree.right)
-        case _:
-            return False
+    return _terms_are_alike(tree)
 
 
 def _is_a_letter(unit: str) -> bool:

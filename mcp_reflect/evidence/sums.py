@@ -16,14 +16,15 @@ from mcp_reflect.evidence.equations import (
     Equation,
     Side,
     equations_in,
-    is_of_another_arithmetic,
+    words_for,
     words_of,
 )
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
-from mcp_reflect.evidence.expressions import Operation, Plain, TokenKind, numbers_in
+from mcp_reflect.evidence.expressions import Operation, Plain, numbers_in
 from mcp_reflect.evidence.sum_comparing import shows
 from mcp_reflect.evidence.sum_readings import agree
 from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, read_sides
+from mcp_reflect.evidence.tokens import TokenKind
 from mcp_reflect.evidence.written_numbers import Style, write_number
 
 _MOST_EQUATIONS: Final = 60  # of a step
@@ -33,10 +34,10 @@ _MOST_WORDS_READ: Final = 200_000  # characters of a work whose words are looked
 
 def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation]:
     """Yield the equations between plain numbers of each step, as far as they can be computed."""
-    if is_of_another_arithmetic(goal):
+    words = _words_of_a_work(steps, goal)
+    if words & words_for("another_arithmetic"):
         return
     rounded: set[Fraction] = set()
-    words = _words_of_a_work(steps, goal)
     count = 0
     for number, step in enumerate(steps, start=1):
         for _, equation in zip(range(_MOST_EQUATIONS), equations_in(step), strict=False):
@@ -90,7 +91,7 @@ def _check(
     - no style reads two sides beside each other: nothing is said
     - no style finds a fault: it holds
     - one style finds a fault and the other none: nothing is said, its writer may have meant the other
-    - each style finds a fault: it is wrong, unless the styles would put another result each in its place
+    - each style finds a fault: it is wrong, and what comes out is written in the style in which it is the least
     """
     readings = {style: read_sides(equation, style, rounded) for style in Style}
     known = [style for style, sums in readings.items() if _is_known(sums)]
@@ -102,14 +103,22 @@ def _check(
     }
     if all(fault is None for fault in faults.values()):
         return _holding(readings[first], step, number)
-    first_fault = faults[first]
-    if first_fault is None or None in faults.values():
+    if None in faults.values():
         return None
-    found = _fault(readings[first], first_fault, first, step, number)
-    for other in known[1:]:
-        if _is_ambiguous(found, readings[other], faults[other], step, number):
-            return None
-    return found
+    style = min(known, key=lambda one: _distance(readings[one], faults[one] or 0))
+    return _fault(readings[style], faults[style] or 0, style, step, number)
+
+
+def _distance(sums: Sequence["SumSide | None"], at: int) -> Fraction:
+    """Return by how much of the larger a side differs from the one before it.
+
+    It tells in which style a wrong sum is written: "1.200 € + 850 € = 2.150 €" has 2.050 for 2.150, not 851.2 for 2.15.
+    """
+    before, own = sums[at - 1], sums[at]
+    if before is None or own is None:
+        return Fraction(1)
+    difference = abs(before.bounds.low - own.bounds.low)
+    return difference / max(abs(before.bounds.low), abs(own.bounds.low), difference)
 
 
 def _holding(sums: Sequence["SumSide | None"], step: str, number: int) -> CheckedEquation | None:
@@ -119,22 +128,6 @@ def _holding(sums: Sequence["SumSide | None"], step: str, number: int) -> Checke
         return None
     start, end = read[0].side.start, read[-1].side.end
     return CheckedEquation(step=number, start=start, end=end, quote=step[start:end], holds=True)
-
-
-def _is_ambiguous(
-    found: CheckedEquation | None,
-    sums: list["SumSide | None"],
-    at: int | None,
-    step: str,
-    number: int,
-) -> bool:
-    """True where another style of numbers gives another result, and a point may part thousands."""
-    other = _fault(sums, at or 0, Style.COMMA, step, number)
-    if found is None or other is None or found.expected != other.expected:
-        for side in sums:
-            if side is not None and any("." in number.text for number in numbers_in(side.tree)):
-                return True
-    return False
 
 
 def _is_known(sums: Sequence["SumSide | None"]) -> bool:

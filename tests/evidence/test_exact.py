@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.evidence.checks import check_steps
 from mcp_reflect.evidence.exact import CheckedEquation
-from mcp_reflect.evidence.expressions import unit_of
+from mcp_reflect.evidence.unit_names import unit_of
 from tests.evidence.case_files import HERE, lines
 
 RIGHT = [
