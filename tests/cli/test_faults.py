@@ -4,8 +4,6 @@ import io
 import os
 import signal
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.limits import Limits
 from tests.cli.commands import Command
 from tests.cli.typed import Person
+from tests.clients.forked import run_forked
 from tests.secrets import SECRETS
 
 ROOT = Path(__file__).parents[2]
@@ -53,11 +52,7 @@ def test_a_bank_whose_folder_cannot_be_used_is_said_in_a_line(
     for bank in (tmp_path / "file" / "bank.db", locked / "deeper" / "bank.db"):
         if os.name == "nt" or (bank.parent.parent == locked and os.geteuid() == 0):
             continue  # root may look into any folder
-        env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
-        done = subprocess.run(
-            [sys.executable, "-m", "mcp_reflect", *words],
-            cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+        done = run_forked(words, {"MCP_REFLECT_BANK": str(bank)}, seconds=60)
         assert done.returncode == 1, done.stderr
         assert "Traceback" not in done.stderr + done.stdout
         assert str(bank.parent) in done.stderr + done.stdout

@@ -22,7 +22,7 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import EVENTS, read_hook
 from mcp_reflect.storage.spool import Spool
 from tests.cli.commands import Command
-from tests.clients.forked import Forked
+from tests.clients.forked import Forked, run_forked
 from tests.sessions import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
@@ -467,14 +467,8 @@ quick_hook.run_hook(["Stop"])
 
 
 def test_the_time_limit_holds_whatever_a_hook_does() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SLOW],
-        input=b'{"session_id": "s"}',
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.stdout, done.stderr) == (b"", b"")
+    done = run_forked(code=SLOW, given='{"session_id": "s"}', seconds=60)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_a_large_output_is_looked_at_by_its_ends(host: Host) -> None:

@@ -4,8 +4,6 @@ import json
 import socket
 import sqlite3
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from mcp_reflect.models.warning import EnforcedGuard
 from mcp_reflect.places import BANK
 from tests.cli import test_unchecked_calls
 from tests.cli.test_unchecked_calls import PUSH
-from tests.clients.forked import Forked
+from tests.clients.forked import Forked, run_forked
 
 bank = test_unchecked_calls.bank
 
@@ -32,14 +30,8 @@ def asked(own: Path, url: str, event: str, command: str = "", **sent: Any) -> An
     sent |= {"session_id": "s1", "hook_event_name": event, "cwd": str(own.parent)}
     if command:
         sent |= {"tool_name": "Bash", "tool_input": {"command": command}}
-    done = subprocess.run(
-        [sys.executable, "-c", HOOK.format(event=event, url=url, bank=own)],
-        input=json.dumps(sent).encode(),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stderr == b""
+    done = run_forked(code=HOOK.format(event=event, url=url, bank=own), given=json.dumps(sent))
+    assert done.stderr == ""
     return json.loads(done.stdout) if done.stdout else None
 
 
@@ -95,15 +87,9 @@ def test_a_bank_on_a_server_that_says_nothing_holds_by_what_is_kept(
         )
         for command, is_held in ((PUSH, True), ("git status", False)):
             sent = {"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": command}}
-            done = subprocess.run(
-                [sys.executable, "-c", code],
-                input=json.dumps({**sent, "cwd": str(tmp_path)}).encode(),
-                capture_output=True,
-                timeout=60,
-                check=False,
-            )
-            assert done.stderr == b""
-            assert (b"the bank does not answer" in done.stdout) is is_held
+            done = run_forked(code=code, given=json.dumps({**sent, "cwd": str(tmp_path)}))
+            assert done.stderr == ""
+            assert ("the bank does not answer" in done.stdout) is is_held
 
 
 def test_what_is_kept_follows_the_bank_and_is_never_believed_as_it_stands(

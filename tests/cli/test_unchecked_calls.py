@@ -7,8 +7,6 @@ import asyncio
 import json
 import socket
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import GuardMode
 from mcp_reflect.services import guards
 from mcp_reflect.services.engine import Engine
+from tests.clients.forked import run_forked
 
 # What checks the call waits for good: a machine that is quick would be done before its time is over.
 NO_TIME = """
@@ -61,14 +60,11 @@ def bank(tmp_path: Path) -> Path:
 
 def asked(bank: Path, command: str, event: str = "PreToolUse", code: str = NO_TIME) -> Any:
     sent = {"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": command}}
-    done = subprocess.run(
-        [sys.executable, "-c", code.format(event=event, bank=bank)],
-        input=json.dumps({**sent, "hook_event_name": event, "cwd": str(bank.parent)}).encode(),
-        capture_output=True,
-        timeout=60,
-        check=False,
+    done = run_forked(
+        code=code.format(event=event, bank=bank),
+        given=json.dumps({**sent, "hook_event_name": event, "cwd": str(bank.parent)}),
     )
-    assert done.stderr == b""
+    assert done.stderr == ""
     return json.loads(done.stdout) if done.stdout else None
 
 
@@ -153,11 +149,5 @@ def test_a_hook_does_not_wait_for_a_bank_on_a_server_that_says_nothing() -> None
     sent = {"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": PUSH}}
     with socket.create_server(("127.0.0.1", 0)) as silent:
         code = SILENT_BANK.format(port=silent.getsockname()[1])
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            input=json.dumps(sent).encode(),
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    assert (done.stdout, done.stderr) == (b"", b"")
+        done = run_forked(code=code, given=json.dumps(sent))
+    assert (done.stdout, done.stderr) == ("", "")

@@ -4,50 +4,30 @@ import os
 import pty
 import select
 import struct
-import sys
 import termios
 import time
 from collections.abc import Sequence
 from fcntl import ioctl
-from pathlib import Path
+
+from tests.clients.forked import ForkedAtTerminal
 
 MOST_SECONDS = 60.0
-OURS = (sys.executable, "-m", "mcp_reflect")
 
 
 class Person:
-    """Runs `mcp-reflect` (or another program) in a pty. Everything that is shown collects in `screen`."""
+    """Runs `mcp-reflect` in a pty. Everything that is shown collects in `screen`."""
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        env: dict[str, str],
-        *,
-        columns: int = 100,
-        program: Sequence[str] = OURS,
-    ) -> None:
+    def __init__(self, words: Sequence[str], env: dict[str, str], *, columns: int = 100) -> None:
         self.screen = ""
-        self._pid, self._terminal = pty.fork()
-        if self._pid == 0:  # the child: nothing of the test's may run on in it
-            clean = {
-                name: value
-                for name, value in os.environ.items()
-                if name not in ("COLUMNS", "LINES", "NO_COLOR")
-            }
-            try:
-                os.execvpe(  # noqa: S606 - our own command
-                    program[0],
-                    [*program, *words],
-                    {
-                        **clean,
-                        "TERM": "xterm",
-                        "PYTHONPATH": str(Path(__file__).parent.parent.parent),
-                        **env,
-                    },
-                )
-            finally:
-                os._exit(127)
-        ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self._terminal, inside = pty.openpty()
+        ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("COLUMNS", "LINES", "NO_COLOR")
+        }
+        self._process = ForkedAtTerminal(words, {**clean, "TERM": "xterm", **env}, inside)
+        os.close(inside)
 
     def until(self, text: str) -> str:
         """Wait for a text on the screen; what has come with it and before, since the last wait."""
@@ -66,7 +46,7 @@ class Person:
         """Wait for the end; the exit code."""
         self._read(None)
         os.close(self._terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        return self._process.leave()
 
     def _read(self, text: str | None) -> str:
         come, end = "", time.monotonic() + MOST_SECONDS

@@ -4,9 +4,7 @@ An agent points a repository at a fork every day: `git remote set-url origin git
 """
 
 import json
-import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect import children
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import GuardMode
 from mcp_reflect.services import guards
 from mcp_reflect.services.engine import Engine
+from tests.clients.forked import run_forked
 from tests.storage.test_projects import SHOP, git, learn, repository
 
 pytestmark = pytest.mark.sqlite
@@ -109,10 +107,8 @@ async def enforce(settings: Settings, folder: Path) -> None:
 
 def hook(event: str, folder: Path, session: str, **values: Any) -> dict[str, Any]:
     sent = {"session_id": session, "cwd": str(folder), "hook_event_name": event, **values}
-    done = subprocess.run(
-        [*children.our_command("hook", event)],
-        input=json.dumps(sent), capture_output=True, text=True, check=True, env=dict(os.environ),
-    )  # fmt: skip
+    done = run_forked(["hook", event], given=json.dumps(sent))
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout) if done.stdout else {}
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect import children
 from mcp_reflect.config import Settings
 from mcp_reflect.projects import Folder, Scopes, remote_name
 from mcp_reflect.services.claims import accept_claim
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker
+from tests.clients.forked import run_forked
 from tests.storage.schemas.freeze import fill
 
 LESSON = {"mistake": "Ran tsc without --noEmit", "correction": "Run tsc --noEmit"}
@@ -141,10 +141,8 @@ async def test_the_start_of_a_session_tells_the_person_once(
     }
 
     def start() -> str:
-        line = [*children.our_command("hook", "SessionStart")]
-        done = subprocess.run(
-            line, input=json.dumps(sent), capture_output=True, text=True, check=True
-        )
+        done = run_forked(["hook", "SessionStart"], given=json.dumps(sent))
+        assert done.returncode == 0, done.stderr
         return done.stdout
 
     told = json.loads(start())
