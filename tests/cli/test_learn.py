@@ -5,7 +5,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -19,6 +18,7 @@ from mcp_reflect.cli.hook import reflect_in_background
 from mcp_reflect.config import Settings
 from mcp_reflect.services.hook_events import read_hook
 from tests.cli.commands import Command
+from tests.clients.forked import Forked, run_forked
 from tests.llm.test_llm_programs import CLAUDE, StandIn
 from tests.secrets import SECRETS
 from tests.sessions import past_home, sessions
@@ -350,21 +350,18 @@ def test_what_was_read_before_an_interruption_is_not_read_again(home: Home) -> N
     filler = [("runs", f"cat file-{number}", "x" * 20_000) for number in range(40)]
     for number in range(16):
         claude(home.folder, home.project, f"s{number}", [*HARD_WON, *filler])
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    words = [sys.executable, "-m", "mcp_reflect", "learn", "--json"]
-    process = subprocess.Popen(
-        words, env=env, cwd=home.project, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
     bank = Path(os.environ["MCP_REFLECT_BANK"])
     deadline = time.monotonic() + 60
-    while (
-        time.monotonic() < deadline
-        and process.poll() is None
-        and not (bank.exists() and _read(bank))
-    ):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    with Forked(["learn", "--json"], folder=home.project) as process:
+        while (
+            time.monotonic() < deadline
+            and process.returncode is None
+            and not (bank.exists() and _read(bank))
+        ):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        process.wait(60)
     read = _read(bank)
     assert read > 0
     assert f"{read} were known" in home.command("learn")
@@ -457,7 +454,7 @@ def test_the_hook_asks_the_program_only_with_its_option(
     sent = {"session_id": "c-2", "cwd": str(command.folder), "transcript_path": str(transcript)}
     assert started(command, llm="off").wait(60) == 0
     assert not (stand_in.folder / "claudes").exists()
-    words = [sys.executable, "-m", "mcp_reflect", "hook", "--distil=claude-code", "SessionEnd"]
-    subprocess.run(words, input=json.dumps(sent).encode(), check=True, timeout=60)
+    words = ["hook", "--distil=claude-code", "SessionEnd"]
+    assert run_forked(words, given=json.dumps(sent), seconds=60).returncode == 0
     log = Path(f"{os.environ['MCP_REFLECT_BANK']}.distil.log")
     assert log.exists()

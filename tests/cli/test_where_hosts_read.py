@@ -17,6 +17,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.places import bank_file, filled_in
 from tests.cli.commands import Command
+from tests.clients.forked import run_forked
 
 
 @pytest.fixture
@@ -249,22 +250,23 @@ def test_what_is_printed_is_utf_8_whatever_the_console_says(tmp_path: Path, enco
         "PYTHONIOENCODING": encoding,
     }
 
-    def run(*words: str, sent: bytes = b"") -> bytes:
-        line = [sys.executable, "-P", "-m", "mcp_reflect", *words]
-        done = subprocess.run(line, env=env, input=sent, capture_output=True, check=False)
-        assert b"Traceback" not in done.stderr, done.stderr
+    def run(*words: str, sent: str = "") -> str:
+        done = run_forked(words, env, sent)
+        assert "Traceback" not in done.stderr, done.stderr
         return done.stdout
 
     run("lessons", "add", "Use `uv run pytest` instead of `pytest` → 日本 müde")
     exported = run("export")
+    line = [sys.executable, "-P", "-m", "mcp_reflect", "export"]
+    assert subprocess.check_output(line, env=env).decode() == exported, "as it is started"
     for printed in (run("lessons", "list"), run("recall", "pytest"), exported):
-        assert "→ 日本 müde" in printed.decode()
-    assert b"1" in run("import", "-", sent=exported)
+        assert "→ 日本 müde" in printed
+    assert "1" in run("import", "-", sent=exported)
     hook = {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Bash"}
     sent = {**hook, "prompt": "Run the tests of the parser with `uv run pytest`"}
-    answer = run("hook", "UserPromptSubmit", sent=json.dumps(sent).encode())
-    said = json.loads(answer.decode("ascii"))["hookSpecificOutput"]
-    assert "→ 日本 müde" in str(said)
+    answer = run("hook", "UserPromptSubmit", sent=json.dumps(sent))
+    assert answer.isascii()
+    assert "→ 日本 müde" in str(json.loads(answer)["hookSpecificOutput"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

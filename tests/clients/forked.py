@@ -216,8 +216,9 @@ def _run(start: _Start, ends: list[_Handed]) -> None:
     if start.has_terminal:  # Ctrl-C at it is a signal to this process
         os.setsid()
         ioctl(0, termios.TIOCSCTTY, 0)
+    encoding = start.env.get("PYTHONIOENCODING")  # as Python opens them at its start
     sys.stdin, sys.stdout, sys.stderr = (
-        open(place, mode, closefd=False)  # noqa: SIM115
+        open(place, mode, closefd=False, encoding=encoding)  # noqa: SIM115
         for place, mode in enumerate("rww")
     )
     os.chdir(start.folder)

@@ -17,6 +17,7 @@ from mcp_reflect.server.app import build
 from mcp_reflect.server.service import Service
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.spool import Spool
+from tests.clients.forked import run_forked
 from tests.held_clock import HeldClock
 from tests.server.calls import told
 from tests.server.servers import ROOT
@@ -68,10 +69,8 @@ def test_no_service_is_imported_on_the_loop(
 
 
 def test_marked_arguments_reach_no_file_process_socket_library_or_statement(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.server.audited", str(tmp_path / "bank.db")]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
-    )
+    code = "from tests.server.audited import main; main()"
+    done = run_forked([str(tmp_path / "bank.db")], code=code, seconds=300)
     assert done.returncode == 0, done.stderr[-4000:]
     audited = json.loads(done.stdout.splitlines()[-1])
     assert (audited["reached"], audited["statements"]) == ([], [])
