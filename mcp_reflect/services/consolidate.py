@@ -248,7 +248,8 @@ def _with_proposals(
 ) -> DreamPlan:
     """Return the plan of rules with the entries of an answer that can be applied; `refused` says why others cannot.
 
-    A record is changed by one entry at most: those of rules come first.
+    A record is changed by one entry at most: those of rules come first. An entry is an object such as
+    {"ids": ["les_1", "les_2"], "mistake": "…", "correction": "…", "reason": "…"} in the list "merge" or "generalize".
     """
     records_by_id = {record.id: record for record in records}
     changed_ids = {archiving.id for archiving in plan.archivings}

@@ -35,29 +35,41 @@ async def after_call(
 ) -> str | None:
     """Note a call of a session; return the text that asks the agent for a lesson, None if nothing is asked.
 
-    `answers`: what this hook returns reaches the agent. A session that is held out, to compare, is never asked.
+    `answers`: what this hook returns reaches the agent.
     """
     # Not needed before a call:
     from mcp_reflect.sessions.noticing import due_ask, found_after  # noqa: PLC0415
     from mcp_reflect.sessions.session_calls import session_call  # noqa: PLC0415
 
+    phrases = remembered(f"{call.answer}\n{call.error}")
+
     def number_and_look(before: Sequence[SessionCall]) -> tuple[SessionCall, Finding | None]:
         """Return the call with its number after the calls `before` it, and the finding that it completes."""
         number = before[-1].number + 1 if before else 1
-        numbered = session_call(number, call)
-        finding = found_after(before, numbered)
+        numbered_call = session_call(number, call)
+        finding = found_after(before, numbered_call)
         if finding is not None and gives_orders(finding):
             finding = None
-        return replace(numbered, phrases=phrases), finding
+        return replace(numbered_call, phrases=phrases), finding
 
-    phrases = remembered(f"{call.answer}\n{call.error}")
-    asks = answers and context.settings.ask == "call" and not state.held_out
+    choose_ask = None  # nothing is asked
+    if answers and _asks_here(context, state, "call"):
+        choose_ask = due_ask
     asked_finding = await context.bank.findings.note_call(
-        scope, state.id, number_and_look, due_ask if asks else None
+        scope, state.id, number_and_look, choose_ask
     )
     if asked_finding is None:
         return None
     return ask_at_call(asked_finding)
+
+
+def _asks_here(context: Context, state: SessionState, moment: str) -> bool:
+    """Return whether a session is asked for lessons at a moment: "call", or "stop".
+
+    The setting `ask` chooses the moment. A session of the control group, which measures work without lessons, is asked
+    at none.
+    """
+    return context.settings.ask == moment and not state.held_out
 
 
 def gives_orders(finding: Finding) -> bool:
@@ -109,7 +121,8 @@ def is_about(lesson_words: str, finding: Finding) -> bool:
     It names the finding's act (`git push`), or shares enough uncommon words with its calls and line (`shares_words`).
     """
     act_words = _words_of(finding.act)
-    if act_words and act_words <= _words_of(lesson_words):
+    names_act = bool(act_words) and act_words <= _words_of(lesson_words)
+    if names_act:
         return True
     calls = (finding.failed, *finding.between, finding.worked)
     call_lines = [call_line(call.tool, call.arguments) for call in calls if call is not None]
@@ -127,21 +140,22 @@ async def ask_once_more(
 ) -> str | None:
     """Return the line about findings of a session that nobody kept, None if there is none.
 
-    Where the setting `ask` is `call`, findings that were asked about at a call are named again at the next prompt.
-    Where it is `stop`, they are named at the end alone.
+    | the setting `ask` | asked at            | about                               | times asked before |
+    |-------------------|---------------------|-------------------------------------|--------------------|
+    | `call`            | the next prompt     | findings that a call was asked about | 1                  |
+    | `stop`            | the stop alone      | findings of the whole session        | 0                  |
     """
-    wanted_setting = "stop" if at_stop else "call"
-    if context.settings.ask != wanted_setting or state.held_out:
+    if not _asks_here(context, state, "stop" if at_stop else "call"):
         return None
     times_asked = 0 if at_stop else 1
     open_findings = await context.bank.findings.open_in(scope, state.id)
     due = [stored for stored in open_findings if stored.asked == times_asked]
     if not due:
         return None
+    ids = [stored.id for stored in due]
     try:
-        ids = [stored.id for stored in due]
         await context.bank.findings.note_asked(scope, ids, times=times_asked + 1)
-    except BankError:  # unwritable: not asked, or it would be asked again and again
+    except BankError:  # it cannot be noted: asking would then come again and again
         return None
     return ask_again([stored.finding for stored in due])
 
@@ -149,21 +163,12 @@ async def ask_once_more(
 async def keep(
     context: Context, stored_finding: StoredFinding, changed: Mapping[str, Any], *, by_person: bool
 ) -> Stored:
-    """Make a lesson of a finding, trusted if a person keeps it.
+    """Make a lesson of a finding, trusted if a person keeps it; InputError if it would have no advice.
 
-    `changed` are fields of the lesson by whoever keeps it; where they have none, a model's wording is taken. The line
-    of the failure becomes a symptom, by which the same error finds the lesson.
+    `changed` are fields of the lesson by whoever keeps it; what they leave out is taken from the finding.
     """
-    finding, wording = stored_finding.finding, stored_finding.finding.wording
-    proposed: dict[str, Any] = {}
-    if finding.line and finding.failed is not None and finding.worked is not None:
-        proposed["symptoms"] = [finding.line]
-    if wording is not None:
-        proposed["mistake"] = wording.mistake
-        proposed["correction"] = wording.correction
-        proposed["wrong_call"] = wording.wrong_call
-        proposed["right_call"] = wording.right_call
-    fields = {name: value for name, value in {**proposed, **changed}.items() if value}
+    all_fields = {**_proposed_fields(stored_finding.finding), **changed}
+    fields = {name: value for name, value in all_fields.items() if value}
     if "correction" not in fields:
         raise InputError(
             "correction",
@@ -176,6 +181,23 @@ async def keep(
         context.scopes.own, stored_finding.id, FindingState.KEPT, stored.lesson_id
     )
     return stored
+
+
+def _proposed_fields(finding: Finding) -> dict[str, Any]:
+    """Return the fields of a lesson that a finding proposes: a model's wording, where one was asked for it.
+
+    The line of the failure becomes a symptom, by which the same error finds the lesson.
+    """
+    fields: dict[str, Any] = {}
+    if finding.line and finding.failed is not None and finding.worked is not None:
+        fields["symptoms"] = [finding.line]
+    wording = finding.wording
+    if wording is not None:
+        fields["mistake"] = wording.mistake
+        fields["correction"] = wording.correction
+        fields["wrong_call"] = wording.wrong_call
+        fields["right_call"] = wording.right_call
+    return fields
 
 
 async def reopen(context: Context, finding_id: str, lesson_id: str | None) -> None:

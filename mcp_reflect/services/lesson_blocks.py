@@ -1,5 +1,10 @@
 """The block of lessons in an instruction file: between our two markers, with a digest of its words in the first.
 
+    <!-- mcp-reflect: lessons 3f2a90c41b7d, change them with `mcp-reflect lessons`, not here -->
+    ## Lessons of this project
+    - Build before the tests: they read dist.
+    <!-- mcp-reflect: end -->
+
 Only what stands between the markers is ever written. By the digest a change by hand is seen, and left alone.
 """
 
@@ -35,8 +40,16 @@ class Block:
 def block_in(text: str, name: str) -> Block | None:
     """Return our block in the text of the file `name`, None if there is none.
 
-    A lesson that was written by an earlier release may have a marker in its words: the block is what its digest says.
-    InputError if there are other markers than its own, or somebody changed it by hand.
+    InputError where nobody can say which text is ours:
+
+    | markers in the file                  | digest of what stands between the outer ones | result            |
+    |--------------------------------------|----------------------------------------------|-------------------|
+    | none                                 |                                              | None              |
+    | any, the starts before the last end  | that of the first marker                     | the block         |
+    | one pair                             | another                                      | edited by hand    |
+    | any other                            | another                                      | too many markers  |
+
+    The second row has several markers where an earlier release wrote a lesson with a marker in its words.
     """
     starts, ends = [*START.finditer(text)], [*_END_LINE.finditer(text)]
     if not starts and not ends:
@@ -73,7 +86,7 @@ def line_of(lesson: Lesson) -> str:
 def lines_in(text: str, block: Block) -> list[str]:
     """Return the lines of the lessons in a block that is there."""
     lines = text[block.start : block.end].replace("\r\n", "\n").strip().split("\n")
-    return lines[2:-1]
+    return lines[2:-1]  # without the first marker, the heading and the last marker
 
 
 def _without_markers(text: str) -> str:
@@ -87,7 +100,9 @@ def without_block(block: Block, text: str, lead: str) -> str:
     if lead and text[:start].endswith(lead):
         start -= len(lead)
     before, after = text[:start], text[block.end :]
-    if before and after and not before.endswith("\n"):
-        # The file had no line end: what was added after the block begins a line of its own. A lead is two line ends.
-        before += lead[: len(lead) // 2]
+    has_line_end = not before or before.endswith("\n")
+    if after and not has_line_end:
+        # The file had no line end: what was added behind the block begins a line of its own. A lead is two line ends.
+        one_line_end = lead[: len(lead) // 2]
+        before += one_line_end
     return before + after

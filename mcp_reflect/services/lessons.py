@@ -222,7 +222,12 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
 def _words_after(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
     """Return the mistake, the correction and the text of a lesson after an edit of some of its fields.
 
-    A lesson that is a single text stays one, unless it gets a correction.
+    | the lesson                       | the edit     | afterwards                                            |
+    |----------------------------------|--------------|-------------------------------------------------------|
+    | has a mistake and a correction   | any          | both, edited, and the text that both make             |
+    | is one text, which is advice     | `correction` | the new correction alone: it replaces the advice      |
+    | is one text, which is a mistake  | `correction` | both                                                  |
+    | is one text                      | `mistake`    | the new text                                          |
     """
     mistake = edited.get("mistake", before.mistake) or ""
     correction = edited.get("correction", before.correction) or ""
@@ -249,7 +254,8 @@ async def checked_changes(
     }
     sent = read(ImportArguments, values, context.settings)
     if sent.ignored:
-        field, _, fault = sent.ignored[0].partition(": ")
+        first_note = sent.ignored[0]  # "importance: it is above 1, 1 used"
+        field, _, fault = first_note.partition(": ")
         raise InputError(field, fault, "Send a field of a lesson.")
     edited = {name: getattr(sent, name) for name in changes}
     if not changes.keys().isdisjoint(("mistake", "correction")):

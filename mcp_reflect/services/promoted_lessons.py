@@ -68,8 +68,9 @@ def _subjects_of(lesson: Lesson) -> set[str]:
 
 def is_usable(lesson: Lesson) -> bool:
     """Return whether a lesson may stand in a file: it is in use, in no quarantine, and gives no suspicious orders."""
-    in_use = lesson.state is State.ACTIVE and lesson.kind is RecordKind.LESSON and not lesson.held
-    return in_use and not suspicion_of(lesson)
+    if lesson.kind is not RecordKind.LESSON or lesson.state is not State.ACTIVE:
+        return False
+    return not lesson.held and not suspicion_of(lesson)
 
 
 def _is_proven(lesson: Lesson) -> bool:

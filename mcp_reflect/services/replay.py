@@ -209,6 +209,31 @@ async def _advice(context: Context, only: str | None) -> _AllAdvice:
     return _AllAdvice(by_id, by_key, mode, marks, Tallies(list(by_id.values())))
 
 
+@dataclass(slots=True)
+class _SpokenAlready:
+    """What lessons have said in a session so far: the ids of those that a prompt showed, and guards at calls.
+
+    `guards` has the id of a lesson with the line of a call that its guard met.
+    """
+
+    shown_ids: set[str] = field(default_factory=set[str])
+    guards: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+
+def _speaking_at_call(
+    step: CallStep, advice: _AllAdvice, already: _SpokenAlready
+) -> list[ComparedLesson]:
+    """Return the lessons whose guards speak at a call, and note them: a guard speaks once at the same call."""
+    line = call_line(step.tool, step.arguments)
+    speaking: list[ComparedLesson] = []
+    for compared in advice.at(step):
+        guard_at_call = (compared.lesson.id, line)
+        if guard_at_call not in already.guards:
+            already.guards.add(guard_at_call)
+            speaking.append(compared)
+    return speaking
+
+
 async def _replay_session(
     context: Context,
     place: SessionPlace,
@@ -223,8 +248,7 @@ async def _replay_session(
     As in a live session, a prompt shows each lesson once, and a guard speaks once at the same call. Without `prompts`,
     guards alone are tried.
     """
-    shown_ids: set[str] = set()
-    spoken_at: set[tuple[str, str]] = set()  # ids of lessons, each with a call that its guard met
+    already = _SpokenAlready()
     for number, step in enumerate(past.steps):
         if len(replayed.moments) >= _MOST_MOMENTS:
             return
@@ -232,15 +256,12 @@ async def _replay_session(
         if isinstance(step, PromptStep):
             replayed.prompts += 1
             if prompts and advice.by_id:
-                speaking = await _shown_at_prompt(context, step, shown_ids, advice)
-            shown_ids.update(compared.lesson.id for compared in speaking)
+                speaking = await _shown_at_prompt(context, step, already.shown_ids, advice)
+            already.shown_ids.update(compared.lesson.id for compared in speaking)
         else:
             replayed.calls += 1
-            line = call_line(step.tool, step.arguments) if advice.by_key else ""
-            for compared in advice.at(step) if advice.by_key else ():
-                if (compared.lesson.id, line) not in spoken_at:
-                    spoken_at.add((compared.lesson.id, line))
-                    speaking.append(compared)
+            if advice.by_key:
+                speaking = _speaking_at_call(step, advice, already)
         replayed.moments += [
             _moment(place, past, number, compared, advice, step) for compared in speaking
         ]
@@ -301,10 +322,16 @@ def _moment(
 
 
 def _sequel_of_call(step: CallStep, sequel: Aftermath, compared: ComparedLesson) -> Aftermath:
-    """Return what came of a call that a guard meets: it worked, it failed as the lesson says, or for another reason.
+    """Return what came of a call that a guard meets.
 
-    `sequel` is what came after it, whose minutes tell how long the agent took until the right call. A call that failed
-    for another reason, or because the person refused it, is one in which the lesson would not have helped.
+    `sequel` is what came after the call; its minutes tell how long the agent took until the right call, if it made it.
+
+    | the call                                               | what came of it                                    |
+    |--------------------------------------------------------|----------------------------------------------------|
+    | worked                                                 | WORKED                                             |
+    | failed, and the right call came later                  | FAILURE: the one that the lesson is about          |
+    | failed with a line that shares a word with the lesson  | FAILURE                                            |
+    | failed otherwise, or the person refused it             | NEITHER: the lesson would not have helped          |
     """
     line = step.ending_line
     if not step.failed:
@@ -317,8 +344,12 @@ def _sequel_of_call(step: CallStep, sequel: Aftermath, compared: ComparedLesson)
 def _verdict(sequel: Next, *, holds: bool) -> MomentVerdict:
     """Return whether it would have been good to speak, by what came next in the session.
 
-    It would have helped before the failure that the lesson is about. It would have been noise anywhere else, and a
-    wrong refusal at a call that worked, if the lesson's guard `holds`.
+    | what came next | the guard `holds` | verdict                    |
+    |----------------|-------------------|----------------------------|
+    | FAILURE        | any               | HELPED                     |
+    | WORKED         | yes               | REFUSED: a wrong refusal   |
+    | UNKNOWN        | any               | UNKNOWN                    |
+    | the rest       | any               | NOISE                      |
     """
     if sequel is Next.FAILURE:
         return MomentVerdict.HELPED

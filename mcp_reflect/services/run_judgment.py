@@ -153,30 +153,31 @@ class AnalyzedRun:
     ) -> Assessment | None:
         """Return `assessment` with a score for each criterion that anybody scored.
 
-        `sent_scores` are those of the analysis, None without an analysis. Scores that rules compute from evidence take
-        precedence over a model's, and the engine's scorer over both. An evaluator is asked only where nobody has scored
-        yet and either one is configured or the call names criteria. A criterion that the call names and nobody can
-        score has None.
+        `sent_scores` are those of the analysis, None without an analysis. An evaluator is asked only where nobody has
+        scored yet and either one is configured or the call names criteria. From the weakest to the strongest, a score
+        is by
+
+        1. nobody: a criterion that the call names and nobody can score has None;
+        2. a model: the analysis, else the evaluator;
+        3. rules, which compute it from evidence;
+        4. the engine's scorer.
         """
         by_model = dict(sent_scores or {})
         if not by_model and self._has_evaluator(criteria):
             evaluation = await self._ask_evaluator(criteria)
             by_model = dict(evaluation.scores)
             if self.run.get("decision") is not None:
-                # An agent's analysis overrules the evaluator, who overrules the rules.
-                is_by_rules = sent_scores is None
-                from_weakest = (assessment, evaluation) if is_by_rules else (evaluation, assessment)
-                assessment = _merged_verdict(from_weakest)
-        unknown = {
+                assessment = _verdict_of(assessment, evaluation, is_by_rules=sent_scores is None)
+        unscored = {
             criterion_name(name): Score(score=None, reason="rules cannot know this")
             for name in criteria
         }
         by_rules = reflector.score(self.diagnosis, _last_test_report(self.trace))
-        scores = {**unknown, **by_model, **by_rules, **await self._scorer_scores()}
+        scores = {**unscored, **by_model, **by_rules, **await self._scorer_scores()}
         wanted = {
             name: score
             for name, score in scores.items()
-            if score.score is not None or name in unknown
+            if score.score is not None or name in unscored
         }
         if not wanted:
             return assessment
@@ -233,7 +234,7 @@ class AnalyzedRun:
 
 
 def criterion_name(criterion: str) -> str:
-    """Return the name of a criterion, without the description after its colon."""
+    """Return the name of a criterion: "tone" for "tone: is it friendly?"."""
     return criterion.partition(":")[0].strip()[:_MOST_CRITERION]
 
 
@@ -244,10 +245,16 @@ def _shortened(value: Json) -> Json:
     return str(value)[:_EVALUATOR_CHARS]
 
 
-def _merged_verdict(judges: Sequence[Assessment | None]) -> Assessment:
-    """Return the verdict on a decision, each field by the last of the judges who says something of it."""
+def _verdict_of(
+    assessment: Assessment | None, evaluation: Assessment, *, is_by_rules: bool
+) -> Assessment:
+    """Return the verdict on a decision, each field by the strongest judge who says something of it.
+
+    An agent's analysis overrules the evaluator, who overrules the rules: `is_by_rules` says whose the assessment is.
+    """
+    from_weakest = (assessment, evaluation) if is_by_rules else (evaluation, assessment)
     verdict: dict[str, Any] = {}
-    for judge in judges:
+    for judge in from_weakest:
         for name in VERDICTS:
             value = getattr(judge, name, None)
             if value is not None:

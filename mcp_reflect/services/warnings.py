@@ -103,23 +103,29 @@ async def before_call(
     holds: bool = True,
     only_advice: bool = False,
 ) -> CallWarning | None:
-    """Return the warning that is due before a call, or None. In a session that is held out it is only recorded.
+    """Return the warning that is due before a call, or None.
 
     `holds`: the host can refuse the call. `only_advice`: nothing is said without a correction, and nothing twice.
+
+    | a guard of a lesson | the call is known to fail | said                                      |
+    |---------------------|---------------------------|-------------------------------------------|
+    | refuses the call    | any                       | the lesson                                |
+    | any                 | no                        | the lesson, if its guard speaks           |
+    | does not refuse     | yes                       | the failure; in the control group nothing |
     """
     if is_own_tool(tool, arguments):
         return None
     scope, call = await _look_up(context, tool, arguments, session, project)
     settings = context.settings
-    guard = await _at_guard(context, scope, call, holds=holds)
+    guard_warning = await _at_guard(context, scope, call, holds=holds)
     warned = warn_before(
         call,
         certainty=settings.warn_certainty,
         holds=holds and settings.hold,
         only_advice=only_advice,
     )
-    if warned is None or (guard is not None and guard.hold):
-        return guard
+    if warned is None or (guard_warning is not None and guard_warning.hold):
+        return guard_warning
     if call.session.held_out:
         await _noted(context, scope, call, None, None, _record(call, warned, call_id, shown=0))
         return None
