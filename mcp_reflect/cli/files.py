@@ -44,13 +44,17 @@ def write_output(name: str, argument: str, text: str, *, mark: str, force: bool)
     """Write a command's output to the file that a person named; InputError names the `argument` if that fails.
 
     A new file, or one that has the `mark` of this command in its beginning, is replaced whole and is private (0600).
-    Any other file is replaced only with `force`. A device or pipe is written through to.
+    Any other file is replaced only with `force`, and a link never: a repository may have put it there, and it may lead out
+    of it. A device or pipe is written through to.
     """
     path = Path(name)
     try:
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             _write_through(path, text)
             return
+        if path.is_symlink():
+            fault = f"{name} is a link to {path.readlink()}"
+            raise InputError(argument, fault, "Name the file itself, or remove the link.")
         if path.exists() and not force:
             with path.open(encoding="utf-8", errors="replace") as file:
                 head = file.read(_HEAD_CHARS)

@@ -48,6 +48,7 @@ _BEFORE_PROGRAM: Final = ("sudo", "cd", "&&")
 
 # Settings that a hook takes as options, because shells differ in how they set a variable for one command.
 _VARIABLES: Final = {"project": PROJECT, "bank": BANK, "distil": "MCP_REFLECT_LLM"}
+_NO_SERVICE: Final = "mcp-reflect hook deliver: it names no service. Add --url ADDRESS.\n"
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
 _BEFORE: Final = ("PreToolUse", "BeforeTool", "preToolUse")
 _AFTER: Final = (
@@ -85,6 +86,9 @@ def run_hook(arguments: list[str]) -> int:
     _set_variables(options)
     events = [word for word in arguments if not word.startswith("--")]
     if _DELIVER in events:
+        if "url" not in options:
+            sys.stderr.write(_NO_SERVICE)
+            return 2
         from mcp_reflect.cli.hook import deliver  # noqa: PLC0415 - it runs beside hooks
 
         deliver(options)

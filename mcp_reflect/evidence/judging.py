@@ -40,7 +40,7 @@ _WORDS: Final = {
     Verdict.NOT_SHOWN: "not_shown notshown unsupported unshown unknown unverified missing open",
 }
 _MEANINGS: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
-_STEP: Final = re.compile(r"^\s*(?:step )?\d{1,3}[.):]\s+\S", re.IGNORECASE | re.MULTILINE)
+_STEP: Final = re.compile(r"^[ \t]*(?:step )?\d{1,3}[.):]\s+\S", re.IGNORECASE | re.MULTILINE)
 _STEP_NUMBER: Final = re.compile(r"^\s*(?:step )?\d{1,3}[.):]\s+", re.IGNORECASE)
 
 

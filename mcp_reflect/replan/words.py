@@ -9,6 +9,7 @@ from operator import mul
 from typing import Any, Final
 
 from mcp_reflect.replan.word_lists import listed_words
+from mcp_reflect.text.normal_forms import normal_form
 from mcp_reflect.text.stemmer import STOP_WORDS, stem
 from mcp_reflect.text.word_vectors import shared_table
 
@@ -44,7 +45,7 @@ def fold(text: str) -> str:
     """Return a text in lower case without accents: `Jérôme` and `jerome` are one word."""
     if text.isascii():
         return text[:_MOST_CHARS].lower()
-    decomposed = unicodedata.normalize("NFKD", text[:_MOST_CHARS]).casefold()
+    decomposed = normal_form("NFKD", text[:_MOST_CHARS]).casefold()
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 

@@ -17,6 +17,9 @@ from mcp_reflect.server.dense import MOST_SIGNS, is_dense
 MOST_HELD: Final = 64 << 20
 """Bytes of unfinished bodies that are held, over all requests."""
 
+_MOST_OF: Final = {"/login": 8 << 10}
+"""Bytes of a body by path, where fewer do: anybody may try to log in, and a token is short."""
+
 _BACKLOG: Final = 100  # connections that are accepted at once
 _OTHER_FILES: Final = 60  # of the bank, of threads, of the log
 _MOST_CONNECTIONS: Final = 2_000
@@ -25,9 +28,9 @@ _MOST_CONNECTIONS: Final = 2_000
 class RequestLimits:
     """An ASGI application around `app`, which gets a request when its body is there; `body_bytes` is its size.
 
-    A body over 4 MiB, or with too many values, is 413. One that does not come within `seconds` (None: the setting) is
-    408, as is the one that is awaited longest when all hold more than MOST_HELD. A request over the setting's number is
-    503. The connection is then closed.
+    A body over 4 MiB (8 KiB to log in), or with too many values, is 413. One that does not come within `seconds` (None:
+    the setting) is 408, as is the one that is awaited longest when all hold more than MOST_HELD. A request over the
+    setting's number is 503. The connection is then closed.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, seconds: float | None = None) -> None:
@@ -46,9 +49,10 @@ class RequestLimits:
             return
         length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
         body, announced = bytearray(), int(length) if length.isdigit() else 0
+        most_bytes = _MOST_OF.get(scope.get("path"), DEFAULT_MAX_REQUEST_BODY_SIZE)
         with anyio.move_on_after(self._seconds) as waiting:
             try:
-                while max(len(body), announced) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
+                while max(len(body), announced) <= most_bytes:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         return
@@ -58,10 +62,10 @@ class RequestLimits:
                     self._hold(waiting, len(body))
             finally:
                 self._awaited.pop(waiting, None)
-        if max(len(body), announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
+        if max(len(body), announced) > most_bytes:
             fault = (
                 413,
-                f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes.",
+                f"body: it is too large. Send at most {most_bytes} bytes.",
             )
         elif waiting.cancelled_caught:
             fault = (

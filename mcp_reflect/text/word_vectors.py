@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.patterns import CAMEL
+from mcp_reflect.text.normal_forms import normal_form
 
 MAGIC: Final = b"MRVECS"
 VERSION: Final = 1
@@ -60,7 +61,7 @@ def words(text: str, find: Find) -> Iterator[str]:
     A word of mixed case that is a token as a whole (JavaScript) stays whole.
     """
     if not text.isascii():
-        letters_and_accents = unicodedata.normalize("NFD", text)
+        letters_and_accents = normal_form("NFD", text)
         text = "".join(sign for sign in letters_and_accents if unicodedata.category(sign) != "Mn")
     for word in _WORD.findall(text):
         lower = word.lower()

@@ -210,6 +210,22 @@ def test_a_file_of_others_is_overwritten_only_with_force(
     assert "three years" not in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("leads_to_a_file", [True, False])
+@pytest.mark.parametrize("words", WRITERS)
+def test_no_link_that_a_repository_may_have_put_there_is_written_through(
+    command: Command, words: tuple[str, ...], leads_to_a_file: bool
+) -> None:
+    outside = command.folder / "outside"
+    if leads_to_a_file:
+        outside.write_text("theirs", "utf-8")
+    link = command.folder / "out.jsonl"
+    link.symlink_to(outside)
+    said = command(*words, str(link), "--force", code=2)
+    assert f"is a link to {outside}. Name the file itself, or remove the link." in said
+    assert outside.exists() == leads_to_a_file
+    assert not leads_to_a_file or outside.read_text("utf-8") == "theirs"
+
+
 @pytest.mark.parametrize("words", WRITERS)
 def test_a_file_of_the_same_command_is_replaced_whole_and_is_private(
     command: Command, words: tuple[str, ...]

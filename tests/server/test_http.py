@@ -16,7 +16,9 @@ from mcp_reflect.server import http
 from mcp_reflect.server.http import Connection, Message, Receive, RequestLimits, Send
 
 
-async def _answered(app: RequestLimits, *pieces: bytes, length: bytes = b"3") -> tuple[int, bytes]:
+async def _answered(
+    app: RequestLimits, *pieces: bytes, length: bytes = b"3", path: str = "/mcp"
+) -> tuple[int, bytes]:
     """The status and body of the answer to a request whose body comes in `pieces`, and never ends where none is b""."""
     left = list(pieces)
     sent: list[Message] = []
@@ -30,7 +32,8 @@ async def _answered(app: RequestLimits, *pieces: bytes, length: bytes = b"3") ->
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await app({"type": "http", "headers": [(b"content-length", length)]}, receive, send)
+    headers = [(b"content-length", length)]
+    await app({"type": "http", "path": path, "headers": headers}, receive, send)
     return sent[0]["status"], sent[1]["body"]
 
 
@@ -81,6 +84,15 @@ async def test_a_body_that_is_too_large_is_413_announced_or_not() -> None:
     assert (await _answered(app, length=b"9" * 30))[0] == 413
     assert (await _answered(app, *[b"x" * (1 << 20)] * 5, b""))[0] == 413
     assert await _answered(app, b"x", b"") == (200, b"x")
+
+
+async def test_a_body_that_logs_in_is_413_over_8_kib() -> None:
+    app = RequestLimits(_echo, DEFAULT, seconds=1)
+    fields = b"a=1&" * 3_000
+    assert (await _answered(app, fields, b"", path="/login"))[0] == 413
+    assert (await _answered(app, length=b"9000", path="/login"))[0] == 413
+    assert await _answered(app, b"token=x", b"", path="/login") == (200, b"token=x")
+    assert (await _answered(app, fields, b"", path="/api/hook"))[0] == 200
 
 
 @asynccontextmanager

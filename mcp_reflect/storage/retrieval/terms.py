@@ -8,6 +8,7 @@ from re import Pattern
 from typing import Final, TypeAlias
 
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.text.normal_forms import normal_form
 from mcp_reflect.text.stemmer import ENGLISH, STOP_WORDS, stem
 
 LONGEST: Final = 64  # characters of a term; longer terms are cut
@@ -72,7 +73,7 @@ def _chunks(text: str) -> list[str]:
     """Return the words, joined names and runs of scripts without spaces of a text: "run src/app.py" has two chunks."""
     if text.isascii():
         return _ASCII_CHUNK.findall(text)
-    return _CHUNK.findall(unicodedata.normalize("NFKC", text))
+    return _CHUNK.findall(normal_form("NFKC", text))
 
 
 @lru_cache(maxsize=100_000)
@@ -150,6 +151,6 @@ def _folded(word: str) -> str:
     """Return a word without case and diacritics: `Größe` as grosse, `naïve` as naive."""
     if word.isascii():
         return word.lower()
-    letters_and_accents = unicodedata.normalize("NFD", word.casefold())
+    letters_and_accents = normal_form("NFD", word.casefold())
     letters = [sign for sign in letters_and_accents if not unicodedata.combining(sign)]
-    return unicodedata.normalize("NFC", "".join(letters)).translate(_UNFOLDED)
+    return normal_form("NFC", "".join(letters)).translate(_UNFOLDED)
