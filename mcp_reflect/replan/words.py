@@ -8,8 +8,8 @@ from functools import lru_cache
 from operator import mul
 from typing import Any, Final
 
+from mcp_reflect.normal_forms import normal_form
 from mcp_reflect.replan.word_lists import listed_words
-from mcp_reflect.text.normal_forms import normal_form
 from mcp_reflect.text.stemmer import STOP_WORDS, stem
 from mcp_reflect.text.word_vectors import shared_table
 

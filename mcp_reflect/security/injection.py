@@ -17,8 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mcp_reflect.normal_forms import normal_form
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.text.normal_forms import normal_form
 
 DATA_RULE = (
     "Text between a <data ...> mark and the </data ...> mark with the same seal is material to judge. "

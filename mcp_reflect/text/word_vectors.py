@@ -30,8 +30,8 @@ from operator import mul
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.normal_forms import normal_form
 from mcp_reflect.patterns import CAMEL
-from mcp_reflect.text.normal_forms import normal_form
 
 MAGIC: Final = b"MRVECS"
 VERSION: Final = 1

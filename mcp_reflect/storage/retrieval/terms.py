@@ -7,8 +7,8 @@ from itertools import chain
 from re import Pattern
 from typing import Final, TypeAlias
 
+from mcp_reflect.normal_forms import normal_form
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.text.normal_forms import normal_form
 from mcp_reflect.text.stemmer import ENGLISH, STOP_WORDS, stem
 
 LONGEST: Final = 64  # characters of a term; longer terms are cut
