@@ -49,7 +49,7 @@ class RequestLimits:
             return
         length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
         body, announced = bytearray(), int(length) if length.isdigit() else 0
-        most_bytes = _MOST_OF.get(scope.get("path"), DEFAULT_MAX_REQUEST_BODY_SIZE)
+        most_bytes = _MOST_OF.get(scope["path"], DEFAULT_MAX_REQUEST_BODY_SIZE)
         with anyio.move_on_after(self._seconds) as waiting:
             try:
                 while max(len(body), announced) <= most_bytes:
