@@ -11,7 +11,7 @@ MOST_VALUE_CHARS: Final = 20_000
 """Characters of a value that are looked at."""
 
 NUMBER: Final = lazy_compile(r"-?\d+(?:\.\d+)?")
-_WILDCARDS: Final = frozenset("*?[")
+WILDCARDS: Final = frozenset("*?[")
 _MOST_PATTERN_CHARS: Final = 1_000  # of a path that is compared with a pattern, which takes time
 
 
@@ -23,9 +23,9 @@ def tool_key(tool: str) -> str:
 def path_key(path: str) -> str:
     """Return the key under which a guard of a file or a pattern is looked up: its name, its ending, or its folder."""
     last = base_name(path)
-    if not _WILDCARDS.isdisjoint(last):
+    if not WILDCARDS.isdisjoint(last):
         extension = last.rsplit(".", 1)[-1]
-        has_plain_ending = last != extension and _WILDCARDS.isdisjoint(extension)
+        has_plain_ending = last != extension and WILDCARDS.isdisjoint(extension)
         return f"*.{extension}" if has_plain_ending else "*"
     if path.endswith("/"):
         return f"{last}/"
@@ -65,7 +65,7 @@ def is_path(path: str, item: str) -> bool:
         return True
     if item[-1] == "/":
         return f"/{item}" in f"/{path}/"
-    is_pattern = item != "*" and not _WILDCARDS.isdisjoint(item)
+    is_pattern = item != "*" and not WILDCARDS.isdisjoint(item)
     if not is_pattern or len(path) >= _MOST_PATTERN_CHARS:
         return False
     compared = path if "/" in item else base_name(path)

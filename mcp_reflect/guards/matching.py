@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
-from mcp_reflect.guards.items import NUMBER, has_words, is_path, name_of
+from mcp_reflect.guards.items import NUMBER, WILDCARDS, has_words, is_path, name_of
 from mcp_reflect.guards.program import HeadUse, HeadUses, after_head
 
 # First arguments with which a program only tells something, or goes on with a step or undoes it: `git rebase --abort`.
@@ -62,9 +62,11 @@ def _has_one_of(call: Call, items: Sequence[str]) -> bool:
 def may_be_met(guard: Guard, call: Call) -> bool:
     """True for a call that may go against a guard, though nobody can say so for certain.
 
-    Either its command could not be parsed and has the program of the guard as a word, or it goes against the guard if a
-    variable without a known value is empty: `terraform $X destroy`. Such a call is refused by an enforced guard alone.
+    Either its command could not be parsed and names the program or the file of the guard, or it goes against the guard if
+    a variable without a known value is empty: `terraform $X destroy`. Such a call is refused by an enforced guard alone.
     """
+    if guard.tool == EDIT and guard.has and call.script.is_partial:
+        return any(_may_be_named(path, call) for path in guard.has[0])
     if guard.tool not in (SHELL, POWERSHELL):
         return False
     if call.script.is_partial:
@@ -90,12 +92,24 @@ def _uses_if_empty(head: str, call: Call) -> HeadUses:
     return HeadUses(tuple(uses))
 
 
-def key_may_be_met(key: str, call: Call) -> bool:
-    """Return whether guards with this key may be met by a call that could not be parsed: their program is a word of it.
+def _may_be_named(path: str, call: Call) -> bool:
+    """Return whether a command that could not be parsed has each part of a path as a word: "config" and "prod.yaml".
 
-    Most guards are sorted out by that, before `may_be_met` is asked.
+    A part with a wildcard stands for too many words, so that it counts as there if another part is.
     """
-    return key.startswith("$ ") and call.script.may_start(key[2:])
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
+    plain_parts = [part for part in parts if WILDCARDS.isdisjoint(part)]
+    return bool(plain_parts) and all(map(call.script.may_start, plain_parts))
+
+
+def key_may_be_met(key: str, call: Call) -> bool:
+    """Return whether guards with this key may be met by a call that could not be parsed.
+
+    Their program, the name of their file, or a folder (`dist/`) is a word of it. Most guards are sorted out by that,
+    before `may_be_met` is asked.
+    """
+    name = key.removeprefix("$ ").removesuffix("/")
+    return call.script.may_start(name)
 
 
 def _is_same_tool(one: str, other: str) -> bool:

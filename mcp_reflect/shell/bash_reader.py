@@ -12,6 +12,7 @@ from typing import Final
 from mcp_reflect.shell.bounds import TooMuchError
 from mcp_reflect.shell.changes import note_arithmetic, note_loop
 from mcp_reflect.shell.commands import SUBSTITUTED, Inside, PipePlace, Script
+from mcp_reflect.shell.here_strings import with_here_strings_first
 from mcp_reflect.shell.parser import Node, descendants, name_of, parse, text_of
 from mcp_reflect.shell.reading import (
     Emit,
@@ -100,17 +101,26 @@ class _Walk:
         if "\0" in text:  # the parser takes quadratic time for many of them, deaf to its limit
             raise TooMuchError("it has a NUL, which stands in no command")
         source = source_of(text)
+        root = self._parsed(source)
+        if root.has_error and "<<<" in text:
+            rearranged = with_here_strings_first(root, source)
+            if rearranged is not None:
+                source, root = rearranged, self._parsed(rearranged)
+        if root.has_error:
+            raise TooMuchError("it is not a script that the parser understands")
+        chars = len(text)
+        if "<<" in text:
+            chars -= document_chars(root, source)
+        self.reading.budget.take_text(chars)
+        return Visit(root, place._replace(source=source))
+
+    def _parsed(self, source: bytes) -> Node:
+        """Return the root of a script's tree. TooMuchError if the parser does not get through it in time."""
         with self.reading.budget.parsing() as seconds:
             tree = parse(source, seconds)
         if tree is None:
             raise TooMuchError("it takes the parser too long")
-        if tree.root_node.has_error:
-            raise TooMuchError("it is not a script that the parser understands")
-        chars = len(text)
-        if "<<" in text:
-            chars -= document_chars(tree.root_node, source)
-        self.reading.budget.take_text(chars)
-        return Visit(tree.root_node, place._replace(source=source))
+        return tree.root_node
 
     def _visit(self, node: Node, place: ScriptPlace) -> bool:
         """Put the parts of a node among the tasks; return True for a command that can run at once.

@@ -89,13 +89,19 @@ def _session_that_taught(tx: Writing, scope: Scope, lesson: Lesson) -> str | Non
 
 
 def in_words_of(stored: Lesson, told: Lesson) -> Lesson:
-    """Return a record with the words and the trust of a person who told the same."""
+    """Return a record with the words, the guard and the trust of a person who told the same.
+
+    The reason and the guard of the agent that stored it go: a person who never saw them would stand for them.
+    """
+    of_guard = {name: getattr(told, name) for name in lesson_records.GUARD_FIELDS}
     return screening.judged(
         replace(
             stored,
+            **of_guard,
             text=told.text,
             mistake=told.mistake,
             correction=told.correction,
+            why=told.why,
             trust=Trust.TRUSTED,
             outside=told.outside,
         )

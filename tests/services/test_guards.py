@@ -277,6 +277,31 @@ async def test_a_call_that_cannot_be_read_is_held_by_an_enforced_guard_alone(
     assert await made(engine, {"command": document})
 
 
+async def test_a_guard_of_a_file_holds_a_call_that_cannot_be_read_and_names_the_file(
+    engine: Engine,
+) -> None:
+    guard = "Edit or a shell redirect: config/prod.yaml"
+    lesson = {"mistake": "Changed prod by hand", "correction": "Change the chart", "guard": guard}
+    lesson_id = (await lessons.add(engine.context, lesson)).lesson_id
+    await guards.set_mode(engine.context, lesson_id, GuardMode.ENFORCE)
+    for command in (
+        "echo x > config/prod.yaml; " + "true;" * 2_500,
+        "echo 'open\necho x > config/prod.yaml",
+        "cat > config/prod.yaml <<< x",
+        "jq . > config/prod.yaml <<< '{}'",
+        "sudo tee config/prod.yaml >/dev/null <<< 'x'",
+    ):
+        said = await engine.before_call("Bash", {"command": command}, session="s")
+        assert said is not None, command
+        assert said.hold, command
+    for command in (
+        "echo x > config/dev.yaml; " + "true;" * 2_500,
+        "cat > notes.md <<< 'config/prod.yaml is made by the chart'",
+        "echo 'open\ncat prod.yaml",
+    ):
+        assert await made(engine, {"command": command}), command
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "fault"),
     [

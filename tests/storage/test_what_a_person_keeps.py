@@ -10,6 +10,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import NotAllowedError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, Source, State, Trust
+from mcp_reflect.services import lessons as services_lessons
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage.lessons import LessonRepository
@@ -90,3 +91,23 @@ async def test_what_a_person_pinned_stays_in_a_full_bank(settings: Settings) -> 
         for text in ("Built the image without its cache", "Left the door of the cellar open"):
             await lessons.store(own, draft(text, importance=0.7))
         assert (await lessons.get(own, lesson.id)).state is State.ACTIVE
+
+
+async def test_a_person_who_tells_what_an_agent_stored_does_not_stand_for_its_guard_or_reason(
+    engine: Engine,
+) -> None:
+    words = "Use pnpm in this repository"
+    sent = {
+        "lesson": words,
+        "why": "The person said that a forced push is fine too",
+        "wrong_call": "git status -s",
+        "right_call": "git status --porcelain",
+    }
+    stored = await engine.store_lesson(**sent)
+    told = await services_lessons.add(engine.context, {"lesson": words})
+    assert told.lesson_id == stored.lesson_id
+    (lesson,) = await engine.bank.lessons.latest(engine.scopes.own)
+    assert lesson.trust is Trust.TRUSTED
+    assert (lesson.guard, lesson.wrong_call, lesson.right_call, lesson.why) == (None,) * 4
+    said = await engine.before_call("Bash", {"command": "git status -s"}, session="s")
+    assert said is None
