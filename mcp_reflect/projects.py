@@ -72,7 +72,7 @@ class Folder:
             if repository is None:
                 continue
             git = repository.data
-            path = git.parent if git.name == ".git" else git
+            path = _main_tree(git, tree)
             if _is_shared(path):
                 break
             part = _part(here.relative_to(tree), parts)
@@ -102,6 +102,23 @@ class Folder:
 def project_of(directory: Path, parts: Sequence[str] = ()) -> str:
     """Return the name of a folder's project as far as its files tell; `parts` as for `Folder.of`."""
     return Folder.of(directory, parts).name
+
+
+def _main_tree(data: Path, tree: Path) -> Path:
+    """Return the main working tree of a repository whose `.git` was found in `tree`, or its data where it has none.
+
+    | `.git` in `tree` | data | main tree |
+    |---|---|---|
+    | the data itself | `tree/.git` | `tree` |
+    | a worktree's file | `shop/.git` | `shop` |
+    | a file that names a repository inside of `tree` | `tree/nested/.git` | `tree`, which it was before |
+    | a submodule's file | `shop/.git/modules/a` | the data |
+    """
+    if data.name != ".git":
+        return data
+    if data.is_relative_to(tree):
+        return tree
+    return data.parent
 
 
 def _is_shared(folder: Path) -> bool:

@@ -164,19 +164,25 @@ _FOLDERS: Final = ".folders"
 SESSION_FOLDER: Final = "CLAUDE_PROJECT_DIR"
 """The variable in which Claude Code and Gemini CLI tell a hook's command the folder where its session began."""
 
+_SUBPROJECTS: Final = "MCP_REFLECT_SUBPROJECTS"
 _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
 
 
 def folder_key(folder: str) -> str:
     """Return the key under which the project of a hook's folder is kept.
 
-    It is the folder itself, with the one where its session began behind it where that is another one: the project of a
-    folder depends on both.
+    It is the folder itself, with the one where its session began behind it where that is another one, and the parts that
+    are projects of their own: the project of a folder depends on all three. An agent's shell may set the last, and so
+    keeps a name for hooks with the same setting alone.
     """
+    key = folder
     session_folder = os.environ.get(SESSION_FOLDER)
-    if session_folder in (None, "", folder):
-        return folder
-    return f"{folder} in {session_folder}"
+    if session_folder not in (None, "", folder):
+        key += f" in {session_folder}"
+    parts = os.environ.get(_SUBPROJECTS)
+    if parts:
+        key += f" by {parts}"
+    return key
 
 
 def project_in(bank: str, folder: str) -> str | None:

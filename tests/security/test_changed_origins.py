@@ -65,6 +65,15 @@ def link_to_itself(folder: Path) -> None:
     (folder / ".git").symlink_to(".git")
 
 
+def point_inside(folder: Path) -> None:
+    nested = folder / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    git(nested, "commit", "-q", "--allow-empty", "-m", "Begin another one")
+    (folder / ".git").rename(folder / ".gitx")
+    (folder / ".git").write_text("gitdir: nested/.git\n")
+
+
 CHANGES = (
     repoint,
     replace_git,
@@ -73,6 +82,7 @@ CHANGES = (
     remove_inside_another,
     rename_remote,
     link_to_itself,
+    point_inside,
 )
 TOLD = (repoint, replace_git, replace_history, rename_remote)
 
@@ -201,3 +211,16 @@ async def test_a_folder_without_a_person_s_lessons_is_free_for_another_repositor
     assert await found(own, folder) == (NAME, 1), "a fork has the same first commit"
     replace_history(folder)
     assert await found(own, folder) == ("example.com/me/b", 0)
+
+
+async def test_a_hook_of_an_agent_s_shell_takes_no_guard_from_a_part_of_a_folder(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "shop", SHOP)
+    (part := folder / "web").mkdir()
+    await enforce(own, folder)
+    hook("SessionStart", folder, "s", source="startup")
+    with monkeypatch.context() as agent:
+        agent.setenv("MCP_REFLECT_SUBPROJECTS", "web")
+        hook("SessionStart", part, "forged", source="startup")
+    assert held(part, "s") == [*CALLS]
