@@ -4,6 +4,8 @@ import os
 import pty
 import select
 import struct
+import subprocess
+import sys
 import termios
 import time
 from collections.abc import Sequence
@@ -12,12 +14,41 @@ from fcntl import ioctl
 from tests.clients.forked import ForkedAtTerminal
 
 MOST_SECONDS = 60.0
+OURS = (sys.executable, "-m", "mcp_reflect")
+
+
+class StartedAtTerminal:
+    """A program that was really started at a terminal, in a session of its own."""
+
+    def __init__(self, command: Sequence[str], env: dict[str, str], terminal: int) -> None:
+        self._process = subprocess.Popen(
+            command,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env=env,
+            start_new_session=True,
+        )
+
+    def leave(self) -> int:
+        """Wait for the end; the exit code."""
+        return self._process.wait(MOST_SECONDS)
 
 
 class Person:
-    """Runs `mcp-reflect` in a pty. Everything that is shown collects in `screen`."""
+    """Runs `mcp-reflect` in a pty. Everything that is shown collects in `screen`.
 
-    def __init__(self, words: Sequence[str], env: dict[str, str], *, columns: int = 100) -> None:
+    It is forked off this process; with a `program`, that is started with the words behind it.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        env: dict[str, str],
+        *,
+        columns: int = 100,
+        program: Sequence[str] = (),
+    ) -> None:
         self.screen = ""
         self._terminal, inside = pty.openpty()
         ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -26,7 +57,11 @@ class Person:
             for name, value in os.environ.items()
             if name not in ("COLUMNS", "LINES", "NO_COLOR")
         }
-        self._process = ForkedAtTerminal(words, {**clean, "TERM": "xterm", **env}, inside)
+        full = {**clean, "TERM": "xterm", **env}
+        if program:
+            self._process = StartedAtTerminal([*program, *words], full, inside)
+        else:
+            self._process = ForkedAtTerminal(words, full, inside)
         os.close(inside)
 
     def until(self, text: str) -> str:
