@@ -1,6 +1,8 @@
 """Equations as programs, calculators and ledgers write them."""
 
+import struct
 from collections.abc import Callable
+from fractions import Fraction
 from operator import add, mul, sub
 from typing import Final
 
@@ -19,7 +21,9 @@ _WHOLE_OPERATIONS: Final[dict[str, Callable[[int, int], int]]] = {
     "*": mul,
     "/": lambda value, divisor: value // divisor,
 }
-_FLOAT_DIGITS: Final = 2**24  # a float of 32 bits keeps no more
+_FLOAT: Final = struct.Struct("<f")  # of 32 bits
+_FLOAT_DIGITS: Final = 2**24  # such a float keeps no more
+_LARGEST_FLOAT: Final = 2**127
 
 
 def is_keyed_in(before: SumSide, own: SumSide) -> bool:
@@ -71,11 +75,12 @@ def _whole_value(tree: Tree) -> int | None:
 
 
 def is_lost_by_a_float(before: SumSide, own: SumSide) -> bool:
-    """True for "16777216 + 1 = 16777216": a float keeps twenty-four binary digits."""
+    """True for "16777216 + 1 = 16777216": a float keeps twenty-four binary digits, and shows just what it keeps."""
     value, shown = before.bounds.exact, own.bounds.exact
-    if value is None or shown is None or abs(value) < _FLOAT_DIGITS:
+    if value is None or shown is None or not _FLOAT_DIGITS < abs(value) < _LARGEST_FLOAT:
         return False
-    return abs(value - shown) * _FLOAT_DIGITS <= abs(value)
+    (kept,) = _FLOAT.unpack(_FLOAT.pack(value))
+    return shown == Fraction(kept)
 
 
 def is_joined_text(before: SumSide, own: SumSide) -> bool:

@@ -86,6 +86,12 @@ def test_an_equation_of_whole_numbers_holds_exactly_where_it_is_true(
     assert checked.holds == (a + b == c)
 
 
+def test_a_float_of_a_program_excuses_only_what_it_keeps_itself() -> None:
+    assert check_steps(["16777216 + 1 = 16777216"]) == ()
+    assert faults("4,096 × 4096 = 16,777,217")
+    assert faults("9,999 × 9999 = 99,980,002")
+
+
 @given(st.integers(1, 9_999), st.integers(1, 9_999), st.integers(1, 50))
 def test_a_corrected_equation_holds(a: int, b: int, off: int) -> None:
     step = f"{a:,} × {b} = {a * b + off:,}"
