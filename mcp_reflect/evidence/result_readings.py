@@ -80,8 +80,8 @@ def has_more_decimals(before: SumSide, own: SumSide) -> bool:
 
 def is_of_bits(before: SumSide, own: SumSide) -> bool:
     """True for "1 + 1 = 0", "1 + 1 = 1" and "1 + 1 = 10": nobody adds one and one wrongly, so it is logic."""
-    shown = own.literal
-    are_bits = all(number.text in ("0", "1") for number in numbers_in(before.tree))
-    return (
-        are_bits and not before.units and shown is not None and shown.text in ("0", "1", "10", "11")
-    )
+    tree, shown = before.tree, own.literal
+    if not isinstance(tree, Operation) or tree.operator != "+" or before.units or shown is None:
+        return False
+    are_bits = all(number.text in ("0", "1") for number in numbers_in(tree))
+    return are_bits and shown.text in ("0", "1", "10", "11")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 import time
 
 import pytest
@@ -94,10 +95,15 @@ def test_a_float_of_a_program_excuses_only_what_it_keeps_itself() -> None:
 
 @given(st.integers(1, 9_999), st.integers(1, 9_999), st.integers(1, 50))
 def test_a_corrected_equation_holds(a: int, b: int, off: int) -> None:
-    step = f"{a:,} × {b} = {a * b + off:,}"
+    shown = a * b + off
+    step = f"{a:,} × {b} = {shown:,}"
     found = faults(step)
-    if not found:  # rounded to thousands, perhaps
-        assert f"{a * b + off:,}".endswith(",000")
+    if not found:
+        is_rounded = shown % 1_000 == 0
+        # "2,067 × 64 = 132,333" is true of 2.067…, of which the rest was cut.
+        may_be_decimals = a >= 1_000 and 1_000 <= shown < 1_000_000 and off <= b
+        is_float = struct.unpack("<f", struct.pack("<f", a * b))[0] == shown
+        assert is_rounded or may_be_decimals or is_float
         return
     fix = found[0].fix
     assert fix is not None
