@@ -20,7 +20,8 @@ from typing import Any, Final
 
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.evidence.success_claims import claims_of
-from mcp_reflect.moments.last_word import MOST_TEXT, Doubt, DoubtKind, doubts, text_of
+from mcp_reflect.moments.doubts import Doubt, DoubtKind, doubts
+from mcp_reflect.moments.last_word import MOST_TEXT, text_of
 from mcp_reflect.sessions.session_file import SessionFile
 
 OWN: Final = Path(__file__).parent.parent / "tests" / "data" / "last_words.jsonl"

@@ -54,13 +54,13 @@ class Corrected:
 
 
 def warn_before(
-    call: WatchedCall, *, certainty: float, holds: bool = False, only_advice: bool = False
+    call: WatchedCall, *, certainty: float, can_refuse: bool = False, only_advice: bool = False
 ) -> Warned | None:
     """Return the warning before a call, None if none is at least this certain.
 
-    `certainty` is the least that is said, from 0 to 1. `holds`: the host lets a call be refused, so that one that
-    is sure to fail is refused once. `only_advice`: nothing is said without a correction, and nothing that this
-    session was told at a call.
+    `certainty` is the least that is said, from 0 to 1. `can_refuse`: the host lets a call be refused, so that a call
+    which is sure to fail is refused once. `only_advice`: a failure without a known correction is not told, nor one that
+    this session was told at an earlier call.
     """
     due = expected_failure(call)
     if due is None or due.certainty < certainty:
@@ -68,7 +68,7 @@ def warn_before(
     lesson = _lesson_about(call, due.known)
     if only_advice and not _has_new_advice(call, due.known, lesson):
         return None
-    is_refused = holds and _is_sure_to_fail(due) and not _was_refused(call)
+    is_refused = can_refuse and _is_sure_to_fail(due) and not _was_refused(call)
     text = warning_text(due, _lesson_words(call, lesson))
     if is_refused:
         text = f"{text}\n{REFUSED}"
@@ -110,8 +110,11 @@ def correct_after(
 ) -> Corrected | None:
     """Return the known correction of a call that failed, None where none is known.
 
-    Where the call repeats a known failure (`recurring`), it is what corrected that one. Else it is what corrected the
-    first failure of another call with the same error (`same_error`), if the program is the same.
+    | the call                                                              | its correction is that of |
+    |-----------------------------------------------------------------------|---------------------------|
+    | repeats a known failure (`recurring`)                                 | that failure              |
+    | failed with an error of its own thing, such as a file that is missing | none                      |
+    | failed as other calls of its program did (`same_error`)               | the first that has one    |
     """
     if recurring is not None:
         return _known_correction(call, recurring, same_call=True)
@@ -127,10 +130,10 @@ def correct_after(
 
 
 def maybe_corrected(call: WatchedCall) -> Iterator[KnownFailure]:
-    """Return the latest failures of the session that a call which worked may have put right.
+    """Yield the latest failures of the session that a call which worked may have put right.
 
-    They are of the same tool or program, and lack a correction. Whether the call does what they were meant to do is
-    for the caller to say.
+    They are failures of the same tool or program without a known correction. Whether the call does what the failed one
+    was meant to do is for the caller to say.
     """
     oldest = call.session.step - _LOOK_BACK
     for failure in call.known.same_head:
@@ -141,7 +144,7 @@ def maybe_corrected(call: WatchedCall) -> Iterator[KnownFailure]:
 def _known_correction(
     call: WatchedCall, failure: KnownFailure, *, same_call: bool
 ) -> Corrected | None:
-    """Return what put a failure right, None where that is not known or this session was told it before."""
+    """Return what put a failure right, None where nothing is known to, or this session was told it at a call."""
     lesson = _lesson_about(call, failure)
     if not _has_new_advice(call, failure, lesson):
         return None
@@ -177,7 +180,7 @@ def _lesson_about(call: WatchedCall, failure: KnownFailure) -> Lesson | None:
 
 
 def _lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
-    """Return the words of a lesson: at the first call of a session all, later only its id; None for no lesson."""
+    """Return a lesson as a call shows it: in full at the first call of a session, later by its id; None for no lesson."""
     if lesson is None:
         return None
     if _AT_A_CALL + lesson.id in call.session.shown:
@@ -186,7 +189,7 @@ def _lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
 
 
 def _has_new_advice(call: WatchedCall, failure: KnownFailure, lesson: Lesson | None) -> bool:
-    """Return whether a failure has a correction, and this session was not told it at a call."""
+    """Return whether a failure has a correction, a lesson or a call that worked, which no call of this session showed."""
     if lesson is None and failure.worked is None:
         return False
     return _key_at_a_call(failure, lesson) not in call.session.shown
@@ -200,6 +203,11 @@ def _key_at_a_call(failure: KnownFailure, lesson: Lesson | None) -> str:
 
 
 def _shown_keys(failure: KnownFailure, lesson: Lesson | None) -> tuple[str, ...]:
-    """Return all keys that are noted as shown with a failure; a prompt asks for the id of the lesson alone."""
+    """Return all keys that a session notes as shown with a failure: ("failure:7",) or ("call:les_1", "les_1").
+
+    The id alone is for the next prompt, which shows no lesson again that the session has read in any way.
+    """
     key_at_a_call = _key_at_a_call(failure, lesson)
-    return (key_at_a_call,) if lesson is None else (key_at_a_call, lesson.id)
+    if lesson is None:
+        return (key_at_a_call,)
+    return (key_at_a_call, lesson.id)

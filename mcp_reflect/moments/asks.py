@@ -60,7 +60,7 @@ def ask_at_call(finding: Finding) -> str:
     """Return the ask right after the call that worked, within MOST_BYTES.
 
     Where a check, such as a test run, failed and then passed, the calls between its two answers are listed: which of
-    them put it right is for the agent to say.
+    them put the check right is for the agent to say.
     """
     without_calls = _ask(finding, _BothCalls("", ""))
     room = MOST_BYTES - len(without_calls.encode())
@@ -141,7 +141,7 @@ def _number(call: FoundCall | None) -> str:
 def _both_calls(finding: Finding, most: int) -> _BothCalls:
     """Return the failed call and the one that worked, together within `most` bytes.
 
-    Each has half of the room, and what a short one leaves of its half is the other's.
+    Each has half of the room. Where one needs less than its half, the other has the rest.
     """
     failed_line = _line_of(finding.failed)
     worked_line = _line_of(finding.worked)

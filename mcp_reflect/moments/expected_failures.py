@@ -25,8 +25,10 @@ from mcp_reflect.sessions.tools import Kind, is_code_search, kind_of
 
 CERTAINTY: Final = {Match.EXACT: 0.95, Match.LOOSE: 0.8, Match.TOOL_AND_ERROR: 0.7}
 PRIOR_CASES: Final = 2
-PASSING: Final = 0.5  # times the certainty, for errors that pass by themselves, such as a timeout
-RESULT: Final = 0.2  # times the certainty, for a failing test: the call itself did its work
+# What the certainty is multiplied by where the error passes by itself, as a timeout does.
+PASSING_FACTOR: Final = 0.5
+# The same where a test fails: the call itself did its work.
+ASSERTION_FACTOR: Final = 0.2
 # Calls with other arguments and one error, after which the tool itself is expected to fail.
 SAME_ERRORS: Final = 3
 
@@ -73,7 +75,11 @@ def _unresolved_failures(call: WatchedCall, *, has_failed: bool) -> list[KnownFa
     if has_failed:
         return unresolved
     searches = _searches_a_service(call)
-    return [failure for failure in unresolved if _is_sure(failure, call.session, searches=searches)]
+    return [
+        failure
+        for failure in unresolved
+        if _is_no_accident(failure, call.session, searches=searches)
+    ]
 
 
 def _same_call_failed(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> Due | None:
@@ -87,7 +93,7 @@ def _same_call_failed(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> 
         if (failure.exact_key == call.forms.exact_key or _differs_in_quotes(call.forms, failure))
         and not _changed_since(call, failure)
     ]
-    return _due(of_same_call, Match.EXACT) if of_same_call else None
+    return _warning_about(of_same_call, Match.EXACT) if of_same_call else None
 
 
 def _other_values_failed_too(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> Due | None:
@@ -108,7 +114,7 @@ def _other_values_failed_too(call: WatchedCall, unresolved: Sequence[KnownFailur
     ever_worked = any(failure.works for failure in with_other_values)
     is_outside_values = all(failure.category in _WHATEVER_VALUES for failure in with_other_values)
     if is_outside_values or (len(values_tried) > 1 and not ever_worked):
-        return _due(with_other_values, Match.LOOSE)
+        return _warning_about(with_other_values, Match.LOOSE)
     return None
 
 
@@ -124,7 +130,7 @@ def _tool_fails_whatever_the_arguments(call: WatchedCall) -> Due | None:
     if len(arguments_tried) < SAME_ERRORS:
         return None
     match = Match.TOOL_AND_ERROR
-    return _due(failures, match, certainty=CERTAINTY[match])
+    return _warning_about(failures, match, certainty=CERTAINTY[match])
 
 
 def _commonest_failures_of_tool(call: WatchedCall) -> list[KnownFailure]:
@@ -139,23 +145,28 @@ def _commonest_failures_of_tool(call: WatchedCall) -> list[KnownFailure]:
     return max(by_error.values(), key=len, default=list[KnownFailure]())
 
 
-def _is_sure(failure: KnownFailure, session: SessionState, *, searches: bool) -> bool:
+def _is_no_accident(failure: KnownFailure, session: SessionState, *, searches: bool) -> bool:
     """Return whether a failure is more than a single accident.
 
-    It is if it occurred in two sessions or in this one, if its correction is known, if its cause is the call itself, or
-    if a search found nothing, because nothing in the session changes what is searched.
+    `searches`: the call searches a service, such as the web.
     """
-    return (
-        failure.category in _OF_THE_CALL
-        or (searches and failure.category is C.NO_RESULT)
-        or failure.cases > 1
-        or failure.last_session == session.id
-        or failure.worked is not None
-    )
+    if failure.category in _OF_THE_CALL:
+        return True
+    if searches and failure.category is C.NO_RESULT:
+        return True  # nothing that is done in a session changes what a service finds
+    occurred_twice = failure.cases > 1
+    occurred_here = failure.last_session == session.id
+    is_corrected = failure.worked is not None
+    return occurred_twice or occurred_here or is_corrected
 
 
-def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
-    """Return one warning for all the failures, about the latest one; without `certainty`, all their cases count."""
+def _warning_about(
+    failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None
+) -> Due:
+    """Return one warning for all the failures, about the latest one.
+
+    Without `certainty` it is the share of cases in which the call failed, see `_share_of_failures`.
+    """
     latest = max(failures, key=lambda failure: (failure.last_at, failure.last_step, failure.row))
     if certainty is None:
         prior = CERTAINTY[match] * _weight(latest.category)
@@ -167,9 +178,9 @@ def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | N
 def _weight(category: C) -> float:
     """Return the factor of the certainty for an error, from 0 to 1: small where the next try may well work."""
     if category is C.ASSERTION:
-        return RESULT
+        return ASSERTION_FACTOR
     if category in _PASSING:
-        return PASSING
+        return PASSING_FACTOR
     return 1.0
 
 
@@ -186,10 +197,10 @@ def _share_of_failures(failures: Sequence[KnownFailure], prior: float) -> float:
 
 
 def _differs_in_quotes(forms: Forms, failure: KnownFailure) -> bool:
-    """Return whether a call differs from the failed one in quotation marks alone, of which it has no fewer.
+    """Return whether a call is the failed one with other quotation marks: a search for `'a b'` after one for `a b`.
 
-    A call with fewer may be the correction. So may any command of a shell, where marks decide what the words are:
-    `-name '*.py'` corrects `-name *.py`.
+    A call with fewer marks may be the correction, and is not taken for the same. Nor is any command of a shell, where
+    marks decide what the words are: `-name '*.py'` corrects `-name *.py`.
     """
     if forms.head.startswith("shell:") or failure.bare_key != forms.bare_key:
         return False

@@ -37,39 +37,41 @@ class Guarded:
 def guarded(
     lessons: Sequence[Lesson],
     session: SessionState,
-    exact: str,
+    exact_key: str,
     *,
     mode: GuardMode,
-    holds: bool,
+    can_refuse: bool,
     unread: str = "",
 ) -> Guarded | None:
     """Return what is said at a call that goes against `lessons`, None for nothing.
 
     The first lesson that refuses the call decides; if none does, the first one is told as advice. A call that was
-    refused once passes when it is made again. `exact` is the key of the call with all its values, `mode` what a lesson
-    without a mode of its own does, and `holds` whether the host lets a hook refuse a call. `unread` is the reason why
-    the command could not be parsed: whether it goes against a lesson is not known then, and only an enforced lesson
-    refuses it.
+    refused once passes when it is made again. `exact_key` is the key of the call with all its values, `mode` what a
+    lesson without a mode of its own does, and `can_refuse` whether the host lets a hook refuse a call. `unread` is the
+    reason why the command could not be parsed: nobody knows then whether it goes against a lesson, and only an enforced
+    lesson refuses it.
     """
     if mode is GuardMode.OFF:
         return None
     if unread:
-        return _at_unread(lessons, exact, mode, unread) if holds else None
+        return _at_unread(lessons, exact_key, mode, unread) if can_refuse else None
     advice: Guarded | None = None
     for lesson in lessons:
         lesson_mode = lesson.guard_mode or mode
-        if _is_silent(lesson, lesson_mode, session, exact):
+        if _is_silent(lesson, lesson_mode, session, exact_key):
             continue
-        if holds and lesson_mode is not GuardMode.TELL and refuses(lesson):
+        if can_refuse and lesson_mode is not GuardMode.TELL and refuses(lesson):
             enforced = lesson_mode is GuardMode.ENFORCE
             text = guard_text(lesson, hold=True, always=enforced)
-            return _refusal(lesson, exact, text, enforced=enforced)
+            return _refusal(lesson, exact_key, text, enforced=enforced)
         if advice is None and _TOLD_AT_GUARD + lesson.id not in session.shown:
-            advice = _advice(lesson, exact)
+            advice = _advice(lesson, exact_key)
     return advice
 
 
-def _is_silent(lesson: Lesson, lesson_mode: GuardMode, session: SessionState, exact: str) -> bool:
+def _is_silent(
+    lesson: Lesson, lesson_mode: GuardMode, session: SessionState, exact_key: str
+) -> bool:
     """Return whether a lesson lets a call pass without a word.
 
     | its mode      | silent where                                                                |
@@ -83,40 +85,43 @@ def _is_silent(lesson: Lesson, lesson_mode: GuardMode, session: SessionState, ex
         return True
     if lesson_mode is GuardMode.ENFORCE:
         return False
-    return session.held_out or session.notes.has_met_guard(lesson.id, exact)
+    return session.held_out or session.notes.has_met_guard(lesson.id, exact_key)
 
 
 def _at_unread(
-    lessons: Sequence[Lesson], exact: str, mode: GuardMode, reason: str
+    lessons: Sequence[Lesson], exact_key: str, mode: GuardMode, reason: str
 ) -> Guarded | None:
     """Return the refusal of a call that nobody can read, by the first enforced lesson; None where there is none."""
     for lesson in lessons:
         lesson_mode = lesson.guard_mode or mode
         if lesson_mode is GuardMode.ENFORCE and refuses(lesson):
             text = guard_text(lesson, hold=True, unread=reason)
-            return _refusal(lesson, exact, text, enforced=True)
+            return _refusal(lesson, exact_key, text, enforced=True)
     return None
 
 
-def _refusal(lesson: Lesson, exact: str, text: str, *, enforced: bool) -> Guarded:
+def _refusal(lesson: Lesson, exact_key: str, text: str, *, enforced: bool) -> Guarded:
     """Return the answer that refuses a call with this text."""
     return Guarded(
         text=text,
         lesson_id=lesson.id,
         hold=True,
         enforced=enforced,
-        note=GuardNote(lesson.id, exact),
+        note=GuardNote(lesson.id, exact_key),
         shown=_shown_keys(lesson),
     )
 
 
-def _advice(lesson: Lesson, exact: str) -> Guarded:
-    """Return the answer that tells the lesson and lets the call pass: the call still runs when it is noted."""
+def _advice(lesson: Lesson, exact_key: str) -> Guarded:
+    """Return the answer that tells the lesson and lets the call pass.
+
+    The note says that the call still runs, so that its end is not taken for the same call made again.
+    """
     return Guarded(
         text=guard_text(lesson, hold=False),
         lesson_id=lesson.id,
         hold=False,
-        note=GuardNote(lesson.id, exact, GuardStage.CALL_RUNS),
+        note=GuardNote(lesson.id, exact_key, GuardStage.CALL_RUNS),
         shown=_shown_keys(lesson),
     )
 
@@ -126,14 +131,13 @@ def _shown_keys(lesson: Lesson) -> tuple[str, ...]:
     return (_TOLD_AT_GUARD + lesson.id, lesson.id)
 
 
-def mode_in(every: str, chosen: GuardMode | None) -> GuardMode:
-    """Return what guards do in a project.
+def mode_in(setting: str, chosen: GuardMode | None) -> GuardMode:
+    """Return what guards do in a project: what a person chose for it, else the `setting` for all projects.
 
-    That is what a person chose for the project (`chosen`), else the setting for all projects (`every`). The setting
-    "off" takes precedence: who switches guards off means them all.
+    The setting "off" takes precedence: who switches guards off means all of them.
     """
-    if chosen is None or every == GuardMode.OFF:
-        return GuardMode(every)
+    if chosen is None or setting == GuardMode.OFF:
+        return GuardMode(setting)
     return chosen
 
 

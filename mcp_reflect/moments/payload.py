@@ -1,6 +1,6 @@
-"""What a host sends of a call: its error and its result, without the host's frame, and as much of it as is looked at.
+"""How hosts report a call to a hook: its error or its result, without what each host wraps around it.
 
-Hooks of the command line read it before anything is imported that takes time.
+The hook command reads this module first, so it imports nothing that takes time.
 """
 
 import json
@@ -25,8 +25,6 @@ _STARTED: Final = (
 _MOST_OPENING: Final = 300  # characters of an answer in which it says that something was started
 _FAILURE_EVENTS: Final = ("PostToolUseFailure", "postToolUseFailure")
 _NO_MESSAGE: Final = "the call failed"  # where a host says that it did, and nothing more
-
-
 # How the shell of Copilot CLI says at the end of its output that the command ended.
 _SHELL_ENDED: Final = "<shellId: "
 _SHELL_CODE: Final = " completed with exit code "
@@ -53,7 +51,8 @@ _MOST_SESSION: Final = 200  # characters of a session's id
 def session_of(sent: "dict[str, Any]") -> str | None:
     """Return the id of the session that a hook's input belongs to, None where there is none.
 
-    The calls of a subagent are a session of their own: `{"session_id": "s1", "agent_id": "a7"}` gives "s1/a7".
+    The calls of a subagent are a session of their own: `{"session_id": "s1", "agent_id": "a7"}` gives "s1/a7". Of a long
+    session's id half of the room is left to that of the agent, so that its agents stay apart.
     """
     session = _first_text(sent, ("session_id", "conversation_id", "sessionId")).strip()
     agent = sent.get("agent_id")
@@ -78,7 +77,7 @@ def child_prompt(event: object, sent: "dict[str, Any]") -> str | None:
 
 
 def _first_text(sent: "dict[str, Any]", names: "tuple[str, ...]") -> str:
-    """Return the first of these fields that holds a text; empty where none does."""
+    """Return the text of the first of these fields whose value is a text; empty where none is."""
     for name in names:
         value = sent.get(name)
         if isinstance(value, str):
@@ -147,7 +146,10 @@ def _error_of_shell(sent: "Json") -> str | None:
 
 
 def was_only_started(sent: "dict[str, Json]") -> bool:
-    """Return whether a call began something in the background: it neither worked nor failed yet."""
+    """Return whether a call began something in the background, which neither worked nor failed yet.
+
+    Hosts say so in a field (`{"backgroundTaskId": "b1"}`) or in words ("Command running in background with ID: b1").
+    """
     response: Json = unpacked(sent.get("tool_response", sent.get("tool_output")))
     if isinstance(response, dict):
         if response.get("backgroundTaskId") or response.get("backgroundTaskID"):
@@ -160,7 +162,7 @@ def was_only_started(sent: "dict[str, Json]") -> bool:
 
 
 def result_of(sent: "dict[str, Json]") -> "Json":
-    """Return a tool's result: its text if it is wrapped in a known way, else unchanged."""
+    """Return the result of a call, from the field in which its host sends it: as `_result` reads it."""
     sent_result = sent.get("tool_response", sent.get("tool_output"))
     if sent_result is None:
         sent_result = sent.get("tool_result")
@@ -168,7 +170,10 @@ def result_of(sent: "dict[str, Json]") -> "Json":
 
 
 def _result(sent: "Json") -> "Json":
-    """Return a result without what a host wraps it in: '{"output": "done"}' gives "done"."""
+    """Return a result without what a host wraps it in.
+
+    '{"output": "done"}', [{"type": "text", "text": "done"}] and "done" all give "done".
+    """
     value: Json = unpacked(sent)
     if isinstance(value, str):
         return value.removeprefix(_FRAME_START).removesuffix(_FRAME_END)
@@ -221,7 +226,7 @@ def text_of(value: "Json") -> str:
 
 
 def output_ends(value: "Json", most: int = KEPT_CHARS) -> "Json":
-    """Return a tool's output as far as it is looked at: of a long one `most` characters at either end, as text."""
+    """Return a tool's output as far as it is looked at: a long one as text, with `most` characters of either end."""
     if not isinstance(value, str | dict | list):
         return value
     text = text_of(value)

@@ -1,4 +1,7 @@
-"""What hooks say in words. What tools printed stands in a fence."""
+"""The words of hooks: warnings, corrections, and lessons, as an agent reads them.
+
+What a tool printed or an agent wrote stands in a fence, so that it is read as data and not as an instruction.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -79,8 +82,12 @@ def correction_text(known: KnownFailure, lesson: str | None, *, same_call: bool)
 def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str = "") -> str:
     """Return what is said at a call that goes against a lesson.
 
-    `hold`: the call is refused, and `always`: every time, not only once. `unread` is the reason why nobody can say
-    whether the call goes against the lesson: then it is refused, and the text says how to make the call readable.
+    | the call                                      | the text ends with                     |
+    |-----------------------------------------------|----------------------------------------|
+    | passes                                        | the lesson                             |
+    | is refused this once (`hold`)                 | that it passes when it is made again   |
+    | is refused every time (`hold` and `always`)   | that it never passes                   |
+    | cannot be read, for the reason `unread`       | how to write it so that it can be read |
     """
     if unread:
         fix = WRITE_OUT if unread == MAY_BE_EMPTY else SPLIT
@@ -153,5 +160,5 @@ def _with_advice(text: str, known: KnownFailure, lesson: str | None) -> str:
 
 
 def _call(known: KnownFailure) -> str:
-    """Return a known failure's call in short: the tool or the command, with its arguments."""
+    """Return a known failure's call in at most SHOWN_CALL characters: the tool or the command, with its arguments."""
     return call_text(known.tool, known.arguments, SHOWN_CALL)

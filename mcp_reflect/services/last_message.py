@@ -17,7 +17,8 @@ from mcp_reflect.evidence.endings import ended_well
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.session_state import LastWord, SessionState
 from mcp_reflect.models.warning import HookInput
-from mcp_reflect.moments.last_word import at_stop, decides
+from mcp_reflect.moments.doubts import covers_all_claims
+from mcp_reflect.moments.last_word import at_stop
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.session_files import OpenSession
@@ -209,7 +210,7 @@ async def _read(context: Context, hook: HookInput, session: OpenSession, transcr
     await asyncio.to_thread(file.read, most_bytes)
     if not file.ledger.partial:
         return
-    if file.fault or not decides(hook.message or file.last_message, file.ledger):
+    if file.fault or not covers_all_claims(hook.message or file.last_message, file.ledger):
         session.file = new_file(context, hook)
         await asyncio.to_thread(session.file.read)
 

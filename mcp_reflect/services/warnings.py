@@ -121,7 +121,7 @@ async def before_call(
     warned = warn_before(
         call,
         certainty=settings.warn_certainty,
-        holds=holds and settings.hold,
+        can_refuse=holds and settings.hold,
         only_advice=only_advice,
     )
     if warned is None or (guard_warning is not None and guard_warning.hold):
@@ -190,7 +190,7 @@ async def _at_guard(
         call.session,
         call.forms.exact_key,
         mode=mode_in(context.settings.guards, call.known.guard_mode),
-        holds=holds,
+        can_refuse=holds,
         unread=call.known.unread,
     )
     if objection is None:

@@ -12,7 +12,8 @@ from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.session_state import LastWord
-from mcp_reflect.moments.last_word import MOST_TEXT, DoubtKind, at_stop, doubts, text_of
+from mcp_reflect.moments.doubts import DoubtKind, doubts
+from mcp_reflect.moments.last_word import MOST_TEXT, at_stop, text_of
 from mcp_reflect.shell import read_script, unwrapped
 
 DATA = Path(__file__).parents[1] / "data"

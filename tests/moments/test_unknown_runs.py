@@ -6,7 +6,7 @@ import pytest
 
 from mcp_reflect.evidence.answered_call import AnsweredCall
 from mcp_reflect.evidence.ledger import Ledger
-from mcp_reflect.moments.last_word import DoubtKind, doubts
+from mcp_reflect.moments.doubts import DoubtKind, doubts
 
 EDIT = ("Edit", {"file_path": "/home/me/shop/src/cart.ts"}, "ok")
 
