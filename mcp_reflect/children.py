@@ -1,8 +1,8 @@
 """Starts every process of this package, so that nothing of the folder that is worked in runs in it.
 
 A process of ours ignores the variables of Python (`-E`) and never looks for modules in a folder it was started in
-(`-P`); it works in the folder of this package. A program of somebody else is looked for in the folders of PATH alone:
-Windows, and a PATH with a relative entry, would find it in the folder that is worked in.
+(`-P`); it works in the folder of this package. A program of somebody else is looked for in the folders of PATH that
+`search_path` leaves: none of the folder that is worked in.
 `tests/contracts/test_children.py` forbids any other start.
 """
 
@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from mcp_reflect.search_path import find_program, safe_path
 
 ISOLATED: Final = ("-E", "-P")
 """Options of Python: ignore PYTHONPATH and the like; put neither the working folder nor a script's on the path."""
@@ -34,8 +36,10 @@ def our_command(*words: str, module: str = "mcp_reflect") -> list[str]:
 
 
 def our_environment(**more: str) -> dict[str, str]:
-    """Return this environment without the variables of Python, and with `more`."""
+    """Return this environment without the variables of Python and the folders of PATH that are worked in, with `more`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    if "PATH" in kept:
+        kept["PATH"] = safe_path()
     return {**kept, **more}
 
 
@@ -100,7 +104,7 @@ async def start_worker(module: str, most_line: int) -> Process:
 
 
 async def start_program(command: Sequence[str], folder: str, env: Mapping[str, str]) -> Process:
-    """Start a program of the person's in a folder that we made; `find_program` says where it is."""
+    """Start a program of the person's in a folder that we made; `search_path` says where it is."""
     return await asyncio.create_subprocess_exec(
         *command,
         stdin=PIPE,
@@ -168,21 +172,6 @@ def edit_file(command: str, file: Path) -> None:
         subprocess.run([*words, str(file)], check=True)
     except subprocess.CalledProcessError as error:
         raise OSError(f"it ended with {error.returncode}") from None
-
-
-def find_program(name: str) -> str | None:
-    """Return the path of a program in the folders of PATH; a relative folder on it is left out."""
-    endings = [""]
-    if sys.platform == "win32":
-        endings = os.environ.get("PATHEXT", ".EXE;.CMD;.BAT").split(os.pathsep)
-    for folder in os.get_exec_path():
-        if not Path(folder).is_absolute():
-            continue
-        for ending in endings:
-            path = Path(folder, name + ending)
-            if path.is_file() and os.access(path, os.X_OK):
-                return str(path)
-    return None
 
 
 def command_line(words: Sequence[str], *, windows: bool) -> str:

@@ -39,7 +39,7 @@ class Folder:
     host/owner/name of the repository's `origin`. `git` is the folder of the repository's data. `part` is `#services/web`
     for a subfolder of a repository that the settings make a project of its own, else empty; `path` and `remote` end
     with it. `below` are the names that the folders between have, the innermost first, had one of them a repository of
-    its own: it may have had one before.
+    its own: it may have had one before. `trees` are the working tree and the main one of its repository.
     """
 
     path: str
@@ -47,6 +47,7 @@ class Folder:
     git: Path | None = None
     part: str = ""
     below: tuple[str, ...] = ()
+    trees: tuple[Path, ...] = field(default=(), compare=False)  # no part of what it is
 
     @property
     def name(self) -> str:
@@ -79,7 +80,7 @@ class Folder:
             remote = _origin(repository.remotes)
             if remote:
                 remote += part
-            return cls(f"{path}{part}", remote, git, part, below)
+            return cls(f"{path}{part}", remote, git, part, below, trees=(tree, path))
         return cls._alone(here, below=tuple(names))
 
     @classmethod
@@ -93,7 +94,7 @@ class Folder:
         """Return the project's name by its first commit, `commit:ID`; None if it has none. Starts a process of git."""
         if self.git is None:
             return None
-        commit = first_commit(self.git)
+        commit = first_commit(self.git, *self.trees)
         if commit is None:
             return None
         return f"{COMMIT}{commit}{self.part}"

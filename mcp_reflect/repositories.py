@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect import children
+from mcp_reflect.search_path import find_program, safe_path
 
 _MOST_POINTER: Final = 4_096  # bytes of a file that names a folder, a branch or a commit
 _MOST_CONFIG: Final = 1_000_000  # bytes
@@ -186,12 +187,13 @@ def _remotes(config: bytes) -> dict[str, str]:
 # The first commit.
 
 
-def first_commit(data: Path) -> str | None:
+def first_commit(data: Path, *worked_in: Path) -> str | None:
     """Return the start of the id of the first commit before HEAD; None if there is none, or it cannot be told.
 
-    A shallow clone does not have it. Objects that lie elsewhere (alternates) are not looked at.
+    A shallow clone does not have it. Objects that lie elsewhere (alternates) are not looked at. No git is started that
+    lies in a tree that is worked in.
     """
-    git = children.find_program("git")
+    git = find_program("git", *worked_in)
     if git is None or os.path.lexists(data / "shallow"):
         return None
     try:
@@ -212,7 +214,7 @@ def first_commit(data: Path) -> str | None:
                 command,
                 roots,
                 folder=Path(ours),
-                env=_environment(ours, objects),
+                env={**_environment(ours, objects), "PATH": safe_path(*worked_in)},
                 seconds=_GIT_SECONDS,
             )
             return _last_id(roots) if has_run else None
@@ -229,14 +231,12 @@ _SAFE_OPTIONS: Final = (
 
 
 def _environment(ours: str, objects: Path) -> dict[str, str]:
-    """Return the variables that git runs with: of ours only those that say where programs and the system are.
+    """Return the variables that git runs with: of ours only those that say where the system is.
 
     `ours` is the empty repository that git works in, and its home as well, so that it reads no configuration.
     """
     system_variables = {
-        name: os.environ[name]
-        for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP")
-        if name in os.environ
+        name: os.environ[name] for name in ("SYSTEMROOT", "TEMP", "TMP") if name in os.environ
     }
     return {
         **system_variables,

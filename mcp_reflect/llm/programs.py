@@ -27,6 +27,7 @@ from mcp_reflect.llm.protocol import (
 from mcp_reflect.llm.providers import MAIN, Spec
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.places import NESTED
+from mcp_reflect.search_path import find_program, safe_path
 from mcp_reflect.security.redact import quoted
 
 _LONGEST_QUOTE = 300
@@ -167,7 +168,7 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
         raise LLMSettingError(
             MAIN, f"{spec.name} would run inside itself", "Name another model here"
         )
-    path = children.find_program(program.command)
+    path = find_program(program.command)
     if path is None:
         fault = f'the program "{program.command}" of {program.title} is not on PATH'
         raise LLMSettingError(MAIN, fault, "Install it, or name another model")
@@ -189,8 +190,9 @@ class AgentProgram:
         with tempfile.TemporaryDirectory(
             prefix="reflection-", ignore_cleanup_errors=True
         ) as folder:
+            env |= {NESTED: "1", "PATH": safe_path()}
             try:
-                process = await children.start_program(self._command, folder, {**env, NESTED: "1"})
+                process = await children.start_program(self._command, folder, env)
             except OSError as error:
                 raise self._error(f"it cannot be started ({error.strerror})") from None
             try:

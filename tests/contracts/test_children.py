@@ -10,6 +10,7 @@ import pytest
 
 import mcp_reflect
 from mcp_reflect import children
+from mcp_reflect.search_path import find_program
 
 PACKAGE = Path(mcp_reflect.__file__).parent
 STARTS = {
@@ -159,6 +160,6 @@ def test_a_program_is_found_in_the_whole_folders_of_path_alone(
         (tmp_path / folder / name).chmod(0o755)
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("PATH", "." if sys.platform == "win32" else ":.:")
-    assert children.find_program("tool") is None
+    assert find_program("tool") is None
     monkeypatch.setenv("PATH", str(tmp_path / "there"))
-    assert children.find_program("tool") == str(tmp_path / "there" / name)
+    assert find_program("tool") == str(tmp_path / "there" / name)

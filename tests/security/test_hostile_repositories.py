@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect import children
 from mcp_reflect.projects import Folder
+from mcp_reflect.search_path import find_program
 from tests.storage.test_projects import SHOP, git, repository
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and programs of POSIX")
@@ -89,6 +91,63 @@ def test_a_program_named_git_in_the_folder_is_not_run(
     monkeypatch.setenv("PATH", os.pathsep.join(("", ".", os.environ["PATH"])))
     assert (Folder.of(folder).first_commit() or "").startswith("commit:")
     assert not bait.exists()
+
+
+def _plant_git(folder: Path, bait: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "git"
+    program.write_text(f"#!/bin/sh\ntouch {bait}\n")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["folder", "link to it", "link to git", "below a submodule"])
+@pytest.mark.parametrize("inside", [True, False], ids=["working there", "told the folder"])
+def test_a_git_of_the_repository_is_not_run_though_path_names_it(
+    tmp_path: Path, bait: Path, monkeypatch: pytest.MonkeyPatch, kind: str, *, inside: bool
+) -> None:
+    """A `.envrc` or an editor's settings may put its whole path first on PATH."""
+    folder = repository(tmp_path / "shop")
+    planted = _plant_git(folder / "node_modules/.bin", bait)
+    worked_in = folder
+    if kind == "link to it":
+        (tmp_path / "bin").symlink_to(planted)
+        planted = tmp_path / "bin"
+    elif kind == "link to git":
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin/git").symlink_to(planted / "git")
+        planted = tmp_path / "bin"
+    elif kind == "below a submodule":
+        worked_in = repository(folder / "part")
+    if inside:
+        monkeypatch.chdir(worked_in)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(planted), os.environ["PATH"])))
+    assert (Folder.of(worked_in).first_commit() or "").startswith("commit:")
+    assert not bait.exists()
+
+
+def test_a_child_finds_no_program_of_the_folder_either(
+    tmp_path: Path, bait: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as the git that git starts, or the `node` that runs an agent's program."""
+    folder = repository(tmp_path / "shop")
+    before = os.environ["PATH"]
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(_plant_git(folder / "bin", bait)), before)))
+    monkeypatch.chdir(folder / "bin")
+    assert children.our_environment()["PATH"] == before
+
+
+def test_programs_of_the_person_are_found_from_the_home_and_the_root(
+    tmp_path: Path, bait: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = repository(tmp_path / "home")
+    own = _plant_git(home / "bin", bait)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", str(own))
+    for folder in (home, Path("/")):
+        monkeypatch.chdir(folder)
+        assert find_program("git") == str(own / "git")
 
 
 def pipe_as_git(folder: Path) -> None:
