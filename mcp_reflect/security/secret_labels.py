@@ -34,6 +34,7 @@ _OPEN: Final = lazy_compile(
         rf"|(?:^|_)(?:{_nouns('open key')})_?keys?|^signingkey)$"
     )
 )
+_NO_PASSWORD: Final = lazy_compile(lambda: rf"(?:^|_)(?:{_nouns('turn')})_?pass$")
 _SETTING: Final = lazy_compile(r"(?:^|_)(?:token|secret|password|apikey|api_key)_")
 _OTHER: Final = frozenset(
     "id hash sha digest checksum url uri path file name arn ttl type header prefix format".split()
@@ -45,8 +46,10 @@ def holds(name: str) -> Holds:
     """Return the secret that a name holds by its last words: `DB_PASSWORD`, `apiKey`, `x-auth-token`."""
     words = [part.lower() for part in _WORD.findall(name)]
     whole = "_".join(words)
-    if not words or _OPEN.search(whole):
+    if not words or _OPEN.search(whole) or _NO_PASSWORD.search(whole):
         return ""
+    if name[0] == "-" and words[-1].endswith("pass"):  # `-tspass`, `--unlockpass`
+        return "password"
     if _PASSWORD.search(whole):
         return "password"
     if _KEY.search(whole):
@@ -96,6 +99,10 @@ _TURN: Final = lazy_compile(
     r"(?i)\b(?:first|second|third|fourth|final|each|every|single|another|compiler)[ \t]\Z"
 )
 """What `pass` belongs to where it is a turn: `the second pass is slower`."""
+
+
+_PARTED: Final = lazy_compile(r"(?i)pass[ \t](?:words?|phrases?|code)(?![\w-])")
+"""A password written in two words: `pass word`, `pass phrase`."""
 
 
 class SecretName(NamedTuple):
@@ -209,6 +216,8 @@ def name_at(text: str, label: re.Match[str], done: int) -> SecretName:
         start = compound.start()  # `api key`, where `key` alone may be one of a map
     if text[start:end] == "pass" and _TURN.search(text, max(start - 10, done), start):
         return SecretName(start, end, "")
+    if parted := _PARTED.match(text, start):
+        return SecretName(start, parted.end(), "password", text="password")
     if text[start:end] == "pass" and (
         network := _NETWORK.search(text, max(start - 6, done), start)
     ):

@@ -266,7 +266,7 @@ def _is_drawn_value(text: str, name: SecretName, sign: re.Match[str], value: str
         return True
     if sign["open"] and is_strict(name) and len(value) >= 6 and values.is_own_word(value):
         return True
-    least = 8 if sign["open"] else 12  # a person may have drawn it
+    least = 8 if sign["open"] or _FLAG.match(text, name.start) else 12  # a person may have drawn it
     return len(value) >= least and values.is_password(value)
 
 
@@ -275,7 +275,7 @@ def _is_bare(text: str, name: SecretName, sign: re.Match[str], value: str, *, fl
     is_dotted = "/" in value or not value[-1].isdigit()  # `dgXrb2.ug90` reads as an attribute
     if is_dotted and values.is_reference(value):
         return _is_dotted_setting(text, name, sign, value)
-    if _TYPE.match(value):
+    if values.is_type(value):
         return False
     if _has_the_looks(value):
         return True
@@ -327,9 +327,6 @@ def _is_dotted_setting(text: str, name: SecretName, sign: re.Match[str], value: 
 
 _BEGINS_LINE: Final = lazy_compile(r"(?:\A|.{0,40}\n|\A[ \t]{0,40})[ \t]{0,40}(?:- )?\Z", re.DOTALL)
 _SETTING_ENDS: Final = lazy_compile(r"[ \t\r]{0,8}(?:\n|\Z)")
-_TYPE: Final = lazy_compile(
-    r"(?:[A-Z][a-z]{1,12}){1,4}(?:String|Str|Text|Type|Option|Bytes|Value)$"
-)  # of a field in code
 
 _SECTION: Final = lazy_compile(r"^\[[\w. :/\"-]{1,60}\][ \t\r]*$", re.MULTILINE)
 _SECTION_AT_MOST: Final = 600  # characters before a setting of it

@@ -104,7 +104,7 @@ def is_glue(word: str) -> bool:
 # Pass phrases: in quotes, or the words up to the end of their clause.
 
 _PHRASE_SIGN: Final = lazy_compile(
-    r"[^\n:=\"'«“„.;]{0,40}?(?:[:=：]|\b(?:is now|is|was|lautet|ist|war|est|était|es|era|é|è|to|auf|это)\b|(?=[ \t][\"'«“„]))"
+    r"[^\n:=\"'«“„.;]{0,40}?(?:(?:\b(?:is|ist|est|es))?[:=：]|\b(?:is now|is|was|lautet|ist|war|est|était|es|era|é|è|to|auf|это)\b|(?=[ \t][\"'«“„]))"
     r"[ \t\xa0]{0,3}"
 )
 _PHRASE_QUOTED: Final = lazy_compile(

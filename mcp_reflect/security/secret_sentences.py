@@ -82,8 +82,10 @@ def told_secret(text: str, name: SecretName) -> Secret | None:
         return span
     for sign in _IS.finditer(text, name.end - 1, end):
         between = text[name.end : sign.start()]
-        if _stands_apart(text, name, sign, between):
+        if _stands_apart(name, between):
             return None
+        if _is_moved(text, name, sign):
+            continue
         if CALL.match(text, sign.end(), end):
             continue
         is_of_other = sign[0] == "=" and _OTHER_NAME.search(between) is not None
@@ -107,15 +109,18 @@ def _end_of_line(text: str, name: SecretName) -> int:
     return line_end
 
 
-def _stands_apart(text: str, name: SecretName, sign: re.Match[str], between: str) -> bool:
+def _stands_apart(name: SecretName, between: str) -> bool:
     """True where the verb or sign does not belong to the name: too far, in another clause, or of a verb with an object."""
     if between.count(" ") > _MOST_WORDS or _APART.search(between):
         return True
-    if name.is_pass and not _OF.match(between):
-        return True
-    # `Pass the password to it`; it is Polish for `is`
-    is_moved = sign[0].strip() in ("to", "on") and not name.foreign
-    return is_moved and not _CHANGED.search(text, max(name.start - 60, 0), name.start)
+    return name.is_pass and not _OF.match(between)
+
+
+def _is_moved(text: str, name: SecretName, sign: re.Match[str]) -> bool:
+    """True for a word that tells of a place, and in Polish or Finnish that something is: `the password on the box is`."""
+    if sign[0].strip() not in ("to", "on") or name.foreign:
+        return False
+    return not _CHANGED.search(text, max(name.start - 60, 0), name.start)
 
 
 def _beside(text: str, name: SecretName, end: int) -> Secret | None:
@@ -172,7 +177,7 @@ def _is_plain(value: str) -> bool:
     """True for a word that a sentence gives as the password: neither a state of one nor a word about secrets."""
     if not values.word(value) or values.is_reference(value) or values.is_state(value):
         return False
-    return not _STATED.match(value) and not _NAMES_ONE.match(value)
+    return not (_STATED.match(value) or _NAMES_ONE.match(value) or values.is_type(value))
 
 
 _NAMES_ONE: Final = lazy_compile(

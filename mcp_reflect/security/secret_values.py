@@ -34,7 +34,10 @@ def _stand_ins(kind: str) -> str:
 
 
 _PLACEHOLDER: Final = lazy_compile(lambda: _stand_ins("placeholder"))
-_ASKS: Final = lazy_compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]|\$2[abxy]\$\d\d\$")
+# It asks to be filled in, or is masked: `gho_********`
+_ASKS: Final = lazy_compile(
+    r"(?i)\*{5}|[•●]{3}|x{8}|change[_-]?me(?!\d+[^\W\d])|placeholder|your[_-][a-z]|\$2[abxy]\$\d\d\$"
+)
 # Example keys of documents, which are not in use: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617
 _SHOWN: Final = (
     "EXAMPLE",
@@ -105,6 +108,17 @@ def is_dotted_word(value: str) -> bool:
         return False
     is_attribute = parts[0] in words_of(_WORDS, "owner") or parts[-1] in words_of(_WORDS, "member")
     return not is_attribute and "pass" not in value.lower()
+
+
+_TYPE: Final = lazy_compile(
+    r"(?:(?:[A-Z][a-z]{1,12}){1,4}(?:String|Str|Text|Type|Option|Bytes|Value|Field)"
+    r"|&(?:'\w{1,20})?(?:str|String|\[u8\]|Secret\w{0,20}))[)>,]{0,3}$"
+)
+
+
+def is_type(value: str) -> bool:
+    """True for the type of a field or an argument in code: `SecretStr`, `CharField`, `&str`."""
+    return bool(_TYPE.match(value))
 
 
 def is_folder(value: str) -> bool:
@@ -200,6 +214,8 @@ def credential(value: str) -> bool:
 def in_prose(value: str) -> bool:
     """True for a password among words: letters with a digit or a sign among them, and no path, name or place."""
     if not 5 <= len(value) <= 100 or is_placeholder(value) or is_said(value) or is_reference(value):
+        return False
+    if is_type(value):
         return False
     inner = value.strip(".,;:!?()")
     signs = any(char.isdigit() or char in "!@#$%^&*+=?~_" for char in inner)

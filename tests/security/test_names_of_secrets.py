@@ -37,6 +37,8 @@ def _choices(op: str, value: Any) -> list[str]:
             least, most, repeated = value
             assert (least, most) == (0, 1)
             return ["", *_spelled(list(repeated))]
+        case "ASSERT_NOT":
+            return [""]  # what must not follow belongs to no name
         case _:
             raise AssertionError(op)
 

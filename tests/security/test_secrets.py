@@ -50,7 +50,10 @@ def test_of_sets_written_before_the_rules_nearly_all_secrets_go_and_look_alikes_
 
 
 def test_sentences_that_tell_a_login_a_network_or_a_former_password_are_read() -> None:
-    """Ten neighbors of each of four sentences, and ten look-alikes, written before the rules; six neighbors are open."""
+    """Ten neighbors of each of four sentences, written before the rules; six of them are open.
+
+    So are the look-alikes, ten each, but for five that were written when the rules stood.
+    """
     secrets, others = cases("told_secrets"), cases("told_lookalikes")
     missed = {case["id"] for case in secrets if survives(clean_text(case["text"]), case["secret"])}
     touched = {
@@ -58,6 +61,18 @@ def test_sentences_that_tell_a_login_a_network_or_a_former_password_are_read() -
     }
     assert missed <= OPEN_TOLD_SECRETS
     assert touched == set()
+
+
+def test_what_agents_print_type_and_say_is_read_by_the_name_of_its_file_option_or_word() -> None:
+    """Two sets written before the rules: 71 of 80 secrets were found in the first, and 57 of 60 in the second afterwards.
+
+    Of their look-alikes 1 of 82 and 3 of 63 were cut then. The second set was not looked at for the rules before that;
+    neighbors of what was missed stand at the end.
+    """
+    secrets, others = cases("printed_secrets"), cases("printed_lookalikes")
+    missed = {case["id"] for case in secrets if survives(clean_text(case["text"]), case["secret"])}
+    assert missed == {"ps089"}  # words with a dot between them are an attribute of an object
+    assert [case["id"] for case in others if clean_text(case["text"]) != case["text"]] == []
 
 
 def test_positional_arguments_tags_prompts_and_reversed_sentences_hold_no_secret() -> None:
