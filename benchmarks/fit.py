@@ -21,7 +21,7 @@ from typing import Any, Final
 from benchmarks.recall import CASES, OWN_SETS, among_others, engine_over, lesson_line
 from benchmarks.retrieval import DEPTH, Judged, Query, collections, lines, ndcg
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import RecallQuery
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.scoring import FITTED, Search, Weights
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import Recall
+from mcp_reflect.models.recall import Recall
 from mcp_reflect.services.engine import Engine
 
 USES: Final = 20

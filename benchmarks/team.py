@@ -38,7 +38,8 @@ from benchmarks.service import (
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, Source, lesson_text, short_id
+from mcp_reflect.models.lesson import Lesson, Source
+from mcp_reflect.models.lesson_words import lesson_text, short_id
 from mcp_reflect.storage import lesson_records
 from tests.own_postgres import Postgres, postgres
 

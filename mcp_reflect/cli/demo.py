@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.cli.output import write_json, write_line
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 
 TASK: Final = "Run the tests of the billing service"
 FAILING: Final = "pytest tests/billing"

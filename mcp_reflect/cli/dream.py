@@ -9,7 +9,7 @@ from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import counted, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.models.common import plain
-from mcp_reflect.models.lesson import Dream, Undone
+from mcp_reflect.models.dream import Dream, Undone
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.sessions.text import clip
 from mcp_reflect.speaker import refuse_in_host, speaker_of_process

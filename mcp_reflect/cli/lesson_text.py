@@ -15,7 +15,8 @@ from mcp_reflect.cli.output import (
     visible,
     wrapped,
 )
-from mcp_reflect.models.lesson import TOLD_SO, GuardMode, Lesson, State, short_id
+from mcp_reflect.models.lesson import GuardMode, Lesson, State
+from mcp_reflect.models.lesson_words import TOLD_SO, short_id
 from mcp_reflect.moments.guarded import refuses
 
 _HEADS: Final = ("id", "lesson", "shown", "state", "effective")

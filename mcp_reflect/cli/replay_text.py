@@ -5,7 +5,7 @@ from typing import Final
 from mcp_reflect.cli.output import counted, counted_sessions, visible
 from mcp_reflect.cli.replay_facts import actions_of, sum_of_lesson
 from mcp_reflect.clock import iso
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.replay import (
     MomentVerdict,
     Next,

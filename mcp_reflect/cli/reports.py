@@ -13,7 +13,8 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.limits import DEFAULT
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Json, compact, from_json, plain
-from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
+from mcp_reflect.models.lesson import RecordKind
+from mcp_reflect.models.recall import Recall, RecallQuery
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.engine import Engine
 

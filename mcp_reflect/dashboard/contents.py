@@ -51,7 +51,7 @@ async def collect(
         "proof": await engine.bank.warnings.effect(scope),
         "card": [*session_card.lines_of_what_came] if session_card else [],
         "effects": {
-            lesson_id: effect.comparison.told
+            lesson_id: effect.comparison.in_words
             for lesson_id, effect in effects.items()
             if lesson_id in shown
         },

@@ -9,7 +9,7 @@ from typing import Final
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of
 from mcp_reflect.evidence.outcomes import Ending, lines_of, read_outcome
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.models.lesson import PARTIAL, Evidence, OutcomeDraft
+from mcp_reflect.models.outcome import PARTIAL, Evidence, OutcomeDraft
 from mcp_reflect.shell import own_commands, read_script, unwrapped
 
 MOST_RESULTS: Final = 400

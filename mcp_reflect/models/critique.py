@@ -35,55 +35,51 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownOutput:
-    """An output that bears on the work: its number from 1, its tool, how it ended, and its few telling lines.
+    """An output that bears on the work, with its few telling lines."""
 
-    `failed_beside` are the numbers of the claims that say it went well, where it is the newest run and failed. `status`
-    says what its lines do not: that an edit was rejected, that nothing was printed, that a file was changed since.
-    """
-
-    result: int
+    result: int  # its number among the outputs, from 1
     tool: str
     exit_code: int | None = None
     lines: tuple[str, ...] = ()
-    failed_beside: tuple[int, ...] = ()
-    status: str | None = None
+    failed_beside: tuple[int, ...] = ()  # claims that say the newest run went well, which failed
+    status: str | None = None  # what no line says: an edit was rejected, nothing was printed
 
     @property
     def text(self) -> str:
-        """The output in one line."""
-        exit_code = "" if self.exit_code is None else f", exit {self.exit_code}"
-        failed = ""
+        """The output in one line: "pytest, exit 1, failed (claim 2 says it went well): 1 failed | FAILED test_a"."""
+        head = [self.tool]
+        if self.exit_code is not None:
+            head.append(f"exit {self.exit_code}")
         if self.failed_beside:
             numbers = ", ".join(map(str, self.failed_beside))
-            failed = f", failed (claim {numbers} says it went well)"
-        status = f", {self.status}" if self.status else ""
-        head = f"{self.tool}{exit_code}{failed}{status}"
+            head.append(f"failed (claim {numbers} says it went well)")
+        if self.status:
+            head.append(self.status)
         if not self.lines:
-            return head
-        mark = _BESIDE_TABLES if any("|" in line for line in self.lines) else _BETWEEN_LINES
-        return f"{head}: {mark.join(self.lines)}"
+            return ", ".join(head)
+        has_tables = any("|" in line for line in self.lines)
+        separator = _BESIDE_TABLES if has_tables else _BETWEEN_LINES
+        return f"{', '.join(head)}: {separator.join(self.lines)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A statement of the work and the verdict on it. Numbers and steps count from 1.
+    """A statement of the work and the verdict on it."""
 
-    `outputs` are the places of the outputs that are shown for it; `unproven` marks one that says that something went
-    well, where no run shows it or the newest one failed. `computes` marks an equation that holds; if it is
-    the one to make is for the judge. `judge` gave the verdict: `rules`, `host` or a model. `reason` is what shows it,
-    `correction` what would be right.
-    """
-
-    number: int
-    step: int
+    number: int  # from 1
+    step: int  # from 1
     text: str
-    outputs: tuple[int, ...] = ()
-    unproven: bool = False
-    computes: bool = False
+    outputs: tuple[int, ...] = ()  # the numbers of the outputs that bear on it, from 1
+    unproven: bool = (
+        False  # it says that a run went well, and none shows that, or the newest failed
+    )
+    computes: bool = (
+        False  # its sum is right; whether it is the sum to make is for the judge to say
+    )
     verdict: Verdict | None = None
-    judge: str | None = None
-    reason: str | None = None
-    correction: str | None = None
+    judge: str | None = None  # who gave the verdict: `rules`, `host` or a model
+    reason: str | None = None  # what shows the verdict
+    correction: str | None = None  # what would be right
 
 
 class Action(StrEnum):
@@ -119,34 +115,30 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Critique:
-    """The result of `critique`.
+    """The result of `critique`. Claims, score, gate and first error describe the work as it was sent.
 
-    Claims, score (0..1), gate and first_error_step (from 1) describe the work as it was sent. Gate and score are None
-    until the host or a model has judged every claim; where one is certainly wrong, the gate is False. `outputs` are
-    those that bear on the work, `other_outputs` counts the rest; `left_out` says which sentences are no statements.
-    `corrected_steps` is the better version, if there is one; `corrected_by` is its author: `rules`, `host` or a model.
-    `action` is None where nothing is left but to judge the claims.
-    `evidence` says where the outputs came from, if not from the call: those of the session, or none.
+    Gate and score are None until the host or a model has judged every claim; where one is certainly wrong, the gate is
+    False.
     """
 
     critique_id: str
     thinker: str
     note: str | None = None
-    evidence: str | None = None
+    evidence: str | None = None  # where the outputs came from, if not from the call
     passes_quality_gate: bool | None = None
-    quality_score: float | None = None
-    action: Action | None
+    quality_score: float | None = None  # 0..1
+    action: Action | None  # None where nothing is left but to judge the claims
     claims: tuple[Claim, ...] = ()
-    outputs: tuple[ShownOutput, ...] = ()
-    other_outputs: int | None = None
-    left_out: str | None = None
-    first_error_step: int | None = None
+    outputs: tuple[ShownOutput, ...] = ()  # those that bear on the work
+    other_outputs: int | None = None  # how many others there are
+    left_out: str | None = None  # which sentences of the work are no statements
+    first_error_step: int | None = None  # from 1
     issues: tuple[str, ...] = ()
     suggested_fix: str | None = None
     should_retry: bool
     retry_guidance: str | None = None
-    corrected_steps: tuple[str, ...] = ()
-    corrected_by: str | None = None
+    corrected_steps: tuple[str, ...] = ()  # the better version, where there is one
+    corrected_by: str | None = None  # the author of that: `rules`, `host` or a model
     criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
     iterations: int
     stopped: StopReason | None = None

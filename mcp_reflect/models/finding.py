@@ -8,26 +8,25 @@ from mcp_reflect.models.common import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCall:
-    """A call of a session.
-
-    `line` is the most telling line of its answer. `failed`: it failed; `says_no`: it failed, or its answer says that
-    there is nothing or that something is not done. `expected`: a failure that teaches nothing by itself, as a search
-    without a match or a refusal of the user. `phrases`: what is remembered of the answer's words (`security.phrases`).
-    """
+    """A call of a session."""
 
     number: int
     tool: str
     arguments: Json = None
-    line: str = ""
+    line: str = ""  # the most telling line of its answer
     failed: bool = False
-    says_no: bool = False
-    expected: bool = False
+    says_no: bool = (
+        False  # it failed, or answers that there is nothing or that something is not done
+    )
+    expected: bool = (
+        False  # its failure teaches nothing: a search without a match, a user's refusal
+    )
     exit_code: int | None = None
-    phrases: tuple[int, ...] = ()
+    phrases: tuple[int, ...] = ()  # what is remembered of the answer's words (`security.phrases`)
 
 
 class FindingKind(StrEnum):
-    """What was seen."""
+    """What happened in the session."""
 
     WORKED = "worked"  # the same act worked after a failure
     TURNED = "turned"  # a check that said no says yes
@@ -61,21 +60,18 @@ class Wording:
 class Finding:
     """Two calls and a line: the call that failed or said no, its most telling line, and the call that worked.
 
-    It holds facts alone and is never recalled: the agent, a person or a language model words a lesson of it. `act` is
-    what was done, as `git push`; `thing` is the same for the same failure in other sessions. What a person said has
-    their words as its line, and no call that worked. `line` is empty where it may be another command's. `between` are the
-    last calls that changed something between a check that said no and the same check that says yes, two at most;
-    `done_between` says how many there were.
+    It has facts alone and is never recalled: the agent, a person or a language model words a lesson of it.
     """
 
     kind: FindingKind
-    act: str
-    thing: str
-    line: str
+    act: str  # what was done, as `git push`
+    thing: str  # a text that is the same for the same failure in other sessions
+    line: str  # of SAID the person's words; empty where it may be another command's
     exit_code: int | None = None
     failed: FoundCall | None = None
-    worked: FoundCall | None = None
+    worked: FoundCall | None = None  # None for what a person said
     wording: Wording | None = None
+    # Of TURNED, the last two calls that changed something between the check's no and its yes; how many there were.
     between: tuple[FoundCall, ...] = ()
     done_between: int = 0
 
@@ -90,52 +86,40 @@ class FindingState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The evidence of a finding in one past session of a host.
-
-    `at` is in seconds since 1970 (UTC), None if the session has no times; `seconds` is the work that it cost, and
-    `times` how often it happened. `lines` are lines of the session's file, each with its number from 1 in front.
-    """
+    """The evidence of a finding in one past session of a host."""
 
     session: str
     host: str
-    at: float | None
-    seconds: float
-    times: int = 1
-    lines: tuple[str, ...] = ()
+    at: float | None  # seconds since 1970 (UTC), None if the session has no times
+    seconds: float  # of work that it cost
+    times: int = 1  # how often it happened
+    lines: tuple[str, ...] = ()  # of the session's file, each with its number from 1 in front
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFinding:
-    """A finding in the bank. `sessions` counts the sessions that it was found in, `asked` how often the last was asked.
-
-    `seen` is its evidence in past sessions, `weight` what it cost in seconds. `created_at` is in seconds since 1970
-    (UTC).
-    """
+    """A finding in the bank."""
 
     id: str
     project: str
     state: FindingState
-    session: str
-    sessions: int
-    asked: int
+    session: str  # the last one in which it was found
+    sessions: int  # how many it was found in
+    asked: int  # how often the last one was asked for a lesson of it
     finding: Finding
     lesson_id: str | None
-    created_at: float
-    seen: tuple["Seen", ...] = ()
-    weight: float = 1.0
+    created_at: float  # seconds since 1970 (UTC)
+    seen: tuple[Seen, ...] = ()  # its evidence in past sessions
+    weight: float = 1.0  # the seconds that it cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """A block of ours in a file of a project.
-
-    `lessons` are the ids of those in the block, `said` of those that the rest of the file says already. `lead` is what
-    was put in front of the block to part it from the rest, `head` the beginning of a file that was made for the block.
-    """
+    """A block of ours in a file of a project: all that it takes to write the block anew, or to take it out again."""
 
     file: str
-    lessons: tuple[str, ...]
-    said: tuple[str, ...] = ()
-    lead: str = ""
-    head: str = ""
-    made: bool = False
+    lessons: tuple[str, ...]  # the ids of those in the block
+    said: tuple[str, ...] = ()  # the ids of those that the rest of the file says already
+    lead: str = ""  # the line ends in front of the block, which part it from the rest
+    head: str = ""  # the beginning of a file that was made for the block
+    made: bool = False  # the file was made for the block

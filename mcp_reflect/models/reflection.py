@@ -106,15 +106,14 @@ class LearnedLesson:
 class Reflection:
     """The result of `reflect`. Scores are in 0..1, None if they are unknown.
 
-    `thinker` is host, rules or a model, and `tokens` counts its input and output; `note` says why no model thought, or
-    how its reply was read; `next` is a call that adds to it. Where a check of the decision failed, `validation` names
-    it and nothing was stored: `reflection_id` and `reflection` are empty.
+    Where a check of the decision failed, `validation` names it and nothing was stored: `reflection_id` and `reflection`
+    are empty.
     """
 
     reflection_id: str = ""
     strategy_id: str | None = None
-    thinker: str
-    note: str | None = None
+    thinker: str  # host, rules or a model
+    note: str | None = None  # why no model thought, or how its reply was read
     reflection: str = ""
     strategy: str | None = None
     importance: float | None = None
@@ -131,26 +130,22 @@ class Reflection:
     triggered_by: str | None = None
     generated_at: str
     cut: Mapping[str, int] = field(default_factory=dict[str, int])
-    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
+    tokens: Mapping[str, int] = field(default_factory=dict[str, int])  # by "input" and "output"
     scope: str
     ignored: tuple[str, ...] = ()
-    next: Mapping[str, object] = field(default_factory=dict[str, object])
+    next: Mapping[str, object] = field(default_factory=dict[str, object])  # a call that adds to it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionDraft:
-    """A reflection to be stored: `run` is the JSON of a `Trace`, `body` that of `reflection` without ids.
+    """A reflection to be stored, with the records that come of it."""
 
-    `digest` identifies the run and its analysis, so that the same is not stored twice; `run_digest` the run alone, to
-    find an equal reflection before a model is asked. `face` is the record that stands for the reflection.
-    """
-
-    run: dict[str, Any]
+    run: dict[str, Any]  # the JSON of a `Trace`
     reflection: Reflection
-    body: dict[str, Json]
-    digest: str
-    run_digest: str
-    face: LessonDraft
+    body: dict[str, Json]  # the JSON of the reflection without ids
+    digest: str  # of the run and its analysis: the same is not stored twice
+    run_digest: str  # of the run alone: an equal reflection is found before a model is asked
+    face: LessonDraft  # the record by which the reflection is recalled
     strategy: LessonDraft | None
     lessons: tuple[LessonDraft, ...]
     failures: tuple[Failure, ...]

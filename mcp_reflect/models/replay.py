@@ -12,7 +12,7 @@ _EXPECTED_FAILURES: Final = 3
 
 
 class Trigger(StrEnum):
-    """What a lesson would have spoken at."""
+    """At what the lesson would have been shown."""
 
     PROMPT = "prompt"
     CALL = "call"
@@ -40,25 +40,21 @@ class MomentVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpokenMoment:
-    """A moment at which a lesson would have spoken.
-
-    `line` is its place in the session's file, `said` the prompt or call, `fact` the line that tells what came next, and
-    `minutes` the work until the cure, None where there was none. `holds`: the call would have been refused once.
-    """
+    """A moment at which a lesson would have spoken."""
 
     session: str
     host: str
-    line: int
-    at: float | None
+    line: int  # of the session's file
+    at: float | None  # seconds since 1970, None if the session has no times
     trigger: Trigger
-    said: str
+    said: str  # the prompt or the call
     lesson_id: str
     lesson: str
-    armed: bool
-    holds: bool
+    armed: bool  # its guard is on
+    holds: bool  # the call would have been refused once
     next: Next
-    fact: str
-    minutes: float | None
+    fact: str  # the line of the session that shows what came next
+    minutes: float | None  # of work until the cure, None where none came
     verdict: MomentVerdict
 
 
@@ -76,33 +72,29 @@ class FailedStep:
 class ReplayedLesson:
     """A lesson in past sessions: where it would have spoken, and how often what it is about came at all.
 
-    `against` counts the calls that go against it, `followed` those that do as it says; `worked_since` those against it
-    that worked after the latest that failed. `failures` are those that it is about, `unwarned` of them before it would
-    have spoken in their session; `minutes` is the work from them to the cure. `names_calls`: calls are known that it is
-    about. `changed` says what changed of what it is true of, `is_doubted` that it may no longer be true. None is not
-    known.
+    None is not known.
     """
 
     lesson_id: str
     lesson: str
     guard: str | None
     is_kept_by_person: bool
-    changed: str
-    is_doubted: bool
-    names_calls: bool
+    changed: str  # what changed of the files and packages that it was true of, empty for nothing
+    is_doubted: bool  # it may no longer be true
+    names_calls: bool  # calls are known that it is about
     moments: tuple[SpokenMoment, ...]
-    against: int
+    against: int  # calls that go against it
     against_failed: int
-    worked_since: int | None
-    followed: int
+    worked_since: int | None  # calls against it that worked after the latest that failed
+    followed: int  # calls that do as it says
     followed_failed: int
     followed_error: FailedStep | None
-    failures: tuple[FailedStep, ...]
-    unwarned: int
-    minutes: float | None
+    failures: tuple[FailedStep, ...]  # those that it is about
+    unwarned: int  # of these, the ones that came before it would have spoken in their session
+    minutes: float | None  # of work from these failures to the cure
 
     def count(self, verdict: MomentVerdict) -> int:
-        """Return at how many moments it would have been that; a guard that is off counts as well."""
+        """Return at how many moments the verdict on it is this one; a guard that is off counts as well."""
         return sum(moment.verdict is verdict for moment in self.moments)
 
     @property

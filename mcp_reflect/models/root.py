@@ -5,42 +5,37 @@ from enum import StrEnum
 from typing import Final
 
 WHOLE: Final = -1
-"""In place of the number of lines of a file that may go: any change of it counts."""
+"""As `FileRoot.most_gone`: any change of the file's lines counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRoot:
-    """A file that a lesson names, by its path in the repository.
+    """A file that a lesson names, as it was when the lesson was stored."""
 
-    `digest` and `size` (bytes) are of the whole file; the digest is None where the content may hold secrets. `lines` are
-    digests of the lines that the lesson touches; so many of them as `most_gone` says may go before the root counts as
-    changed (WHOLE: any change counts). `absent` are words of the lesson that the file did not have.
-    """
-
-    path: str
-    digest: str | None = None
-    size: int = 0
-    lines: tuple[str, ...] = ()
-    most_gone: int = 0
-    absent: tuple[str, ...] = ()
+    path: str  # in the repository
+    digest: str | None = None  # of the whole file, None where its content may hold secrets
+    size: int = 0  # bytes
+    lines: tuple[str, ...] = ()  # digests of the lines that the lesson touches
+    most_gone: int = 0  # lines of these that may go before the root counts as changed, or WHOLE
+    absent: tuple[str, ...] = ()  # words of the lesson that the file did not have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionRoot:
-    """A package that a lesson is about, and its version in a lock file, which is named by its path."""
+    """A package that a lesson is about."""
 
     name: str
     version: str
-    lock: str
+    lock: str  # the path of the lock file that says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
-    """All roots of a lesson; `valid_until` is the time (seconds since 1970) until which it was said to hold."""
+    """All roots of a lesson."""
 
     files: tuple[FileRoot, ...] = ()
     versions: tuple[VersionRoot, ...] = ()
-    valid_until: float | None = None
+    valid_until: float | None = None  # seconds since 1970, where whoever stored it said so
 
     @property
     def is_empty(self) -> bool:
@@ -58,10 +53,10 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What became of a lesson's roots; `told` says it in a few words, empty where they stand."""
+    """What became of a lesson's roots."""
 
     standing: Standing = Standing.STANDS
-    told: str = ""
+    what_changed: str = ""  # "app.py is gone since"; empty where the roots stand
 
 
 @dataclass(frozen=True, slots=True)

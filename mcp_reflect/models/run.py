@@ -71,20 +71,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunError:
-    """The error of a run as a whole, as the caller reports it. `word` is its category where that is none of ours."""
+    """The error of a run as a whole, as the caller reports it."""
 
     category: ErrorCategory | None = None
-    word: str | None = None
+    word: str | None = None  # the caller's category, where it is none of ours
     message: str = ""
     context: Json = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """A run of an agent: its task, its events in order, and its outcome.
-
-    `cut` has the numbers of `events` and `characters` that were cut from an oversized one.
-    """
+    """A run of an agent: its task, its events in order, and its outcome."""
 
     task: str
     outcome: Outcome
@@ -94,16 +91,16 @@ class Trace:
     task_type: str | None = None
     tags: tuple[str, ...] = ()
     run_id: str | None = None
-    cut: Mapping[str, int] | None = None
+    cut: Mapping[str, int] | None = (
+        None  # what was cut from a long one: {"events": 40, "characters": 9000}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingCall:
     """A failing call in a form that later calls can be compared with.
 
-    `fingerprint` is the error without numbers, paths, ids and times, `signature` 16 hex digits over tool, call and
-    fingerprint. `head` and the keys are those of the call's forms (`sessions.known_failures.Forms`).
-    `worked` holds the arguments of the later call that succeeded, if there is one.
+    Its head and its keys are those of the call's forms (`sessions.known_failures.Forms`).
     """
 
     tool: str
@@ -112,19 +109,19 @@ class FailingCall:
     exact_key: str
     bare_key: str
     loose_key: str
-    fingerprint: str
-    signature: str
+    fingerprint: str  # the error without numbers, paths, ids and times
+    signature: str  # 16 hex digits over tool, call and fingerprint
     category: ErrorCategory
     error: str
-    worked: Json = None
+    worked: Json = None  # the arguments of the later call that worked, if there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure(FailingCall):
-    """A failing call of a run; `call` is the normalized tool and arguments."""
+    """A failing call of a run."""
 
     event_id: str
-    call: str
+    call: str  # the tool and its arguments in one line (`text.signature.normalized_call`)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,18 +142,16 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The facts of a run.
+    """The facts of a run."""
 
-    `summary` has the facts as one text. `category` is that of the most important failure: a later one where the first
-    was put right. `calls` counts calls, `wasted` those that failed or repeated others.
-    """
-
-    summary: str
-    category: ErrorCategory | None = None
+    summary: str  # the facts as one text
+    category: ErrorCategory | None = (
+        None  # the caller's, else that of the first failure which nothing put right
+    )
     first_failing_event: str | None = None
     facts: tuple[Observation, ...] = ()
     source_event_ids: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     worked: tuple[WorkedCall, ...] = ()
-    calls: int = 0
-    wasted: int = 0
+    calls: int = 0  # how many there were
+    wasted: int = 0  # how many of them failed or repeated others

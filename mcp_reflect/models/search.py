@@ -32,89 +32,75 @@ class EmptyCause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One search as the caller's tool takes it.
-
-    `search_mode` is empty if the tool has no modes, `tool` where nobody named it. `limit` is a number of rows,
-    `score_threshold` is in 0..1; None means that the search has none, and then none is ever added.
-    """
+    """One search as the caller's tool takes it. A limit or threshold of None means that the search has none."""
 
     table: str
     query_text: str = ""
-    search_mode: str = ""
-    limit: int | None = None
-    score_threshold: float | None = None
+    search_mode: str = ""  # empty if the tool has no modes
+    limit: int | None = None  # rows
+    score_threshold: float | None = None  # 0..1
     filters: Mapping[str, object] = field(default_factory=dict[str, object])
-    tool: str = ""
+    tool: str = ""  # empty where nobody named it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntry:
-    """What is known of a table. `fields` maps a field to its values, empty if they are not known.
-
-    `vocabulary` holds words, or phrases of several words, that occur in the table's rows.
-    """
+    """What is known of a table."""
 
     table: str
     description: str = ""
     search_modes: tuple[str, ...] = ()
+    # The values of each field, empty where they are not known: {"status": ("open", "closed"), "title": ()}.
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    vocabulary: tuple[str, ...] = ()
+    vocabulary: tuple[str, ...] = ()  # words and phrases that occur in its rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """A search that failed, wholly or in part.
-
-    `results` counts the rows by table; `zero_result_tables` names empty tables. With neither, all came
-    back empty. `retry_count` is what the caller counted; our own count wins where it is larger. `takes_bounds`: the
-    tool takes a threshold and a limit also where a query names none. `open_tables`: what a plan may
-    name beside the tables of the catalog; empty: any table, None: no other.
-    """
+    """A search that failed, wholly or in part: without `results` and `zero_result_tables`, all came back empty."""
 
     search_id: str
     user_message: str
     queries: tuple[Query, ...]
-    results: Mapping[str, int] | None = None
+    results: Mapping[str, int] | None = None  # rows by table
     zero_result_tables: tuple[str, ...] = ()
-    retry_count: int = 0
+    retry_count: int = 0  # as the caller counts; our own count wins where it is larger
     catalog: tuple[CatalogEntry, ...] = ()
     suggestions: tuple[str, ...] = ()
     max_retries: int = 2
-    takes_bounds: bool = False
+    takes_bounds: bool = (
+        False  # the tool takes a threshold and a limit also where a query names none
+    )
+    # Tables that a plan may name beside those of the catalog: empty means any, None no other.
     open_tables: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMove:
-    """A move whose words the caller has to write: `rewrite`, `pivot` or `ask`. `write` says what to write."""
+    """A move of which the caller has to find the words."""
 
-    move: str
-    write: str
+    move: str  # `rewrite`, `pivot` or `ask`
+    write: str  # what to write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPlan:
-    """The queries to run next: the answer of `replan_search`.
-
-    `kept_queries` found something and stay as they are. `retry_count` is the count after this plan, `cause` the
-    reason for the failure that the call itself shows. `note` says why no better thinker than `thinker` planned, `notes`
-    what was corrected or refused, and `open_moves` what the caller can write itself.
-    """
+    """The queries to run next: the answer of `replan_search`."""
 
     search_id: str = ""
-    thinker: str = RULES
-    note: str | None = None
+    thinker: str = RULES  # who planned: rules, the host or a model
+    note: str | None = None  # why no better thinker did
     strategy: Strategy
     cause: EmptyCause = EmptyCause.UNKNOWN
     reasoning: str
     user_message: str
     new_queries: tuple[Query, ...] = ()
-    kept_queries: tuple[Query, ...] = ()
+    kept_queries: tuple[Query, ...] = ()  # those that found something
     give_up: bool = False
-    retry_count: int = 1
+    retry_count: int = 1  # with this plan
     original_queries: tuple[Query, ...] = ()
-    notes: tuple[str, ...] = ()
-    open_moves: tuple[OpenMove, ...] = ()
+    notes: tuple[str, ...] = ()  # what was corrected in a proposed plan, or refused
+    open_moves: tuple[OpenMove, ...] = ()  # what the caller can write itself
     next: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
@@ -130,18 +116,18 @@ class PlanProposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """A query of this search. `found` counts the rows of its table, None if nobody said."""
+    """A query of this search."""
 
     query: Query
-    found: int | None = None
+    found: int | None = None  # rows of its table, None if nobody said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
-    """The attempts of one search. `pending` is the last plan, until a later call says what came of it."""
+    """The attempts of one search."""
 
     search_id: str
     retry_count: int = 0
     tried: tuple[Tried, ...] = ()
     original_queries: tuple[Query, ...] = ()
-    pending: SearchPlan | None = None
+    pending: SearchPlan | None = None  # the last plan, until a later call says what came of it

@@ -15,31 +15,23 @@ LAST_WORD_COUNTS: Final = ("held", "ran", "corrected", "repeated", "told")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWord:
-    """What was said about the last messages of a session, and what came of it.
+    """What was said about the last messages of a session, and what came of it. The bank keeps it under these names."""
 
-    `held` counts messages that were held; then the agent `ran` what it had claimed, `corrected` its message or
-    `repeated` it. `told` counts the messages about which the agent was told at the next prompt, and `due` is the text
-    that waits for that prompt. `said` has the keys of doubts, `open` the kinds that the latest held message claimed,
-    `step` the number of calls before that message.
-    """
-
-    held: int = 0
-    told: int = 0
-    ran: int = 0
-    corrected: int = 0
-    repeated: int = 0
-    said: tuple[str, ...] = ()
-    due: str = ""
-    open: tuple[str, ...] = ()
-    step: int = 0
+    held: int = 0  # messages that were held
+    told: int = 0  # messages about which the agent was told at the next prompt
+    ran: int = 0  # held messages after which the agent ran what it had claimed
+    corrected: int = 0  # held messages that it put right
+    repeated: int = 0  # held messages that it sent again
+    said: tuple[str, ...] = ()  # the keys of the doubts that were told: each is told once
+    due: str = ""  # the text that waits for the next prompt
+    open: tuple[str, ...] = ()  # the kinds of claims in the latest message that was held
+    step: int = 0  # the number of calls before that message
 
 
 class GuardStage(StrEnum):
     """How far it is known what an agent did after a guard spoke about its call. The value ends the stored text."""
 
-    CALL_RUNS = (
-        "told"  # the agent was told of the lesson, and the call of that moment has not ended
-    )
+    CALL_RUNS = "told"  # the agent was told of the lesson, and the same call goes on
     WAITS = ""  # the call was refused or has ended: the agent's next call is its answer
     SETTLED = "settled"  # the answer is known
 
@@ -69,14 +61,12 @@ class GuardNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionNotes:
-    """What hooks note of a session beside its calls; a field that an older release does not know is left out.
+    """What hooks note of a session beside its calls. The bank keeps it as JSON, from which `from_json` drops strange fields."""
 
-    `held` has the exact keys of the calls that were refused once, `guarded` the calls against lessons as texts
-    (`GuardNote`), the latest last.
-    """
-
-    held: tuple[str, ...] = ()
-    guarded: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()  # the exact keys of the calls that were refused once
+    guarded: tuple[
+        str, ...
+    ] = ()  # the calls against lessons as texts (`GuardNote`), the latest last
     last_word: LastWord = LastWord()
 
     @property
@@ -97,30 +87,25 @@ class SessionNotes:
 
     def with_guard_stage(self, note: GuardNote, stage: GuardStage) -> "SessionNotes":
         """Return the notes with one of their guard notes at another stage, at the same place."""
-        renewed = replace(note, stage=stage)
-        texts = [
-            renewed.to_text() if other == note else other.to_text() for other in self.guard_notes
-        ]
-        return replace(self, guarded=tuple(texts))
+        old = note.to_text()
+        new = replace(note, stage=stage).to_text()
+        return replace(self, guarded=tuple(new if text == old else text for text in self.guarded))
 
     def after_hold(self, exact: str) -> "SessionNotes":
-        """Return the notes with a call that was refused."""
+        """Return the notes with the exact key of a call that was refused."""
         return replace(self, held=(*self.held, exact)[-_MOST_REFUSED:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
-    """The state of a session.
-
-    `step` is the number of its calls, `changed` the number of the last call that may have changed something. `worked`
-    has heads of calls, each with the number of the last such call that worked: `("shell:git push", 7)`. `shown` has the
-    ids of the lessons that it was shown, some behind a prefix: `guard:les_4f2a` was shown at a call against it.
-    """
+    """The state of a session."""
 
     id: str
-    held_out: bool
-    step: int = 0
-    changed: int = 0
+    held_out: bool  # it is in the control group
+    step: int = 0  # the number of its calls
+    changed: int = 0  # the number of the last call that may have changed something
+    # Heads of calls, each with the number of the last such call that worked: ("shell:git push", 7).
     worked: tuple[tuple[str, int], ...] = ()
+    # Ids of the lessons that it was shown, some behind a prefix: `guard:les_4f2a` was shown at a call against it.
     shown: tuple[str, ...] = ()
     notes: SessionNotes = SessionNotes()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from mcp_reflect.models.lesson import TOLD_SO, lesson_text, short_id, with_id
+from mcp_reflect.models.lesson_words import TOLD_SO, lesson_text, short_id, with_id
 from mcp_reflect.patterns import lazy_compile
 
 MOST_SHOWN: Final = 1_200

@@ -26,41 +26,36 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookInput:
-    """What a host sent; None for what it did not send. `error` is set if the host reports a failure.
-
-    `answer_key` is None if the host reads no text, `holds` true where it can refuse the call; `watched` is false
-    in a session whose output no person reads. `anew` says that the agent has forgotten what it was shown, `resumed` that
-    it has not, though the session starts. `message` is the agent's last one, `again` true where it stops after that
-    was held, `of_agent` where a subagent stops. `parent` is the host's own name of a session to which a subagent's belongs,
-    `child_prompt` that of an agent which the call starts.
-    """
+    """What a host sent to a hook, the same for all hosts; None for what it did not send."""
 
     event: str
     moment: Moment
     session: str
-    answer_key: str | None = None
-    holds: bool = False
-    watched: bool = True
-    witnessed: bool = True
+    answer_key: str | None = (
+        None  # under which the host reads a text for the agent, None if it reads none
+    )
+    holds: bool = False  # the host can refuse the call
+    watched: bool = True  # False in a session whose output no person reads
+    witnessed: bool = True  # False where a tool alone reported the call
     folder: str | None = None
     tool: str | None = None
     call_id: str | None = None
     arguments: Json = None
     result: Json = None
-    error: str | None = None
+    error: str | None = None  # the failure that the host reports
     prompt: str | None = None
     transcript: str | None = None
-    anew: bool = False
-    resumed: bool = False
-    message: str | None = None
-    again: bool = False
-    of_agent: bool = False
-    parent: str | None = None
-    child_prompt: str | None = None
+    anew: bool = False  # the agent has forgotten what it was shown
+    resumed: bool = False  # the session starts, and the agent remembers what it was shown
+    message: str | None = None  # the agent's last one
+    again: bool = False  # the agent stops once more, after its last message was held
+    of_agent: bool = False  # a subagent stops
+    parent: str | None = None  # the host's name of the session that a subagent works for
+    child_prompt: str | None = None  # the prompt of the agent that the call starts
 
     @property
     def root(self) -> str:
-        """The session as its host names it, of which a subagent's is a part."""
+        """The session as its host names it: a subagent's is a part of the session that it works for."""
         return self.parent or self.session
 
 
@@ -74,22 +69,20 @@ class EnforcedGuard:
 
 
 MAY_BE_EMPTY: Final = "a variable in it, which nobody here knows, may be empty"
-"""Why a call cannot be read that goes against a guard without that variable."""
+"""Why it is unsure that a call goes against a guard: `git push $FLAGS origin main` may push nothing else."""
 
 
 class Match(StrEnum):
-    """The similarity of a call to one that failed, the surest first."""
+    """Why a call is warned of: what it has in common with one that failed, the surest first; last, a lesson's guard."""
 
     EXACT = "exact"  # the same call, or the same in more quotation marks
     LOOSE = "loose"  # the same but for dates, ids, ports and temporary paths
-    TOOL_AND_ERROR = (
-        "tool_and_error"  # its tool or command has failed with one error whatever the arguments
-    )
+    TOOL_AND_ERROR = "tool_and_error"  # its tool or command fails so, whatever the arguments
     GUARD = "guard"  # it goes against a lesson
 
 
 class Sequel(StrEnum):
-    """The outcome of a warning."""
+    """What came after a warning."""
 
     HEEDED = "heeded"  # something else was done
     FAILED = "failed"  # the call was made and failed again
@@ -98,70 +91,60 @@ class Sequel(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFailure(FailingCall):
-    """A call of the bank that failed.
+    """A call of the bank that failed. Points of time are seconds since 1970 (UTC)."""
 
-    `times` counts failures, `cases` the sessions in which it failed, `works` how often the same call worked, `wrong`
-    warnings that it disproved. Times are seconds since 1970; `worked_at` is None unless it worked since it last failed.
-    `last_step` is the number of the call in `last_session`.
-    """
-
-    row: int
-    times: int
-    cases: int
-    works: int
-    wrong: int
+    row: int  # its key in the bank
+    times: int  # how often it failed
+    cases: int  # the sessions in which it failed
+    works: int  # how often the same call worked
+    wrong: int  # warnings of it after which the call worked all the same
     last_at: float
-    worked_at: float | None
+    worked_at: float | None  # None unless it worked since it last failed
     last_session: str | None
-    last_step: int
+    last_step: int  # the number of the call in that session
     reflection_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCalls:
-    """What the bank knows of a call: failures of the same call, failures in its session of the same head, lessons.
-
-    `lessons` has those that may be shown, by the reflection that noted a failure, `guards` those that the call goes
-    against; `guard_mode` is what a person chose for all of the project. `unread` is the reason why the call could not be
-    read: then `guards` has those that it may go against.
-    """
+    """What the bank knows of a call."""
 
     same_call: tuple[KnownFailure, ...] = ()
-    same_head: tuple[KnownFailure, ...] = ()
+    same_head: tuple[KnownFailure, ...] = ()  # failures in its session, as of `shell:git push`
+    # The lessons that may be shown, by the id of the reflection that noted a failure.
     lessons: Mapping[str, tuple[Lesson, ...]] = field(default_factory=dict[str, tuple[Lesson, ...]])
-    guards: tuple[Lesson, ...] = ()
-    guard_mode: GuardMode | None = None
-    unread: str = ""
+    guards: tuple[Lesson, ...] = ()  # lessons that the call goes against
+    guard_mode: GuardMode | None = None  # what a person chose for the whole project
+    unread: str = (
+        ""  # why the call could not be read; `guards` are then those that it may go against
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A warning that is due: the failure it rests on, its match, and its certainty in 0..1."""
+    """A warning that is due before a call."""
 
-    known: KnownFailure
+    known: KnownFailure  # the failure that it rests on
     match: Match
-    certainty: float
-    times: int
+    certainty: float  # 0..1
+    times: int  # how often it and those like it failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallWarning:
-    """A warning before a call.
+    """A warning before a call."""
 
-    `text` is for the agent, fenced; `lesson_id` is the lesson in it. `hold`: the call is to be refused, once.
-    """
-
-    text: str
+    text: str  # for the agent, fenced
     match: Match
-    certainty: float
-    lesson_id: str | None = None
-    hold: bool = False
+    certainty: float  # 0..1
+    lesson_id: str | None = None  # of the lesson in the text
+    hold: bool = False  # the call is to be refused, once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterCall:
-    """The result of recording a call. `text` is a known correction or an ask for a lesson, fenced."""
+    """The result of recording a call."""
 
     failed: bool
-    text: str | None = None
+    text: str | None = None  # for the agent, fenced: a known correction, or an ask for a lesson
     lesson_id: str | None = None

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.models.lesson import Lesson, with_id
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.lesson_words import with_id
 from mcp_reflect.models.run import ErrorCategory, Failure
 from mcp_reflect.models.shown_lesson import named_lesson
 from mcp_reflect.models.warning import Due, KnownFailure, Match

@@ -9,7 +9,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.llm.json_replies import objects_in, read_object, without_thinking
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
+from mcp_reflect.models.lesson_words import has_content, lesson_parts, text_of_parts
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Score
 from mcp_reflect.schemas.analysis_fields import KNOWN_FIELDS, AnalysisArguments, ScoreArguments
 from mcp_reflect.schemas.reading import field_of, read
@@ -126,7 +126,7 @@ def _reflection_of(
     mistake: str, correction: str, sent: AnalysisArguments, said: _Said, *, lenient: bool
 ) -> str:
     """What stands for a missing reflection: the other fields, else what was sent by names that are not ours."""
-    parts = (told_lesson(mistake, correction), sent.strategy, *sent.symptoms[:1])
+    parts = (text_of_parts(mistake, correction), sent.strategy, *sent.symptoms[:1])
     reflection = " ".join(filter(None, parts))
     if reflection or not lenient:
         return reflection

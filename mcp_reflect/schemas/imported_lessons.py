@@ -7,15 +7,8 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import AwareDatetime, Field, JsonValue
 
 from mcp_reflect.guards.guard import MOST_CHARS as MOST_GUARD_CHARS
-from mcp_reflect.models.lesson import (
-    Evidence,
-    GuardMode,
-    Lesson,
-    LessonDraft,
-    Source,
-    State,
-    Trust,
-)
+from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, Source, State, Trust
+from mcp_reflect.models.outcome import Evidence
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments
 from mcp_reflect.schemas.lessons import LessonArguments

@@ -18,17 +18,10 @@ from pydantic_core import PydanticKnownError
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.limits import DEFAULT
-from mcp_reflect.models.lesson import (
-    UNKNOWN_SCORE,
-    Evidence,
-    LessonDraft,
-    RecallQuery,
-    RecordKind,
-    Source,
-    has_content,
-    lesson_parts,
-    lesson_text,
-)
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source
+from mcp_reflect.models.lesson_words import has_content, lesson_parts, lesson_text
+from mcp_reflect.models.outcome import Evidence
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.critique import Results
 from mcp_reflect.schemas.fields import Arguments, normalized

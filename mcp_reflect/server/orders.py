@@ -2,7 +2,7 @@
 
 from typing import Any, Final, cast
 
-from mcp_reflect.models.lesson import waits
+from mcp_reflect.models.lesson_words import quarantine_notice
 from mcp_reflect.security.injection import suspicion
 
 _LONGEST_NAME: Final = 40
@@ -25,7 +25,7 @@ def without_orders(value: Any) -> Any:
     reason = suspicion((value,))
     if reason is None:
         return value
-    return waits(reason)
+    return quarantine_notice(reason)
 
 
 def _is_plain_name(text: str) -> bool:

@@ -12,7 +12,9 @@ from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, Te
 from mcp_reflect import services
 from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
 from mcp_reflect.limits import Limits
-from mcp_reflect.models.lesson import Hit, Lesson, waits
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.lesson_words import quarantine_notice
+from mcp_reflect.models.recall import Hit
 from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.models.run import Outcome
 from mcp_reflect.security.injection import suspicion
@@ -155,7 +157,7 @@ def _lesson_note(lesson: Lesson) -> str:
     """Return a lesson in a line; of one that waits for a person, why it waits."""
     text = lesson.text
     if lesson.held:
-        text = waits(lesson.held)
+        text = quarantine_notice(lesson.held)
     return f"- lesson {lesson.id}: {text}"
 
 

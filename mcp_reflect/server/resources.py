@@ -18,7 +18,7 @@ from mcp_reflect.dashboard.contents import MAX_APP_RECORDS, collect
 from mcp_reflect.errors import McpReflectError, NotFoundError
 from mcp_reflect.llm.prompts import described
 from mcp_reflect.models.common import compact, plain
-from mcp_reflect.models.lesson import waits
+from mcp_reflect.models.lesson_words import quarantine_notice
 from mcp_reflect.models.run import Outcome
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.server.orders import without_orders
@@ -220,7 +220,7 @@ def _shown(record: dict[str, Any]) -> dict[str, Any]:
     if record.get("trust") != "quarantined":
         return record
     kept = {name: value for name, value in record.items() if name not in _WORDS}
-    return {**kept, "text": waits(record.get("held") or "it waits for a person")}
+    return {**kept, "text": quarantine_notice(record.get("held") or "it waits for a person")}
 
 
 _OF_BANK: Final[Mapping[str, Callable[[Engine], Awaitable[Any]]]] = {

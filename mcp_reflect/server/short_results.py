@@ -12,16 +12,10 @@ from typing import Any, Final
 from mcp_reflect.evidence.answers import short_claims, short_outputs
 from mcp_reflect.models.common import HOST, RULES, compact, plain
 from mcp_reflect.models.critique import Critique
-from mcp_reflect.models.lesson import (
-    ORIGINS,
-    Forgotten,
-    Hit,
-    OutcomeResult,
-    Recall,
-    Stored,
-    short_id,
-    with_id,
-)
+from mcp_reflect.models.lesson import Forgotten, Stored
+from mcp_reflect.models.lesson_words import ORIGINS, short_id, with_id
+from mcp_reflect.models.outcome import OutcomeResult
+from mcp_reflect.models.recall import Hit, Recall
 from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.models.search import SearchPlan
 

@@ -15,19 +15,8 @@ from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
-from mcp_reflect.models.lesson import (
-    Dream,
-    DreamPlan,
-    Generalization,
-    Lesson,
-    LessonDraft,
-    Merge,
-    RecordKind,
-    Source,
-    State,
-    Trust,
-    Undone,
-)
+from mcp_reflect.models.dream import Dream, DreamPlan, Generalization, Merge, Undone
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.schemas.lessons import LessonArguments
 from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.gate import clean_inputs

@@ -14,9 +14,11 @@ from mcp_reflect.errors import InputError, NotAllowedError
 from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import GLOBAL, compact, from_json
+from mcp_reflect.models.dream import Undone
 from mcp_reflect.models.effect import Comparison
-from mcp_reflect.models.lesson import Filter, GuardMode, Lesson, Recall, State, Stored, Undone
+from mcp_reflect.models.lesson import Filter, GuardMode, Lesson, State, Stored
 from mcp_reflect.models.proposal import ProposalKind
+from mcp_reflect.models.recall import Recall
 from mcp_reflect.moments.guarded import mode_in
 from mcp_reflect.services import reviews
 from mcp_reflect.services.engine import Engine
@@ -78,7 +80,7 @@ async def show_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson
     marks = await services.ground.marks_of(engine.context, own, [lesson.id])
     since = ""
     if lesson.id in marks:
-        since = marks[lesson.id].told
+        since = marks[lesson.id].what_changed
     return LessonDetails(
         lesson=lesson,
         guards=mode_in(engine.settings.guards, await bank.lessons.guard_mode(own)),
@@ -86,7 +88,7 @@ async def show_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson
         versions=versions,
         links=list(await bank.lessons.links(own, lesson.id)),
         neighbors=list(await bank.views.neighbors(own, "record", lesson.id)),
-        effect=comparison.told,
+        effect=comparison.in_words,
         since=since,
     )
 

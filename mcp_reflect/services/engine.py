@@ -17,7 +17,9 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, to_json
-from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
+from mcp_reflect.models.lesson import Forgotten, Lesson, Stored
+from mcp_reflect.models.outcome import OutcomeResult
+from mcp_reflect.models.recall import Hit, Recall
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.checked_arguments import checked_arguments
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.protocol import LLM, TextChunk, TextListener
     from mcp_reflect.llm.runner import ClientCapabilities
     from mcp_reflect.models.critique import Critique
-    from mcp_reflect.models.lesson import Dream, Undone
+    from mcp_reflect.models.dream import Dream, Undone
     from mcp_reflect.models.reflection import Analysis, Reflection
     from mcp_reflect.models.search import SearchPlan
     from mcp_reflect.models.warning import AfterCall, CallWarning

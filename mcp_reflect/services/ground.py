@@ -11,7 +11,7 @@ from typing import Final
 
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.effect import Effect
-from mcp_reflect.models.lesson import Fit, Hit, Recall
+from mcp_reflect.models.recall import Fit, Hit, Recall
 from mcp_reflect.models.root import Ground, Standing
 from mcp_reflect.roots.measuring import measured
 from mcp_reflect.roots.tree import tree_of
@@ -30,9 +30,9 @@ class Mark:
     hides: bool
 
     @property
-    def told(self) -> str:
+    def what_changed(self) -> str:
         """The words beside the lesson, such as "src/app.py is gone"."""
-        return self.ground.told
+        return self.ground.what_changed
 
 
 def working_tree(context: Context) -> Path | None:
@@ -73,7 +73,7 @@ async def harm_of(
     marks: dict[str, Mark] = {}
     for lesson_id, effect in effects.items():
         if effect.comparison.effect is Effect.HURT:
-            ground = Ground(Standing.DOUBTED, effect.comparison.told)
+            ground = Ground(Standing.DOUBTED, effect.comparison.in_words)
             marks[lesson_id] = Mark(ground, hides=not effect.is_kept_by_person)
     return marks
 
@@ -90,7 +90,7 @@ async def marked(context: Context, scope: Scope, recall: Recall) -> Recall:
 
 def _marked(hit: Hit, mark: Mark) -> Hit:
     """Return a hit whose text says what changed, with a score that is a little lower."""
-    remark = mark.told
+    remark = mark.what_changed
     if mark.ground.standing is Standing.DOUBTED:
         remark = f"{remark}: {STILL_TRUE}"
     score = round(max(hit.score - _LOWER_SCORE, 0.0), 4)

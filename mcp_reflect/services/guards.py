@@ -15,15 +15,8 @@ from mcp_reflect.guards.derivation import derive
 from mcp_reflect.guards.guard import FORMS, Guard, parse_guard
 from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import (
-    GuardMode,
-    Lesson,
-    LessonDraft,
-    RecordKind,
-    Source,
-    Trust,
-    short_id,
-)
+from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, Source, Trust
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.moments.guarded import may_hold
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.services.context import Context

@@ -10,20 +10,18 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import (
     EDITABLE,
-    Evidence,
     Forgotten,
     Lesson,
     LessonDraft,
-    Recall,
     Source,
     State,
     Stored,
     Trust,
-    lesson_parts,
-    short_id,
-    told_lesson,
 )
+from mcp_reflect.models.lesson_words import lesson_parts, short_id, text_of_parts
+from mcp_reflect.models.outcome import Evidence
 from mcp_reflect.models.proposal import ProposalKind
+from mcp_reflect.models.recall import Recall
 from mcp_reflect.models.shown_lesson import first_sentences
 from mcp_reflect.schemas.imported_lessons import ImportArguments, PersonsArguments
 from mcp_reflect.schemas.lessons import (
@@ -234,7 +232,7 @@ def _words_after(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
     is_one_text = before.text == before.mistake
     if is_one_text and "mistake" not in edited and lesson_parts(before.text)[1]:
         mistake = ""  # it was advice, which the new correction replaces
-    text = told_lesson(mistake, correction)
+    text = text_of_parts(mistake, correction)
     if is_one_text and not correction:
         text = mistake
     return {"mistake": mistake, "correction": correction, "text": text or before.text}

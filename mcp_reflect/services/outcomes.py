@@ -18,15 +18,9 @@ from mcp_reflect.evidence.following import names_calls
 from mcp_reflect.evidence.runs import SHOWS_OPPOSITE, doubt_of
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.models.lesson import (
-    PARTIAL,
-    Evidence,
-    Lesson,
-    OutcomeDraft,
-    OutcomeResult,
-    Updated,
-    short_id,
-)
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.lesson_words import short_id
+from mcp_reflect.models.outcome import PARTIAL, Evidence, OutcomeDraft, OutcomeResult, Updated
 from mcp_reflect.models.proposal import ProposalKind
 from mcp_reflect.schemas.lessons import OutcomeArguments
 from mcp_reflect.schemas.reading import read

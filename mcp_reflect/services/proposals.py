@@ -3,7 +3,8 @@
 from typing import Any, Final
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, short_id
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.proposal import Proposal, ProposalKind
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import clip

@@ -13,7 +13,8 @@ from typing import Final
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind, Trust
+from mcp_reflect.models.lesson import RecordKind, Trust
+from mcp_reflect.models.recall import Hit, RecallQuery
 from mcp_reflect.models.session_state import SessionState
 from mcp_reflect.models.shown_lesson import HasWords
 from mcp_reflect.models.warning import HookInput
@@ -141,14 +142,14 @@ async def _not_doubted(
     marks = await services.ground.marks_of(context, scope, _ids(first_hits))
     unchanged = [hit for hit in first_hits if hit.id not in marks]
     changed = [hit for hit in first_hits if hit.id in marks and not marks[hit.id].hides]
-    remarks = {lesson_id: mark.told for lesson_id, mark in marks.items()}
+    remarks = {lesson_id: mark.what_changed for lesson_id, mark in marks.items()}
     return [*unchanged, *changed][:MOST_LESSONS], remarks
 
 
 async def _changes_of(context: Context, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
     """Return what changed since lessons were stored, by the ids of those of which anything did."""
     marks = await services.ground.marks_of(context, scope, ids)
-    return {lesson_id: mark.told for lesson_id, mark in marks.items()}
+    return {lesson_id: mark.what_changed for lesson_id, mark in marks.items()}
 
 
 def _ids(hits: Iterable[HasWords]) -> list[str]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.guards.matching import matches
-from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
+from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.models.replay import MomentVerdict, Next, ReplayedLesson, SpokenMoment, Trigger
 from mcp_reflect.models.root import Ground
 from mcp_reflect.moments.guarded import mode_in, refuses

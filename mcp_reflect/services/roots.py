@@ -125,12 +125,12 @@ async def doubted(context: Context) -> tuple[Doubted, ...]:
         for lesson_id, planted in planted_roots.items():
             ground = measured(tree, planted.roots, now)
             if ground.standing is Standing.DOUBTED:
-                gone[lesson_id] = ground.told
+                gone[lesson_id] = ground.what_changed
         return gone
 
     reasons = await asyncio.to_thread(measure_all)
     harmful = await harm_of(context, scope)
-    reasons.update({lesson_id: mark.told for lesson_id, mark in harmful.items()})
+    reasons.update({lesson_id: mark.what_changed for lesson_id, mark in harmful.items()})
     lessons: list[Doubted] = []
     for lesson_id in sorted(reasons):
         lesson = await context.bank.lessons.get(scope, lesson_id)

@@ -219,7 +219,7 @@ async def _with_change(context: Context, scope: Scope, text: str, lesson_id: str
         return text
     if lesson_id not in marks:
         return text
-    return f"{text}\nSince that lesson was stored: {marks[lesson_id].told}."
+    return f"{text}\nSince that lesson was stored: {marks[lesson_id].what_changed}."
 
 
 async def after_call(

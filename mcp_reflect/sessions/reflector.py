@@ -5,13 +5,8 @@ from dataclasses import replace
 from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_reflect.models.common import Link
-from mcp_reflect.models.lesson import (
-    UNKNOWN_SCORE,
-    LessonDraft,
-    RecordKind,
-    Source,
-    told_lesson,
-)
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source
+from mcp_reflect.models.lesson_words import text_of_parts
 from mcp_reflect.models.reflection import Analysis, Insights, Reflection, Score
 from mcp_reflect.models.run import Diagnosis, ErrorCategory, Outcome, Trace
 
@@ -79,7 +74,7 @@ def judge(
     tags = _tags(trace, seen, analysis, category)
     drafts: list[LessonDraft] = []
     if analysis is not None:
-        text = told_lesson(analysis.mistake, analysis.correction)
+        text = text_of_parts(analysis.mistake, analysis.correction)
         if text:
             drafts.append(_lesson_draft(trace, analysis, text, tags, source))
     judgment = analysis or facts_alone(trace, seen)

@@ -157,7 +157,7 @@ class Tallies:
             lesson=compared.lesson.text,
             guard=compared.lesson.guard,
             is_kept_by_person=compared.lesson.is_kept_by_person,
-            changed=ground.told,
+            changed=ground.what_changed,
             is_doubted=ground.standing is Standing.DOUBTED,
             names_calls=compared.names_calls,
             moments=tuple(moments),

@@ -10,18 +10,8 @@ from typing import Any, Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
-from mcp_reflect.models.lesson import (
-    Archiving,
-    Dream,
-    DreamPlan,
-    Generalization,
-    Lesson,
-    LessonDraft,
-    Merge,
-    State,
-    Trust,
-    Undone,
-)
+from mcp_reflect.models.dream import Archiving, Dream, DreamPlan, Generalization, Merge, Undone
+from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_merging, lesson_records, outcomes, screening
 from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction

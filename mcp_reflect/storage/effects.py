@@ -11,7 +11,8 @@ from typing import Final
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Scope, from_json
 from mcp_reflect.models.effect import Arm, Comparison
-from mcp_reflect.models.lesson import Lesson, short_id
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.session_state import SessionNotes
 from mcp_reflect.storage.repository import Reading, Repository, Writing, brief_transaction
 from mcp_reflect.storage.rows import keeps

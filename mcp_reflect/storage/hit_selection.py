@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from mcp_reflect.models.lesson import Lesson, RecallQuery, RecordKind, Source
+from mcp_reflect.models.lesson import Lesson, RecordKind, Source
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.models.shown_lesson import shown_lesson
 from mcp_reflect.storage.retrieval.candidates import Candidate
 from mcp_reflect.storage.retrieval.match import LONG

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from mcp_reflect.clock import DAY
 from mcp_reflect.models.common import GLOBAL
-from mcp_reflect.models.lesson import ORIGINS, Fit, Hit, Lesson, RecallQuery, RecordKind, Source
+from mcp_reflect.models.lesson import Lesson, RecordKind, Source
+from mcp_reflect.models.lesson_words import ORIGINS
+from mcp_reflect.models.recall import Fit, Hit, RecallQuery
 from mcp_reflect.models.shown_lesson import shown_lesson
 from mcp_reflect.storage.hit_scores import LEAST_STRONG
 from mcp_reflect.storage.retrieval.candidates import Candidate

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Hit, RecallQuery
+from mcp_reflect.models.recall import Hit, RecallQuery
 from mcp_reflect.storage.hit_scores import scores_of, sort_key
 from mcp_reflect.storage.hit_selection import Selection, reason_to_hide
 from mcp_reflect.storage.hit_texts import hit_of_candidate, rival_note

@@ -8,9 +8,17 @@ from typing import Any, Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.call import Call
-from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, State, Trust
+from mcp_reflect.models.lesson import (
+    GuardMode,
+    Lesson,
+    LessonDraft,
+    RecordKind,
+    State,
+    Stored,
+    Trust,
+)
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage import lesson_guards, lesson_merging, lesson_records, screening, similarity
@@ -57,7 +65,7 @@ class LessonRepository(Repository):
 
     async def store(
         self, scope: Scope, draft: LessonDraft, *, by: Speaker = Speaker.AGENT
-    ) -> models.Stored:
+    ) -> Stored:
         """Store a lesson, or strengthen the stored one that says the same.
 
         It is screened for orders that repeat words from outside before the bank is locked: that takes longer than
@@ -78,7 +86,7 @@ class LessonRepository(Repository):
 
         lesson = await asyncio.to_thread(screen)
 
-        def store_screened(tx: Writing) -> models.Stored:
+        def store_screened(tx: Writing) -> Stored:
             added = lesson_merging.add_or_merge(tx, scope, lesson, by=by)
             archived = lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
             stored = _stored(tx, scope, lesson, added)
@@ -353,16 +361,14 @@ def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
         raise InputError("id", f"hooks do not show that lesson: {reason}", fix)
     pinned = reading.lessons("lessons_pinned", scope, limit=MOST_PINNED)
     if len(pinned) >= MOST_PINNED:
-        ids = ", ".join(models.short_id(pinned_lesson.id) for pinned_lesson in pinned)
+        ids = ", ".join(short_id(pinned_lesson.id) for pinned_lesson in pinned)
         fix = f"Unpin one of {ids} first: mcp-reflect lessons unpin ID."
         raise InputError("id", f"{MOST_PINNED} lessons are pinned already", fix)
 
 
-def _stored(
-    tx: Writing, scope: Scope, lesson: Lesson, added: lesson_merging.Added
-) -> models.Stored:
+def _stored(tx: Writing, scope: Scope, lesson: Lesson, added: lesson_merging.Added) -> Stored:
     """Return the answer about a lesson that was stored, merged into another one, or put into quarantine."""
-    stored = models.Stored(lesson_id=added.id, status=added.status, scope=str(scope))
+    stored = Stored(lesson_id=added.id, status=added.status, scope=str(scope))
     if added.status == "quarantined":
         return replace(stored, reason=f"{lesson.held}; a person decides")
     if added.status == "merged":

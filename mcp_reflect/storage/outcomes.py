@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.following import follows
 from mcp_reflect.guards.call import Call
-from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Evidence, Lesson, Trust
+from mcp_reflect.models.lesson import Lesson, Trust
+from mcp_reflect.models.outcome import Evidence, OutcomeDraft, Updated
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lesson_records
 from mcp_reflect.storage.recalls import RecallRepository, recall_row
@@ -138,8 +138,8 @@ class OutcomeRepository(Repository):
         self._recalls = recalls
 
     async def record(
-        self, scope: Scope, draft: models.OutcomeDraft, *, irrelevant: bool = False
-    ) -> tuple[models.Updated, ...]:
+        self, scope: Scope, draft: OutcomeDraft, *, irrelevant: bool = False
+    ) -> tuple[Updated, ...]:
         """Write the outcome for every lesson that it is about, and return the new effectiveness of each.
 
         If a recall is named without lessons, those that it showed share the weight of one outcome; named lessons get it
@@ -154,7 +154,7 @@ class OutcomeRepository(Repository):
             "recall_id": recall_id,
         }
 
-        def record(tx: Writing) -> tuple[models.Updated, ...]:
+        def record(tx: Writing) -> tuple[Updated, ...]:
             """Write the outcomes in one transaction."""
             lessons: list[Lesson] = []
             if not draft.of_task:
@@ -212,7 +212,7 @@ class OutcomeRepository(Repository):
         return frozenset(row["lesson_id"] for row in rows if bool(row["worked"]) is worked)
 
 
-def _weight_of(draft: models.OutcomeDraft, lesson_count: int) -> float:
+def _weight_of(draft: OutcomeDraft, lesson_count: int) -> float:
     """Return the weight of an outcome for each lesson: named ones get it whole, those of a recall share it."""
     weight = EVIDENCE_WEIGHT[draft.evidence]
     if draft.backed:
@@ -285,7 +285,7 @@ def add_measured_outcome(
     recompute(tx, scope, lesson)
 
 
-def _lessons_of(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Lesson]:
+def _lessons_of(tx: Writing, scope: Scope, draft: OutcomeDraft) -> list[Lesson]:
     """Return the lessons that the outcome is about, each once: those that are named, or else all of the recall.
 
     InputError if a named one was not among those of the recall, or if nothing was shown and nothing is named.
@@ -311,13 +311,11 @@ def _lessons_of(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[L
     return [lesson for lesson in of_recall if lesson is not None]  # one may have been erased since
 
 
-def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
+def _answer(lesson: Lesson, effectiveness: float | None) -> Updated:
     """Return what the answer says of a lesson: its new effectiveness (0..1), None before its first outcome."""
     if effectiveness is not None:
         effectiveness = round(effectiveness, 4)
-    return models.Updated(
-        id=lesson.id, effectiveness=effectiveness, times_applied=lesson.times_applied
-    )
+    return Updated(id=lesson.id, effectiveness=effectiveness, times_applied=lesson.times_applied)
 
 
 def recompute(

@@ -11,15 +11,8 @@ from typing import Any, Final
 
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import (
-    Fit,
-    Hit,
-    Lesson,
-    Recall,
-    RecallQuery,
-    State,
-    Trust,
-)
+from mcp_reflect.models.lesson import Lesson, State, Trust
+from mcp_reflect.models.recall import Fit, Hit, Recall, RecallQuery
 from mcp_reflect.models.shown_lesson import words_of
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.hit_scores import LARGEST_WEAK

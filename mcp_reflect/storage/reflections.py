@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from mcp_reflect.clock import DAY, Clock
 from mcp_reflect.models.common import HOST, RULES, Json, Link, Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, waits
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
+from mcp_reflect.models.lesson_words import quarantine_notice
 from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
 from mcp_reflect.storage import (
     failures,
@@ -282,7 +283,7 @@ class _Parts:
             lesson_records.change(self.tx, self.scope, summary)
         if not summary.held:
             return {}
-        return {"reflection": waits(summary.held), "insights": None, "tags": []}
+        return {"reflection": quarantine_notice(summary.held), "insights": None, "tags": []}
 
     def write_strategy(self) -> dict[str, Any]:
         """Write the strategy, if there is one; return its id for the reflection's row.
@@ -296,7 +297,7 @@ class _Parts:
         lesson_records.add_links(self.tx, strategy.id, self._origin())
         if not strategy.held:
             return {"strategy_id": strategy.id}
-        return {"strategy_id": strategy.id, "strategy": waits(strategy.held)}
+        return {"strategy_id": strategy.id, "strategy": quarantine_notice(strategy.held)}
 
     def write_lessons(self) -> list[dict[str, str]]:
         """Write the lessons; return the id of each, and whether it is new or strengthened another."""

@@ -15,15 +15,8 @@ from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import (
-    Lesson,
-    LessonDraft,
-    RecordKind,
-    Source,
-    State,
-    Trust,
-    lesson_text,
-)
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
+from mcp_reflect.models.lesson_words import lesson_text
 from mcp_reflect.security.injection import RULES_VERSION, repeats, sentences_of, suspicion
 from mcp_reflect.security.phrases import is_typed_from
 from mcp_reflect.security.redact import clean_text, context_hash

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Filter, Lesson, State, Trust, waits
+from mcp_reflect.models.lesson import Filter, Lesson, State, Trust
+from mcp_reflect.models.lesson_words import quarantine_notice
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.counting import counts
 from mcp_reflect.storage.repository import Reading, Repository
@@ -268,7 +269,7 @@ def _withhold_orders(table: Table) -> None:
                 continue
             reason = suspicion([row[place]])
             if reason:
-                row[place] = waits(reason)
+                row[place] = quarantine_notice(reason)
 
 
 def _table(
@@ -298,7 +299,7 @@ def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
     }
     if lesson.trust is Trust.QUARANTINED and not whole:
         reason = lesson.held or "a person has to look at it"
-        values |= {**dict.fromkeys(_WORDS), "text": waits(reason)}
+        values |= {**dict.fromkeys(_WORDS), "text": quarantine_notice(reason)}
     elif lesson.mistake is not None and lesson.correction is not None:
         values["text"] = None
     return [_short_value(value) for value in values.values()]

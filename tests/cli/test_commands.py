@@ -17,7 +17,8 @@ from mcp_reflect.cli.commands import COMMANDS, CliParser
 from mcp_reflect.cli.reports import add_recall_arguments
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import AccessRole
-from mcp_reflect.models.lesson import RecallQuery, short_id
+from mcp_reflect.models.lesson_words import short_id
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.services.engine import Engine
 from tests.cli.commands import Command
 from tests.held_clock import HeldClock

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.sessions.session_database import DATABASE
 from tests.cli.commands import Command
 from tests.sessions import opencode_database, past_home

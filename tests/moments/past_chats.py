@@ -10,7 +10,7 @@ from typing import Any, Final
 from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.embedders import Embedder
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.shown_lesson import MOST_SHOWN
 from mcp_reflect.services.engine import Engine
 

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_reflect import services
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.shown_lesson import MOST_SHOWN
 from mcp_reflect.moments.texts import KEEP, MOST_TOLD
 from mcp_reflect.services.engine import Engine

@@ -110,7 +110,7 @@ def test_a_folder_without_git_and_a_shallow_clone_are_measured_as_any(tmp_path: 
         assert tree_of(tree) == tree
         roots = planted(tree, "Port 8080 in shop.toml")
         write(tree, "shop.toml", "port = 1\n")
-        assert measured(tree, roots, 0).told == "shop.toml changed since"
+        assert measured(tree, roots, 0).what_changed == "shop.toml changed since"
 
 
 def test_of_a_file_with_secrets_only_its_place_is_kept(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_lock_file_of_five_megabytes_takes_no_long_time(tmp_path: Path) -> Non
     began = time.process_time()
     roots = planted(tree, f"`left-pad` pads on the wrong side {words}")
     write(tree, "package-lock.json", lock.replace("1.0.0", "2.0.0"))
-    assert measured(tree, roots, 0).told == "left-pad is 2.0.0 now"
+    assert measured(tree, roots, 0).what_changed == "left-pad is 2.0.0 now"
     assert time.process_time() - began < 2
 
 

@@ -17,7 +17,8 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, Trust, lesson_text
+from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, Trust
+from mcp_reflect.models.lesson_words import lesson_text
 from mcp_reflect.security.injection import fence, hides_text, repeats, suspicion
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine

@@ -6,7 +6,8 @@ import pytest
 
 from mcp_reflect.cli.lesson_text import lesson_page
 from mcp_reflect.dashboard.contents import collect
-from mcp_reflect.models.lesson import TOLD_SO, GuardMode, Trust
+from mcp_reflect.models.lesson import GuardMode, Trust
+from mcp_reflect.models.lesson_words import TOLD_SO
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.server.short_results import answer
 from mcp_reflect.services import hooks

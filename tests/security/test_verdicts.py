@@ -13,7 +13,8 @@ from mcp.types import Implementation
 from mcp_reflect import services
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import DreamPlan, Lesson, LessonDraft, Merge, Trust
+from mcp_reflect.models.dream import DreamPlan, Merge
+from mcp_reflect.models.lesson import Lesson, LessonDraft, Trust
 from mcp_reflect.security import injection
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect import services
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.services.engine import Engine
 
 TASK = "Deploy the shop"

@@ -10,7 +10,7 @@ from mcp_reflect import services
 from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.reviews import Waiting

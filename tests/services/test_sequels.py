@@ -13,7 +13,8 @@ from mcp_reflect import services
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.lesson import OutcomeResult, short_id
+from mcp_reflect.models.lesson_words import short_id
+from mcp_reflect.models.outcome import OutcomeResult
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.warning_settling import MOST_WRONG
 from mcp_reflect.text.signature import drawn

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Fit, Lesson
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.recall import Fit
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.outcomes import WeightedOutcome, total
 from mcp_reflect.storage.recalls import withheld

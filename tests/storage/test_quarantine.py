@@ -11,7 +11,8 @@ from hypothesis import settings as laws
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import Recall, State
+from mcp_reflect.models.lesson import State
+from mcp_reflect.models.recall import Recall
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.models.lesson import RecallQuery
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.scoring import Search, Weights

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import Fit, RecallQuery
+from mcp_reflect.models.recall import Fit, RecallQuery
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.models.lesson import Fit, RecallQuery
+from mcp_reflect.models.recall import Fit, RecallQuery
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.match import Relevance

@@ -14,7 +14,7 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
-from mcp_reflect.models.lesson import short_id
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.index import ANALYZER, document
 from mcp_reflect.storage.retrieval.terms import terms_of

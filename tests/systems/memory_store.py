@@ -6,18 +6,9 @@ from typing import Any
 
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.models.common import RULES, Json, Scope
-from mcp_reflect.models.lesson import (
-    Fit,
-    Hit,
-    Lesson,
-    LessonDraft,
-    OutcomeDraft,
-    Recall,
-    RecallQuery,
-    State,
-    Stored,
-    Updated,
-)
+from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Stored
+from mcp_reflect.models.outcome import OutcomeDraft, Updated
+from mcp_reflect.models.recall import Fit, Hit, Recall, RecallQuery
 from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
 
 _SHOWN = "id kind text mistake correction task_type tags importance confidence times_applied trust source".split()

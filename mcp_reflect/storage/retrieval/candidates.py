@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, RecallQuery
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.repository import Reading

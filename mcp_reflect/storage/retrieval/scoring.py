@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import RecallQuery
+from mcp_reflect.models.recall import RecallQuery
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.index import mark
 from mcp_reflect.storage.retrieval.match import STRONG, Relevance

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import Recall
+from mcp_reflect.models.recall import Recall
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 from tests.llm.embeddings.concepts import served, setting

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.embedders import UNRELATED
-from mcp_reflect.models.lesson import Recall, State
+from mcp_reflect.models.lesson import State
+from mcp_reflect.models.recall import Recall
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
