@@ -79,7 +79,7 @@ async def replay(data: Path) -> dict[str, Found]:
                 last: dict[tuple[str, str], bool] = {}
                 for trace in traces:
                     for item in calls_of(trace):
-                        if item.made and item.answered:
+                        if item.is_call and item.answered:
                             await one_call(engine, found[name], last, item, trace.run_id or "")
     return found
 

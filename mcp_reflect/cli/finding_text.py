@@ -6,8 +6,8 @@ from typing import Any, Final
 from mcp_reflect.cli.output import visible
 from mcp_reflect.clock import iso
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, Seen, StoredFinding
+from mcp_reflect.sessions.call_words import call_line
 from mcp_reflect.sessions.text import brief
-from mcp_reflect.sessions.tools import call_line
 
 _MOST_CALL: Final = 300  # characters of a call
 _SESSIONS_SHOWN: Final = 2  # those that show a finding

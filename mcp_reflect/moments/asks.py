@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall
-from mcp_reflect.sessions.tools import call_line
+from mcp_reflect.sessions.call_words import call_line
 
 # All bounds are bytes.
 MOST_BYTES: Final = 600

@@ -119,7 +119,7 @@ def answered_call(tool: str, arguments: Json, result: Json, error: str | None) -
         arguments=arguments,
         answer=text_of(result),
         error=error or "",
-        marked=error is not None,
+        marked_failed=error is not None,
         event_id="",
         answer_id="",
         answered=True,

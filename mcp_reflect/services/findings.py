@@ -20,8 +20,9 @@ from mcp_reflect.moments.asks import ask_again, ask_at_call
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.phrases import remembered
 from mcp_reflect.services.context import Context
+from mcp_reflect.sessions.call_words import call_line
+from mcp_reflect.sessions.own_calls import LESSON_ID, lesson_text_in
 from mcp_reflect.sessions.text import shares_words
-from mcp_reflect.sessions.tools import LESSON_ID, call_line, told_in
 from mcp_reflect.speaker import Speaker
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ async def after_own_call(
 
     `answer` is what the tool answered, with the lesson's id in it.
     """
-    lesson_words = told_in(tool, arguments)
+    lesson_words = lesson_text_in(tool, arguments)
     if not lesson_words:
         return
     id_in_answer = LESSON_ID.search(answer)

@@ -204,7 +204,7 @@ async def _read(context: Context, hook: HookInput, session: OpenSession, transcr
         await asyncio.to_thread(session.file.read_text, transcript)
         return
     most_bytes = MOST_BYTES
-    if session.file.place == 0:  # nothing was read of it yet
+    if session.file.offset == 0:  # nothing was read of it yet
         most_bytes = _LAST_BYTES
     file = session.file
     await asyncio.to_thread(file.read, most_bytes)

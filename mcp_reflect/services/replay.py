@@ -22,6 +22,7 @@ from mcp_reflect.services.ground import Mark, marks_of
 from mcp_reflect.services.reminders import MOST_LESSONS
 from mcp_reflect.services.replayed_sessions import READ_ERRORS, places_of
 from mcp_reflect.sessions.aftermath import Aftermath, ComparedLesson, aftermath_of
+from mcp_reflect.sessions.call_words import call_line
 from mcp_reflect.sessions.replaying import CallStep, PromptStep, SteppedSession, read_steps
 from mcp_reflect.sessions.session_lines import (
     record_keys,
@@ -29,7 +30,6 @@ from mcp_reflect.sessions.session_lines import (
 from mcp_reflect.sessions.session_places import SessionPlace, copies_in
 from mcp_reflect.sessions.tallies import Tallies
 from mcp_reflect.sessions.text import clip
-from mcp_reflect.sessions.tools import call_line
 
 _MOST_LESSONS: Final = 10_000  # of a project that are replayed
 _MOST_SHOWN: Final = 300  # characters of a prompt or a call

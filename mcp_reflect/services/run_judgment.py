@@ -24,7 +24,8 @@ from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions import reflector
-from mcp_reflect.sessions.text import error_text, quote, trace_text
+from mcp_reflect.sessions.text import quote
+from mcp_reflect.sessions.trace_text import error_text, trace_text
 
 VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 """The fields of an assessment that judge a decision."""

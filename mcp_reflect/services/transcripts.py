@@ -15,7 +15,8 @@ from mcp_reflect.limits import Limits
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.schemas.value_checks import check_values
 from mcp_reflect.sessions.call_reader import records_in
-from mcp_reflect.sessions.tools import command_of, file_of, is_own_tool
+from mcp_reflect.sessions.own_calls import is_own_tool
+from mcp_reflect.sessions.tools import command_of, file_of
 from mcp_reflect.sessions.transcripts import NO_ANSWER, RunBuilder, read_records, read_transcript
 from mcp_reflect.whole_files import open_regular
 

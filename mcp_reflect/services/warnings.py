@@ -31,7 +31,8 @@ from mcp_reflect.services.call_endings import (
 )
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.known_failures import Forms, forms_of
-from mcp_reflect.sessions.tools import is_own_tool, without_labels
+from mcp_reflect.sessions.own_calls import is_own_tool
+from mcp_reflect.sessions.tools import without_labels
 from mcp_reflect.text.signature import drawn
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""What a call does: the acts in it, and whether it only looks, checks, edits or waits.
+"""The acts of a call, by which two calls are known to do the same.
 
 An act of a shell is a program and its subcommand (`kubectl get`); of another tool it is the tool and the argument that
-names its object (`Edit app.ts`).
+names its object (`Edit app.ts`). What only looks or prepares (`cd`, `ls`) is no act.
 """
 
 import re
@@ -15,8 +15,8 @@ from mcp_reflect.evidence.kinds import CHECKS, kinds_of
 from mcp_reflect.guards.shell_tools import is_shell, tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
-from mcp_reflect.sessions.text import word_set
 from mcp_reflect.sessions.tools import Kind, command_of, file_of, kind_of, named_arguments, parts_of
+from mcp_reflect.sessions.word_tables import word_set
 from mcp_reflect.shell import INTERPRETERS, READING_PROGRAMS, TELLING_FLAGS, Part, is_idle
 
 _WITHOUT_EFFECT: Final = word_set(
@@ -55,9 +55,11 @@ _HELP_ALONE: Final = word_set("-h -v -V version")
 
 @dataclass(frozen=True, slots=True)
 class SessionAct:
-    """One act of a call. `operands` are the words of a command that are no flags, or the values of a tool's call.
+    """One act of a call.
 
-    `folder` is the one in which the call says that it runs, `setup` what it sets before.
+    `cd web && export CI=1 && npx vitest run a.ts --bail` has one act: its `name` is `vitest run`, its `operands` are
+    {"a.ts"}, its `flags` {"--bail"}, its `folder` is `web`, and its `setup` is `export CI=1` and `npx`. Of a call of
+    another tool, `operands` are the values of the arguments, `flags` their names, and `part` is None.
     """
 
     name: str
@@ -86,7 +88,7 @@ class SessionAct:
 
     @property
     def is_idle(self) -> bool:
-        """True for a command that does not do its work: it lists, or only pretends."""
+        """True for a command that does not do its work: it lists, or only pretends (`--dry-run`)."""
         return self.part is not None and is_idle(self.part.own_words)
 
     @property
@@ -96,7 +98,7 @@ class SessionAct:
 
 
 def acts_of(call: SessionCall) -> tuple[SessionAct, ...]:
-    """Return what a call does, in order; nothing for words of the shell without effect, looks and probes."""
+    """Return the acts of a call, in order; none for words of the shell without effect, looks and probes."""
     parts = parts_of(call.tool, call.arguments)
     if not parts and not is_shell(call.tool):
         return (_act_of_tool(call),)
@@ -109,13 +111,13 @@ def acts_of(call: SessionCall) -> tuple[SessionAct, ...]:
         elif part.program in _SETTING:
             setup = (*setup, part.text)
         elif not _is_silent(part):
-            own = (*setup, *part.runner)
-            acts.append(replace(act_of_part(part), folder=folder, setup=own))
+            act = act_of_part(part)
+            acts.append(replace(act, folder=folder, setup=(*setup, *part.runner)))
     return tuple(acts)
 
 
 def ends_with_look(call: SessionCall) -> bool:
-    """True where the last command of a line only shows or filters: what it says is not said by the act."""
+    """True where the last command of a line only shows or filters (`make; tail log`): the output is not that of the act."""
     parts = parts_of(call.tool, call.arguments)
     return bool(parts) and _is_silent(parts[-1])
 
@@ -150,7 +152,10 @@ def program_of(part: Part) -> str:
 
 
 def _script_of(part: Part, operands: Sequence[str]) -> tuple[str, list[str]]:
-    """Return what an interpreter runs, a script or a module under one name, and its other operands."""
+    """Return what an interpreter runs, a script or a module under one name, and its other operands.
+
+    `python scripts/export.py shop` gives ("export", ["shop"]), and `python -c "…"` gives ("python -c", []).
+    """
     if not operands:
         return part.program, []
     runs_code_of_its_own = "-c" in part.own_words or "-e" in part.own_words
@@ -165,7 +170,7 @@ def _script_of(part: Part, operands: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _act_of_tool(call: SessionCall) -> SessionAct:
-    """Return the tool with its object. Letters and digits alone name it: `fix login` and `fix-login` are one."""
+    """Return the act of a call that is no shell's: the tool with its object, `create_card fixlogin`."""
     values = named_arguments(call.arguments)
     tool = "edit" if is_edit(call) else call.tool  # one file, whichever tool edits it
     name = f"{tool} {_object_of(call)}".strip()
@@ -174,7 +179,10 @@ def _act_of_tool(call: SessionCall) -> SessionAct:
 
 
 def _object_of(call: SessionCall) -> str:
-    """Return what a call is about: a file by its name, an address whole, anything else by its letters and digits."""
+    """Return what a call is about: a file by its name, an address whole, anything else by its letters and digits.
+
+    So `fix login` and `fix-login` are one object. Empty where no argument names one.
+    """
     file = file_of(call.arguments)
     if file and "://" in file:
         return file
@@ -194,7 +202,7 @@ def _base_name(path: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return the letters and digits of a name."""
+    """Return the letters and digits of a name, in one case: "fixlogin" of "Fix-login"."""
     return re.sub(r"[\W_]+", "", name.casefold())
 
 
@@ -205,14 +213,14 @@ def _is_silent(part: Part) -> bool:
 
 
 def asks_for_help(part: Part) -> bool:
-    """True where a command asks what a program can do."""
+    """True where a command asks what a program can do: `git push --help`, `kubectl help`, `node -v`."""
     words = {*part.own_words[1:]}
     return bool(_HELP & words) or (len(words) == 1 and words <= _HELP_ALONE)
 
 
 @lru_cache(maxsize=2_000)
 def is_code_check(part: Part) -> bool:
-    """True for a run of tests, a type check, lint or a build, also by the name of a project's task."""
+    """True for a run of tests, a type check, lint or a build: `pytest`, `tsc`, also as a project's task: `npm run lint`."""
     is_task = part.program in _TASK_RUNNERS and not _TASK_WORDS.isdisjoint(
         part.subcommand.replace(":", " ").split()
     )
@@ -227,7 +235,7 @@ def is_own_check(part: Part) -> bool:
 
 
 def is_edit(call: SessionCall) -> bool:
-    """True for a call that only changes files: by a tool for it, or by the shell's means for that."""
+    """True for a call that only changes files: `Edit`, `sed -i`, `echo … > notes.md`."""
     if is_shell(call.tool):
         return not acts_of(call) and _writes_files(call)
     if named_arguments(call.arguments).get("command") == "view":
@@ -263,5 +271,5 @@ def waits(call: SessionCall) -> bool:
 
 
 def normalized(arguments: Json) -> str:
-    """Return arguments in one form for all ways to space them."""
+    """Return arguments as a text with single blanks, to compare them."""
     return " ".join(str(arguments).split())

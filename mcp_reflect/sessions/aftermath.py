@@ -1,4 +1,7 @@
-"""What came after a moment at which a lesson speaks: the failure that it is about, the cure that it names, or neither."""
+"""What came in a past session after a moment at which a lesson would have spoken.
+
+The failure came that the lesson is about, or the cure that it names (its right call), or neither.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,12 +43,12 @@ class ComparedLesson:
 
     @property
     def names_calls(self) -> bool:
-        """Whether it names a call: only of such a lesson it can be seen that nothing of it came."""
+        """Whether the lesson names a call. Of one that names none, nobody can say that nothing of it came."""
         calls = self.calls
         return not (calls.guard is None and calls.wrong is None and calls.right is None)
 
     def may_be_failure_at(self, step: CallStep) -> bool:
-        """Return whether a call failed as the lesson says: it is the wrong call, or its error is in the lesson's words."""
+        """Return whether a call failed, and is the lesson's wrong call or has an error in the words of the lesson."""
         if not step.failed:
             return False
         return self.calls.is_opposed_by(step.call) or self.describes_error(step.ending_line)
@@ -53,21 +56,21 @@ class ComparedLesson:
     def describes_error(self, line: str) -> bool:
         """Return whether an error is in the words of the lesson's mistake or symptoms.
 
-        Enough to take a call that the lesson does not name for its failure, so that several words are asked for.
+        Several words are asked for: by them alone a call that the lesson does not name counts as its failure.
         """
         return len(telling_words(line) & self.failure_words) >= SHARED
 
     def shares_a_word(self, line: str) -> bool:
         """Return whether an error, or a person's refusal, has one telling word of the lesson.
 
-        Enough for a call that the lesson names: what is open is only whether it failed for another reason.
+        One is enough for a call that the lesson names: the only question is whether it failed for another reason.
         """
         return not telling_words(line).isdisjoint(self.every_word)
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What came after a moment: the line that tells it, and the minutes of work until the cure, if there was one."""
+    """What came after a moment: `fact` is the line that shows it, `minutes` the work until the cure, if there was one."""
 
     next: Next
     fact: str

@@ -1,4 +1,8 @@
-"""Read a session's records as its host writes them, and hand over each call with its answer."""
+"""The base of whoever reads a session: each call of it is handed over with its answer.
+
+Hosts write a call on one line and its answer on a later one, in forms of their own (`sessions.hosts`). A class that
+inherits from `CallReader` sees neither: it defines `call_ended`, and gets both at once.
+"""
 
 import re
 from codecs import BOM_UTF8
@@ -36,9 +40,10 @@ class _OpenCall(NamedTuple):
 
 
 def record_of(line: bytes) -> Record | None:
-    """The record of a line, empty where it is none; None for what a host notes for itself, which is not parsed.
+    """The record of a line, empty where it is none.
 
-    Claude Code writes each answer twice: the copy at the end of the line is not parsed, either.
+    None for what a host notes for itself, such as its progress: parsing it would take time for nothing. Claude
+    Code writes each answer twice, the second time as `toolUseResult` at the end of the line: that is not parsed, either.
     """
     if not line.strip():
         return None
@@ -62,9 +67,9 @@ def is_one_value(data: bytes) -> bool:
 
 
 def is_rewritten(head: bytes) -> bool:
-    """True for the beginning of a session whose later records change what earlier ones said.
+    """True for the beginning of a session in a form whose later records change what earlier ones said.
 
-    The first of its lines that shows the form of a host tells.
+    The first line that shows the form of a host tells.
     """
     for line in head.split(b"\n")[:_MOST_LINES]:
         record = record_of(line)
@@ -84,24 +89,24 @@ def records_in(data: bytes) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class CallReader(RunBuilder):
-    """Hands over each call of a session with its answer, to `met`.
+    """Hands over each call of a session with its answer, to `call_ended`.
 
-    `known`: a record was of a known form; `worked`: seconds of work until now, and `sent` until the call that was
-    just answered. `told_elsewhere` has the keys of records that were read in another session.
+    `known`: a record was of a known form. `worked` counts the seconds of work until the latest record, `sent` those until
+    the call that was just answered was sent. `read_elsewhere` has the keys of records that were read in another session.
     """
 
     known: bool = False
     worked: float = 0.0
     sent: float = 0.0
     _open: dict[str, _OpenCall] = field(default_factory=dict[str, _OpenCall])
-    told_elsewhere: frozenset[str] = frozenset()
+    read_elsewhere: frozenset[str] = frozenset()
     _reader: RecordReader | None = None
     _place: int = 0
 
-    def met(
+    def call_ended(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
-        """Note a call with its answer."""
+        """Take a call with its answer; `failed`: the host marks it as an error, `code`: the exit code that it tells."""
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         """Note a call until it is answered."""
@@ -115,7 +120,7 @@ class CallReader(RunBuilder):
         failed: bool = False,
         exit_code: object = None,
     ) -> None:
-        """Hand over a call with its answer to `met`.
+        """Hand over a call with its answer to `call_ended`.
 
         An answer to a call that is not open is left out: without its tool and arguments it says nothing.
         """
@@ -127,7 +132,7 @@ class CallReader(RunBuilder):
         code: int | None = None
         if isinstance(exit_code, int) and not isinstance(exit_code, bool):
             code = exit_code
-        self.met(call.tool, call.arguments, content, failed=failed, code=code)
+        self.call_ended(call.tool, call.arguments, content, failed=failed, code=code)
 
     def withdrawn(self, call_id: object) -> None:
         """Forget a call that never ran."""
@@ -138,7 +143,7 @@ class CallReader(RunBuilder):
         form = form_of(record)
         if form is None:
             return None
-        return form.reader(self, self.told_elsewhere)
+        return form.reader(self, self.read_elsewhere)
 
     def read_lines(self, lines: Iterable[bytes]) -> list[int]:
         """Read the next lines of a session; return the numbers of those that are no records."""
@@ -159,10 +164,10 @@ class CallReader(RunBuilder):
             self._reader = self.reader_of(record)
         if self._reader is not None:
             self.known = True
-            self.begin(max(self._place, 1), record)
+            self.begin_record(max(self._place, 1), record)
             self._reader.add(record)
 
     def finish(self) -> None:
-        """Read what waits for the end of the records."""
+        """Read what some hosts' forms leave for the end of the records."""
         if self._reader is not None:
             self._reader.end()

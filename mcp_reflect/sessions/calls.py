@@ -7,8 +7,10 @@ from typing import Final
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory, Event, EventType, Trace
+from mcp_reflect.sessions.call_words import in_words
 from mcp_reflect.sessions.faults import Fault, JudgedAnswer, fault_of_answer, fault_of_marked
-from mcp_reflect.sessions.tools import in_words, is_own_tool, without_labels
+from mcp_reflect.sessions.own_calls import is_own_tool
+from mcp_reflect.sessions.tools import without_labels
 from mcp_reflect.text.signature import exact_call, fingerprint
 
 # Calls of one batch that wait for an answer without an id; agents send far fewer.
@@ -22,21 +24,22 @@ _RESULTS: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERR
 class CallWithAnswer:
     """A call and, once seen, its answer.
 
-    `index` counts the calls of a run from 0. `made` is False for an answer or error without a call; `spoken` counts the
-    messages of people before it; `facts` is the metadata of both events; `marked`: the trace itself calls it an error.
+    `index` counts the calls of a run from 0, and `prompts_before` the messages of people before this one. `is_call` is
+    False for an answer or error of which the trace has no call. `marked_failed`: the trace itself calls the answer an
+    error. `facts` is the metadata of both events.
     """
 
     event_id: str
     tool: str
     arguments: Json
-    spoken: int = 0
+    prompts_before: int = 0
     index: int = 0
-    made: bool = True
+    is_call: bool = True
     answer_id: str | None = None
     answer: str = ""
     answered: bool = False
     error: str = ""
-    marked: bool = False
+    marked_failed: bool = False
     facts: dict[str, Json] = field(default_factory=dict[str, Json])
 
     def answer_with(self, event: Event, content: str) -> None:
@@ -46,7 +49,7 @@ class CallWithAnswer:
         self.answer = content
         if event.error or event.type is EventType.ERROR_EVENT:
             self.error = event.error or content or "error"
-            self.marked = True
+            self.marked_failed = True
 
     @property
     def failing_event(self) -> str:
@@ -66,7 +69,7 @@ class CallWithAnswer:
     @cached_property
     def fault(self) -> Fault | None:
         """The fault of the call, or None where it worked or nothing is known of it."""
-        if self.marked:
+        if self.marked_failed:
             return fault_of_marked(self.tool, self.arguments, self.error, self.answer)
         if not self.answered:
             return None
@@ -76,7 +79,7 @@ class CallWithAnswer:
                 tool=self.tool,
                 arguments=self.arguments,
                 facts=self.facts,
-                has_call=self.made,
+                has_call=self.is_call,
             )
         )
 
@@ -88,7 +91,7 @@ class CallWithAnswer:
     @property
     def worked(self) -> bool:
         """True where it was answered without a failure. A call without an answer neither worked nor failed."""
-        return self.fault is None and self.answered and self.made
+        return self.fault is None and self.answered and self.is_call
 
     @property
     def category(self) -> ErrorCategory | None:
@@ -100,7 +103,7 @@ class CallWithAnswer:
     @property
     def empty(self) -> bool:
         """True for a search that found nothing, which is less than an error."""
-        return self.fault is not None and self.fault.told is ErrorCategory.NO_RESULT
+        return self.fault is not None and self.fault.stated is ErrorCategory.NO_RESULT
 
     @property
     def headline(self) -> str:
@@ -116,9 +119,10 @@ class CallWithAnswer:
 
 
 def calls_of(trace: Trace) -> list[CallWithAnswer]:
-    """The calls in the order in which they were made, without those of this server, with answers that stand alone.
+    """The calls of a run in the order in which they were made, each with its answer; those of this server are left out.
 
-    Answers find their call by id, else by tool and order within the open batch.
+    An answer belongs to the call that it names by an id, else to the first open call of its tool. One without any call
+    counts as a call of its own, since it may tell a failure.
     """
     gathered = _CallsOfTrace(answers_stand_apart=_has_answers_apart(trace.events))
     for event in trace.events:
@@ -147,12 +151,12 @@ class _CallsOfTrace:
     _batch: list[CallWithAnswer] = field(default_factory=list[CallWithAnswer])
     _batch_is_answered: bool = False
     _by_id: dict[str, CallWithAnswer] = field(default_factory=dict[str, CallWithAnswer])
-    _spoken: int = 0
+    _prompts: int = 0
 
     def add(self, event: Event) -> None:
         """Take an event: the answer of an open call, a call, or an error that stands alone."""
         if event.type is EventType.USER_FEEDBACK:
-            self._spoken += 1
+            self._prompts += 1
         is_result = event.type in _RESULTS
         if is_result:
             call = self._answered_call(event)
@@ -190,7 +194,7 @@ class _CallsOfTrace:
             self._batch = []
         self._batch_is_answered = False
         is_described = self.answers_stand_apart and not is_result
-        call = _call_in(event, self._spoken, is_described=is_described)
+        call = _call_in(event, self._prompts, is_described=is_described)
         self.calls.append(call)
         if call.answered:
             return
@@ -201,15 +205,26 @@ class _CallsOfTrace:
     def _add_lone_answer(self, event: Event, tool: str) -> None:
         """Take an answer or error of which the trace has no call: a failure counts all the same."""
         answer = CallWithAnswer(
-            event_id=event.id, tool=tool, arguments=None, spoken=self._spoken, made=False
+            event_id=event.id,
+            tool=tool,
+            arguments=None,
+            prompts_before=self._prompts,
+            is_call=False,
         )
         answer.facts = dict(event.metadata)
         answer.answer_with(event, event.content)
         self.calls.append(answer)
 
 
-def _call_in(event: Event, spoken: int, *, is_described: bool) -> CallWithAnswer:
-    """A call; its content is its answer, unless it describes the call or stands for its arguments."""
+def _call_in(event: Event, prompts_before: int, *, is_described: bool) -> CallWithAnswer:
+    """The call in an event, of which the content may be three things.
+
+    | the event                                                    | its content is             |
+    |--------------------------------------------------------------|----------------------------|
+    | `is_described`: answers stand in events of their own         | a description of the call  |
+    | without arguments, and without a tool or with an error       | the call in words          |
+    | any other                                                    | the answer                 |
+    """
     stands_for_arguments = event.arguments is None and (event.tool is None or bool(event.error))
     tool = event.tool or ""
     arguments = event.arguments
@@ -219,7 +234,10 @@ def _call_in(event: Event, spoken: int, *, is_described: bool) -> CallWithAnswer
         if arguments is None:
             arguments = event.content or None
     call = CallWithAnswer(
-        event_id=event.id, tool=tool, arguments=without_labels(tool, arguments), spoken=spoken
+        event_id=event.id,
+        tool=tool,
+        arguments=without_labels(tool, arguments),
+        prompts_before=prompts_before,
     )
     call.facts = dict(event.metadata)
     if event.error or content:

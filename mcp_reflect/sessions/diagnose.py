@@ -45,7 +45,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     """
     reading = RunReading(trace)
     facts = facts_of_run(reading)
-    made = [call for call in reading.tried if call.made]
+    made = [call for call in reading.tried if call.is_call]
     repeated = {call.index for loop in reading.loops for call in loop[1:]}
     wasted = [call for call in made if call.failed or call.index in repeated]
     first_failing_event: str | None = None
@@ -65,7 +65,17 @@ def diagnose(trace: Trace) -> Diagnosis:
 
 
 def _category(reading: RunReading) -> ErrorCategory | None:
-    """The caller's word, else the category of the first error that nothing put right, a loop, or an empty search."""
+    """Return the category of a run; the first row that fits decides.
+
+    | the run                                                             | its category               |
+    |---------------------------------------------------------------------|----------------------------|
+    | the caller names one of our categories                              | that one                   |
+    | has a loop, and its failures name no cause                          | LOOP                       |
+    | has failures                                                        | theirs                     |
+    | the caller has a message                                            | by the words of it         |
+    | ended by a timeout                                                  | TIMEOUT                    |
+    | any other                                                           | None                       |
+    """
     error = reading.trace.error
     if error is not None and error.category is not None:
         return error.category
@@ -80,7 +90,7 @@ def _category(reading: RunReading) -> ErrorCategory | None:
 
 
 def _named_by_event(reading: RunReading) -> ErrorCategory | None:
-    """The category that the first failing event names itself, in its error object."""
+    """The category that the first failing event names in its error object, None where it names none of ours."""
     if reading.first is None:
         return None
     word = reading.first.facts.get("error_category")
@@ -117,7 +127,11 @@ def _category_of_failures(reading: RunReading) -> ErrorCategory | None:
 
 
 def _summary(reading: RunReading, facts: Sequence[Observation]) -> str:
-    """The outcome and the counts, what the caller, people and the system said, the facts, and the last answer."""
+    """The diagnosis as one text of at most SUMMARY_LIMIT characters.
+
+    It has the outcome and the counts, what the caller, people and the system said, and the facts. Where there are no
+    facts, it says what the agent did and answered last.
+    """
     said = _said(reading.trace)
     parts = [_counts(reading), *said, *(fact.text for fact in facts)]
     if not facts:
@@ -126,7 +140,7 @@ def _summary(reading: RunReading, facts: Sequence[Observation]) -> str:
 
 
 def _counts(reading: RunReading) -> str:
-    """The outcome, and how many events and calls there were."""
+    """The outcome and the counts: "Outcome: failure. 9 events, 3 calls worked, 1 call failed."."""
     worked = sum(item.worked for item in reading.tried)
     counts = [_count(len(reading.trace.events), "event"), f"{_count(worked, 'call')} worked"]
     if reading.failed:
@@ -162,7 +176,7 @@ def _telling_events(trace: Trace, *kinds: EventType) -> list[Event]:
 
 
 def _done_without_arguments(trace: Trace) -> list[str]:
-    """What was done where no call has arguments: nothing else tells it."""
+    """What was done in a run whose calls have no arguments, in a sentence; none for other runs, whose calls tell it."""
     if any(event.arguments is not None for event in trace.events):
         return []
     done = _telling_events(trace, EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
@@ -224,7 +238,7 @@ def _other_arguments(worked_later: Mapping[int, CallWithAnswer], failed: CallWit
 
 def _worked(reading: RunReading) -> tuple[WorkedCall, ...]:
     """The calls that worked when they were last made, each once: none of them is known to fail any more."""
-    last_of_call = {item.exact: item for item in reading.tried if item.made and item.answered}
+    last_of_call = {item.exact: item for item in reading.tried if item.is_call and item.answered}
     recent = [*last_of_call.values()][-MOST_WORKED:]
     worked: list[WorkedCall] = []
     for item in recent:

@@ -7,7 +7,8 @@ from typing import Final
 
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.sessions.required_words import Alternatives, folded
-from mcp_reflect.sessions.text import ends, pattern_table
+from mcp_reflect.sessions.text import ends
+from mcp_reflect.sessions.word_tables import pattern_table
 
 # The tables are tried in their order: errors that name their cause exactly come first (a missing module is also an
 # ImportError in a failed test run), broad words last.

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.models.run import Observation
+from mcp_reflect.sessions.call_words import subject_of
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.run_reading import RunReading
 from mcp_reflect.sessions.session_calls import refusal_in
 from mcp_reflect.sessions.text import names, quote, quoted_start, sentence, times, unique
-from mcp_reflect.sessions.tools import subject_of
 from mcp_reflect.sessions.what_followed import (
     differing_values,
     model_call_after,
@@ -25,7 +25,7 @@ MOST_TOOLS: Final = 3  # named in a sentence
 
 
 def facts_of_run(reading: RunReading) -> tuple[Observation, ...]:
-    """What failed first, what else failed, loops, searches without a result, and calls without an answer."""
+    """The facts of a run, in this order: what failed first, what else failed, loops, empty searches, unanswered calls."""
     first = [group for group in reading.problems if reading.first in group]
     others = [group for group in reading.problems if reading.first not in group]
     others.sort(key=lambda group: -len(group))  # the most frequent error first
@@ -53,7 +53,7 @@ def _failed(reading: RunReading, group: Sequence[CallWithAnswer]) -> Observation
 
 
 def _failure_text(failed: CallWithAnswer, call: str, often: str) -> str:
-    """What failed and with which error, or what the user refused and why."""
+    """What failed, and with which error: "`npm test` failed (e4): "1 failed".". Or what the user refused, and why."""
     reason: str | None = None
     if failed.fault is not None:
         reason = refusal_in(failed.fault.text)
@@ -68,7 +68,15 @@ def _failure_text(failed: CallWithAnswer, call: str, often: str) -> str:
 def _later(
     reading: RunReading, failed: CallWithAnswer, worked: CallWithAnswer | None
 ) -> Observation:
-    """What worked after a failed call, with its event: the call that put it right, one with other values, or nothing."""
+    """What worked after a failed call, with its event; the first row that fits decides.
+
+    | later                                              | the sentence                        |
+    |----------------------------------------------------|-------------------------------------|
+    | the very same call worked                          | Later the same call worked (e6).    |
+    | another call put it right, or one with other values | Later `npm ci` worked (e6).        |
+    | a model answered, after a call of one failed       | Later "The answer is …" worked (e6). |
+    | nothing of these                                   | It did not work later.              |
+    """
     if worked is not None and failed.exact == worked.exact:
         return _worked_later("the same call", worked.failing_event)
     if worked is None:
@@ -87,7 +95,10 @@ def _worked_later(what: str, event_id: str) -> Observation:
 
 
 def _with_values(call: CallWithAnswer, other: CallWithAnswer | None) -> str:
-    """A call in words; with the values by which it differs from another one, where the words do not tell the two apart."""
+    """A call in words, with the values by which it differs from another call that has the same words.
+
+    `get_items with per_page 500`, where the other one has `per_page` 1000.
+    """
     if other is None or call.text != other.text:
         return call.text
     values = differing_values(call, other)

@@ -12,6 +12,7 @@ from typing import Final
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.sessions.empty_answers import found_nothing
 from mcp_reflect.sessions.error_categories import category_of, category_of_status
 from mcp_reflect.sessions.headlines import (
     ERROR_FORMS,
@@ -25,7 +26,6 @@ from mcp_reflect.sessions.tools import (
     Kind,
     command_of,
     finishes,
-    found_nothing,
     is_code_search,
     kind_of,
     tool_words,
@@ -70,29 +70,27 @@ _NO_OUTPUT = lazy_compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """The failure of a call. `marked`: the trace, an exit code or a status says so, not only the text.
+    """The failure of a call: its text, and the line of it that names the error.
 
-    `told` is the category where a status or an empty answer tells it; else it is read off the texts.
+    `stated` is the category where a status (404) or an empty search states it; else the category is read off the texts,
+    of which `context` is a further one.
     """
 
     text: str
     headline: str
-    marked: bool = False
-    told: ErrorCategory | None = None
+    stated: ErrorCategory | None = None
     context: str = ""
 
     @cached_property
     def category(self) -> ErrorCategory:
         """The category of the error."""
-        return self.told or category_of(self.headline, f"{self.text}\n{self.context}")
+        return self.stated or category_of(self.headline, f"{self.text}\n{self.context}")
 
 
-_MARKED: Final = "the answer is marked as failed"
-# What a rule returns that is sure that the call worked, so that no later rule is asked.
+_NO_WORDS: Final = "the answer is marked as failed"
+# What a rule returns that is sure that the call worked, so that no later rule is asked; it is compared by identity.
 _WORKED: Final = Fault(text="", headline="")
-_NO_MATCHES: Final = Fault(
-    text="no matches", headline="no matches", told=ErrorCategory.NO_RESULT, marked=True
-)
+_NO_MATCHES: Final = Fault(text="no matches", headline="no matches", stated=ErrorCategory.NO_RESULT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +118,13 @@ class JudgedAnswer:
 
 
 def fault_of_answer(answer: JudgedAnswer) -> Fault | None:
-    """The failure that an answer shows, None where it shows none.
+    """The failure that an answer shows, None where it shows none. The surest rule that says anything decides.
 
-    The surest witness is asked first: metadata, then a JSON object with an error field, then the words.
+    | rule         | says                                       | example                                  |
+    |--------------|--------------------------------------------|------------------------------------------|
+    | `_from_facts`| metadata: an exit code or an HTTP status   | `{"exit_code": 2}`                       |
+    | `_from_json` | an object with a field for errors          | `{"error": "no such user"}`              |
+    | `_from_text` | the words of the answer                    | "fatal: not a git repository"            |
     """
     text = ends(answer.text, TEXT_LIMIT)
     kind = answer.kind
@@ -137,31 +139,34 @@ def fault_of_answer(answer: JudgedAnswer) -> Fault | None:
 
 
 def fault_of_marked(tool: str, arguments: Json, error: str, answer: str) -> Fault:
-    """The failure of a call that the trace calls an error; a grep that printed nothing only found nothing."""
+    """The failure of a call that the trace calls an error.
+
+    A grep that printed nothing ends with code 1, which hosts call an error: it only found nothing.
+    """
     if is_code_search(tool, arguments) and _NO_OUTPUT.match(error):
         return _NO_MATCHES
-    return _fault(error, marked=True, context=answer)
+    return _fault(error, context=answer)
 
 
-def _fault(text: str, *, marked: bool = False, context: str = "") -> Fault:
-    """The failure that a text tells, with its headline; a text that says nothing gets a headline all the same."""
+def _fault(text: str, *, context: str = "") -> Fault:
+    """The failure that a text tells; one without any words gets a headline all the same, so that it can be named."""
     line = headline(text) or "an error without a message"
-    return Fault(text=text or line, headline=line, marked=marked, context=context)
+    return Fault(text=text or line, headline=line, context=context)
 
 
 def _status_fault(status: int, text: str) -> Fault:
     """The failure that an HTTP status tells, which decides the category; the text only names it."""
     line = headline(text) or f"HTTP status {status}"
-    return Fault(text=text or line, headline=line, told=category_of_status(status), marked=True)
+    return Fault(text=text or line, headline=line, stated=category_of_status(status))
 
 
 # Metadata.
 
 
 def _from_facts(answer: JudgedAnswer, text: str) -> Fault | None:
-    """The fault that metadata tells; _WORKED where they say that the call worked, None where they say nothing."""
+    """The failure that metadata tell; _WORKED where they say that the call worked, None where they say nothing."""
     if True in (answer.facts.get("is_error"), answer.facts.get("isError")):
-        return _fault(text or "error", marked=True)
+        return _fault(text or "error")
     code = _integer(answer.facts, _CODES)
     if code is not None:
         return _from_exit(code, text, answer)
@@ -172,12 +177,12 @@ def _from_facts(answer: JudgedAnswer, text: str) -> Fault | None:
 
 
 def _from_exit(code: int, text: str, answer: JudgedAnswer) -> Fault:
-    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
+    """What an exit code tells: 0 that the call worked, whatever it printed; 1 of a grep that it found nothing."""
     if code == 0:
         return _WORKED
     if code == 1 and answer.is_code_search and len(text.strip()) < _MOST_OF_EMPTY:
         return _NO_MATCHES
-    return _fault(text or f"exit code {code}", marked=True)
+    return _fault(text or f"exit code {code}")
 
 
 def _is_error_status(status: int) -> bool:
@@ -198,9 +203,10 @@ def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
 
 
 def _from_json(text: str, kind: Kind) -> Fault | None:
-    """The error of a JSON object, by the fields that services use for it, on the first level.
+    """The failure that a JSON object tells by the fields that services use for it, on its first level.
 
-    A file that was read may be any object, with a field `error` of its own: only a small one is an answer.
+    `{"status": 404, "message": "no such user"}` and `{"error": {"message": "no such user"}}` are failures. A file that
+    was read may be any object, with a field `error` of its own: only a small one is an answer.
     """
     stripped = text.strip()
     if not stripped.startswith("{") or len(stripped) > JSON_LIMIT:
@@ -219,12 +225,15 @@ def _from_json(text: str, kind: Kind) -> Fault | None:
             return _status_fault(status, _message_in(error or says or f"status {status}"))
     code = _integer(value, _CODES)
     if error or code or _states_failure(value, has_message=bool(says)):
-        return _fault(_text_of_json_error(value, error, says, code), marked=True)
+        return _fault(_text_of_json_error(value, error, says, code))
     return None
 
 
 def _text_of_json_error(value: dict[str, Json], error: Json, says: Json, code: int | None) -> str:
-    """What a JSON object says of its error: the error and the message, each once; else what was printed, or the code."""
+    """What a JSON object says of its error: "Conflict: the name is taken" of the error "Conflict" and that message.
+
+    Where the error has the message in it, the error alone is enough. Where there are neither, what was printed counts.
+    """
     if error is True:
         error = None  # it says that there is an error, and not which
     texts = [_message_in(text) for text in (error, says) if text]
@@ -237,10 +246,10 @@ def _text_of_json_error(value: dict[str, Json], error: Json, says: Json, code: i
 
 
 def _told_by_code(code: int | None) -> str:
-    """What is known of an error without any words: its code, or only that it is one."""
+    """The words for an error without any: its exit code, or only that it is one."""
     if code:
         return f"exit code {code}"
-    return _MARKED
+    return _NO_WORDS
 
 
 def _states_failure(value: Mapping[str, Json], *, has_message: bool) -> bool:
@@ -283,9 +292,16 @@ def _message_in(value: Json, depth: int = 0) -> str:
 
 
 def _from_text(text: str, kind: Kind, answer: JudgedAnswer) -> Fault | None:
-    """The fault that the words of an answer tell, None where they tell none.
+    """The failure that the words of an answer tell, None where they tell none; the first row that fits decides.
 
-    Asked in this order: nothing was found, an exit code, an HTTP status, and last what the words look like.
+    | the answer                                            | failure                     |
+    |-------------------------------------------------------|-----------------------------|
+    | of a call with which the agent hands over its answer  | none: it is the agent's own |
+    | of a grep that printed nothing                        | nothing was found           |
+    | of a search that says so ("No results")               | nothing was found           |
+    | with "exit code 2" in its first or last lines         | by the code                 |
+    | is an error page ("404 Not Found")                    | by the status               |
+    | looks like an error message                           | the message                 |
     """
     if finishes(answer.tool):
         return None
@@ -307,17 +323,20 @@ def _from_text(text: str, kind: Kind, answer: JudgedAnswer) -> Fault | None:
 
 
 def _empty_search(text: str, kind: Kind, answer: JudgedAnswer) -> Fault | None:
-    """The fault of a search that found nothing; an answer without a call and a tool may be one of a search."""
+    """The failure of a search that found nothing, None for any other answer.
+
+    Nobody knows which tool gave an answer without a call and a tool: it may be that of a search.
+    """
     may_be_search = kind is Kind.SEARCH or not (answer.has_call or answer.tool)
     is_of_something = bool(text) or answer.has_call
     if not (may_be_search and is_of_something and found_nothing(text)):
         return None
     line = first_line(text) or "an empty answer"
-    return Fault(text=text, headline=line, told=ErrorCategory.NO_RESULT)
+    return Fault(text=text, headline=line, stated=ErrorCategory.NO_RESULT)
 
 
 def _exit_code(text: str) -> int | None:
-    """The exit code that a runner tells in the first or the last lines of an output."""
+    """The exit code that a runner tells in the first two or the last two lines of an output ("Exit code 2")."""
     for line in (*text[:HEAD].split("\n", 2)[:2], *last_lines(text, 2)):
         if len(line) > HEAD:
             continue
@@ -341,14 +360,17 @@ def _status_of_page(text: str, kind: Kind) -> int | None:
 
 
 def _looks_failed(text: str, kind: Kind, answer: JudgedAnswer) -> bool:
-    """True for words that only a failure has: of a program's output, or of another tool's whole answer."""
+    """True for the output of a program that failed, or for an answer of another tool that is an error message."""
     if kind is Kind.RUN:
         return _run_failed(text)
     return _is_message(text, kind, answer)
 
 
 def _run_failed(text: str) -> bool:
-    """True for the output of a program that failed, where no exit code tells."""
+    """True for the output of a program that failed, where no exit code tells.
+
+    A stack trace or an exception stands at its end, failed tests anywhere in it; an error message opens a short one.
+    """
     last = last_lines(text, 3)
     ends_in_stack = any(line.startswith("at ") for line in last)
     if ends_in_stack and _ANYWHERE.search(text):  # a stack follows the error's name
@@ -372,7 +394,7 @@ def _is_message(text: str, kind: Kind, answer: JudgedAnswer) -> bool:
 
 
 def _is_about_reading(text: str, answer: JudgedAnswer) -> bool:
-    """True for an error of the reading itself, not for a line that was read."""
+    """True for an error of the reading itself ("cat: a.txt: No such file"), not for a line of the file that was read."""
     command = command_of(answer.arguments)
     if command and tool_words(answer.tool) & _SHELL_WORDS:
         # A shell names the program that complains.
@@ -384,7 +406,7 @@ def _is_about_reading(text: str, answer: JudgedAnswer) -> bool:
 
 
 def _program_of(command: str) -> str:
-    """The program that does the work of a command, empty where none is told."""
+    """The program that does the work of a command: `cat` of `cd src && cat a.py`; empty where none does."""
     doing = doing_in(command)
     if doing is None:
         return ""

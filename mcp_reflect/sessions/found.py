@@ -1,10 +1,10 @@
-"""Put a finding together from two calls, and tell it in a line."""
+"""A finding about two calls of a session: how it is put together, and how it reads in a line."""
 
 from typing import Final
 
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, SessionCall
+from mcp_reflect.sessions.call_words import call_line
 from mcp_reflect.sessions.text import clip
-from mcp_reflect.sessions.tools import call_line
 from mcp_reflect.text.signature import fingerprint
 
 # Characters of a key, and of what a line shows.
@@ -20,7 +20,11 @@ def finding_of(
     worked: SessionCall | None,
     line: str | None = None,
 ) -> Finding:
-    """Return the finding; `line` is the most telling one of the failure, by default that of the failed call."""
+    """Return the finding that an act failed, and then worked where `worked` is a call.
+
+    `line` is the most telling one of the failure, by default that of the failed call. With it and the act (`git push`),
+    the finding is known again in other sessions.
+    """
     if line is None:
         line = failed.line
     thing = f"{act}: {fingerprint(line)}"
@@ -46,7 +50,10 @@ def is_said(finding: Finding) -> bool:
 
 
 def facts_of(finding: Finding) -> str:
-    """Return a finding in a line: the person's words, or the calls and the line of the failure."""
+    """Return a finding in a line: the person's words, or the calls and the line of the failure.
+
+    "`npm test` failed: Cannot find module; then `npm ci`; later `npm test` worked"
+    """
     if is_said(finding):
         return _words_of_person(finding)
     failed = _line_of(finding.failed) or finding.act

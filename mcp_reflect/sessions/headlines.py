@@ -5,7 +5,8 @@ from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.sessions.text import ends, pattern_table
+from mcp_reflect.sessions.text import ends
+from mcp_reflect.sessions.word_tables import pattern_table
 
 LINE_LIMIT: Final = 300  # characters of a headline
 # Characters of a text in which its headline is looked for, half from each end.
@@ -37,9 +38,10 @@ _NO_ERROR = lazy_compile(
 
 
 def headline(text: str, otherwise: int = 0) -> str:
-    """The line that names the error: the last exception, else the first line of a program, a test runner, a message.
+    """The line of a failure's text that names the error, of at most LINE_LIMIT characters.
 
-    `otherwise` is the place of the line that stands for a text in which none does.
+    It is that of the last exception, since the cause comes last, else the first one that has the form of an error. Where
+    no line names one, `otherwise` is the index of the line that is taken: 0 the first, -1 the last.
     """
     naming, lines = _lines_of(text)
     line = _PREFIX.sub("", naming or lines[otherwise]).strip()
@@ -50,13 +52,13 @@ def headline(text: str, otherwise: int = 0) -> str:
 
 @lru_cache(maxsize=256)  # a failure's text is asked for several times
 def _lines_of(text: str) -> tuple[str | None, list[str]]:
-    """The line that names the error, None where none does, and the lines that may."""
+    """The line that names the error (None where none does), and all lines that say something."""
     lines = _telling_lines(text)
     return _naming_line(lines), lines
 
 
 def _telling_lines(text: str) -> list[str]:
-    """The lines that may name an error; where there are none, those with any words, else all of them."""
+    """The lines that may name an error; where there are none, those that are not blank, else all of them."""
     lines = [_TAG.sub("", line).strip() for line in ends(text, EDGES).split("\n")]
     without_exit_codes = [line for line in lines if not _tells_only_exit_code(line)]
     naming = [line for line in without_exit_codes if not _NO_ERROR.match(line)]
@@ -69,7 +71,7 @@ def _tells_only_exit_code(line: str) -> bool:
 
 
 def _naming_line(lines: Sequence[str]) -> str | None:
-    """The line of the last exception, since the cause comes last; else the first line of the surest form."""
+    """The line of the last exception, else the first line of the surest form that any line has; None where none has any."""
     for line in reversed(lines):
         if EXCEPTION_LINE.match(line):
             return line
@@ -81,7 +83,7 @@ def _naming_line(lines: Sequence[str]) -> str | None:
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, without the frame that terminals draw before it; at most two headlines long."""
+    """The first line that is not blank, without the frame that terminals draw before it ("╷ Error: …")."""
     return text.lstrip(" \t\r\n╷│")[: 2 * LINE_LIMIT].split("\n", 1)[0]
 
 

@@ -1,7 +1,8 @@
-"""The forms of a call, by which it is compared with calls that failed before."""
+"""The forms of a call, by which a call that failed before is found again, though a date in it is another one."""
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from mcp_reflect.sessions.tools import (
 from mcp_reflect.shell import (
     COMMAND_LIMIT,
     Command,
+    Part,
     doing_in,
     is_viewed,
     own_commands,
@@ -115,29 +117,37 @@ def _head_of(tool: str, name: str, arguments: Json) -> str:
 def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
     """Return a command in the forms that are the same for all shells; the folder in which it runs belongs to it.
 
-    It is written as its simple commands, one after another. What stands behind the limit of the parser is added as it
-    is, so that two long commands which differ there alone are not taken for one. The exact form alone keeps the words in
-    their order, since values that changed places are the typical correction. Its brackets tell it from the form of older
-    banks, which had several commands in one: a failure stored so is silent until it is seen again. One command without
-    a flag had the same words in the same order there too, and keeps that form.
+    The bare and the loose form have its simple commands, one after another. What stands behind the limit of the parser
+    is added as it is, so that two long commands which differ there alone are not taken for one.
     """
     simple_commands = parts_of(tool, arguments, syntax=True)
     line = " ; ".join(part.form for part in simple_commands) or " ".join(command.split())
     line += command[COMMAND_LIMIT:]
     without_quotes = line.replace("'", "").replace('"', "")
-    in_order = _in_order(tool, command, arguments)
-    is_as_before = len(simple_commands) == 1 and in_order == line and " -" not in line
-    exact = f"shell[{in_order}]"
-    if is_as_before:
-        exact = f"shell({line})"
     doing = doing_in(command)
     head = "" if doing is None else doing.head
     return Forms(
         head=bounded(f"shell:{steady(head)}", _MOST_HEAD),
-        exact=bounded(exact),
+        exact=bounded(
+            _exact_shell_form(line, _in_order(tool, command, arguments), simple_commands)
+        ),
         bare=bounded(f"shell({without_quotes})"),
         loose=bounded(f"shell({steady(without_quotes)})"),
     )
+
+
+def _exact_shell_form(line: str, in_order: str, simple_commands: Sequence[Part]) -> str:
+    """Return the exact form of a command: `shell[git push -u origin main]`, or `shell(git push)` for older banks.
+
+    It alone keeps the words in their order (`in_order`), since values that changed places are the typical correction.
+    Older banks stored a form in parentheses (`line`), which is the same for several orders. Where a command has only one,
+    being one command without flags, the older form stays, so that its stored failures are found; others wait in silence
+    until they are seen again.
+    """
+    has_one_order = len(simple_commands) == 1 and in_order == line and " -" not in line
+    if has_one_order:
+        return f"shell({line})"
+    return f"shell[{in_order}]"
 
 
 _NOT_PLAIN: Final = re.compile(r"[$`\\\\(){}*?\[\]~!\n]")
@@ -148,20 +158,21 @@ _MARKS_MATTER: Final = re.compile(r"[$`\\\\!]")
 
 
 def _in_order(tool: str, command: str, arguments: Json) -> str:
-    """Return a command with its words, operators, negations and jobs in their order, behind the folder it runs in.
+    """Return a command with its words and operators in their order, behind the folder it runs in.
 
-    Of a plain one, viewers at the end of a pipe and redirections to nowhere are left out. Any other is taken as it is
-    written: of a loop or a pattern, the words alone do not say what runs.
+    `npm  test 2>/dev/null | head -5` with the folder `web` gives `cd web && npm test`: viewers at the end of a pipe and
+    redirections to nowhere are left out. A command with a loop, variable or pattern is taken as it is written, for its
+    words alone do not say what runs.
     """
     parts = parts_of(tool, arguments, syntax=True)
-    runs_elsewhere = len(parts) > len(parts_of(tool, command, syntax=True))
-    start = f"{parts[0].text} && " if runs_elsewhere else ""
+    names_folder = len(parts) > len(parts_of(tool, command, syntax=True))
+    folder = f"{parts[0].text} && " if names_folder else ""
     commands = own_commands(read_script(command))
     is_plain = not _NOT_PLAIN.search(command.replace("! ", "")) and "<<" not in command
-    if not commands or not is_plain or any(found.inside for found in commands):
-        return start + _as_written(command)
-    shown = [_own_line(found) for found in commands if not is_viewed(found)]
-    return start + " ".join(shown) + command[COMMAND_LIMIT:]
+    if not commands or not is_plain or any(one.inside for one in commands):
+        return folder + _as_written(command)
+    shown = [_line_of_command(one) for one in commands if not is_viewed(one)]
+    return folder + " ".join(shown) + command[COMMAND_LIMIT:]
 
 
 def _as_written(command: str) -> str:
@@ -175,7 +186,7 @@ def _as_written(command: str) -> str:
     return line.replace('"', "'")
 
 
-def _own_line(command: Command) -> str:
+def _line_of_command(command: Command) -> str:
     """Return one command with the operator before it: `&& ! grep x y > log &`."""
     shown = [command.before]
     if command.is_negated:
@@ -195,9 +206,9 @@ def _own_line(command: Command) -> str:
 
 
 def drops_quotes(new: Forms, known: Forms) -> bool:
-    """Return whether a call is the known one with fewer quotation marks.
+    """Return whether a call is the known one with fewer quotation marks: `grep a.py` of `grep 'a.py'`.
 
-    Quotation marks too many may be why the known call failed, so that this one may be its correction.
+    Too many marks may be why the known call failed, so that this one may be its correction.
     """
     return new.bare == known.bare and len(new.exact) < len(known.exact)
 
@@ -218,8 +229,8 @@ def failure_of(
 ) -> Failure:
     """Return the failure of a call as it is stored; `worked` are the arguments of the call that then worked.
 
-    Two failures have one signature where a tool failed with one error at calls that are the same in their loose form:
-    `forms` saves reading these anew where the caller has them.
+    Two failures have one signature where a tool failed with one error at calls that are the same in their loose form.
+    `forms` are those of the call, where the caller has read them already.
     """
     forms = forms or forms_of(tool, arguments)
     error_fingerprint = fingerprint(fault.headline)

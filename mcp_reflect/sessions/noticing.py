@@ -1,4 +1,8 @@
-"""Notice what was hard-won in a session: two calls and a line, witnessed by two detectors."""
+"""What was hard-won in a session: a call that failed, and the one that then worked.
+
+Two detectors see it. `turned_check` is for a program's own check that says no and later yes, `worked_later` for all other
+calls. A session is asked about what they find, a few times at most.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -20,7 +24,7 @@ MOST_ASKS: Final = 3  # in a session
 
 
 def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    """The finding that `call`, which just came back, completes; `before` are the calls of the session until then."""
+    """The finding that `call`, which was just answered, completes; None for none. `before` are the calls until then."""
     if call.failed or call.expected:
         return None
     recent = before[-MOST_CALLS:]
@@ -28,26 +32,30 @@ def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | N
 
 
 def due_ask(of_session: Sequence[StoredFinding]) -> StoredFinding | None:
-    """The finding that a session is to be asked about now: the first open one that an earlier ask does not cover."""
-    asked = [found for found in of_session if found.asked]
-    if len(asked) >= MOST_ASKS:
+    """The finding that a session is to be asked about now: the first open one that no earlier ask covers.
+
+    None where there is none, and where the session was asked MOST_ASKS times.
+    """
+    asked_before = [finding for finding in of_session if finding.asked]
+    if len(asked_before) >= MOST_ASKS:
         return None
-    for found in of_session:
-        is_new = found.state is FindingState.OPEN and not found.asked
-        if is_new and not any(_covers(other, found) for other in asked):
-            return found
+    for finding in of_session:
+        is_new = finding.state is FindingState.OPEN and not finding.asked
+        if is_new and not any(_covers(asked, finding) for asked in asked_before):
+            return finding
     return None
 
 
-def _covers(asked: StoredFinding, found: StoredFinding) -> bool:
-    """True where the session was asked about this act before.
+def _covers(asked: StoredFinding, new: StoredFinding) -> bool:
+    """True where a session that was asked about the first finding need not be asked about the new one.
 
-    A program's own check is also covered by a lesson that was kept about the same program.
+    Both are about the same act. Or the new one is a program's own check (`shopctl check`), and the agent kept a lesson
+    about that program (`shopctl push`).
     """
-    act, asked_act = found.finding.act, asked.finding.act
+    act, asked_act = new.finding.act, asked.finding.act
     if asked_act == act:
         return True
-    if found.finding.kind is not FindingKind.TURNED or asked.state is not FindingState.KEPT:
+    if new.finding.kind is not FindingKind.TURNED or asked.state is not FindingState.KEPT:
         return False
     return asked_act.split(" ")[0] == act.split(" ")[0]
 
@@ -56,8 +64,8 @@ def findings_in(tried: Sequence[CallWithAnswer]) -> list[Finding]:
     """What was hard-won in a run, each as the call that completes it came; calls are numbered from 1."""
     calls = [session_call(item.index + 1, item) for item in tried]
     findings: list[Finding] = []
-    for place, call in enumerate(calls):
-        finding = found_after(calls[:place], call)
+    for index, call in enumerate(calls):
+        finding = found_after(calls[:index], call)
         if finding is not None:
             findings.append(finding)
     return findings

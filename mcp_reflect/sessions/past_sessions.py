@@ -5,20 +5,23 @@ A session is read line by line, so that its size does not matter.
 
 import re
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.background import started_task, task_asked_for, task_end
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.sessions.call_reader import LOOKS, CallReader
+from mcp_reflect.sessions.call_words import in_words
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.faults import Fault
 from mcp_reflect.sessions.found import finding_of, found_call
 from mcp_reflect.sessions.noticing import MOST_CALLS, found_after
+from mcp_reflect.sessions.own_calls import is_own_refusal, is_own_tool
 from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_calls import preference_in, refusal_in, session_call
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
@@ -27,9 +30,6 @@ from mcp_reflect.sessions.tools import (
     command_of,
     file_of,
     first_text,
-    in_words,
-    is_own_refusal,
-    is_own_tool,
     is_shell,
     named_arguments,
     parts_of,
@@ -38,7 +38,8 @@ from mcp_reflect.sessions.tools import (
 from mcp_reflect.shell import READING_PROGRAMS, Command, act_of, read_script
 from mcp_reflect.text.signature import fingerprint
 
-AWAY: Final = 300.0  # seconds between two lines that count at most: for longer the person was away
+# Seconds between two records that count as work at most: for longer the person was away.
+AWAY: Final = 300.0
 MOST_SAID: Final = 600  # characters of a person's words that are kept
 _OLD_TEXTS: Final = ("old_string", "old_str", "oldText", "old_text")
 _NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text")
@@ -56,17 +57,42 @@ _VAGUE: Final = re.compile(
 
 _SOON: Final = 6  # calls after a person's words in which the agent undoes what it did
 _MOST_SHOWN: Final = 3  # failed calls of a finding whose lines are kept
+_MOST_EVIDENCE: Final = 300  # characters of a line of evidence
 _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
 
 
 @dataclass(slots=True)
 class _Answered:
-    """A call of the session with the line of the file that answered it, and the seconds worked when it was sent."""
+    """A call of the session that was answered.
+
+    `line` is the line of the file with the answer, `began` the seconds of work in the session when the call was sent.
+    """
 
     call: SessionCall
     line: int
     began: float
     fault: Fault | None
+
+
+class FoundInSession(NamedTuple):
+    """Something that a session teaches, with the evidence for it."""
+
+    finding: Finding
+    seen: Seen
+
+
+class ReadSession(NamedTuple):
+    """What a session teaches, and what of it could not be read ("line 7: not JSON")."""
+
+    found: list[FoundInSession]
+    faults: list[str]
+
+
+class _EvidenceLine(NamedTuple):
+    """A line of evidence: where it stands in the session's file, and its words."""
+
+    number: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +108,10 @@ class _Edit:
 class SessionReader(CallReader):
     """Gathers what a session teaches while its records are added.
 
-    `line` is the place of the record in its file. `worked` leaves out a person's pauses.
-    `found` has each finding by its thing, with its evidence of at most `most_lines` lines.
+    `line` and `at` are the line and the time of the latest record, `of_person` says whether a person wrote the latest
+    prompt. `found` has each finding by its thing, with at most `most_lines` lines of evidence. `_said` has a person's
+    latest words, `_said_at` the number of calls before them, and `_started` the calls that go on in the background, by
+    the ids of their tasks.
     """
 
     host: str = ""
@@ -91,7 +119,7 @@ class SessionReader(CallReader):
     line: int = 0
     at: float | None = None
     of_person: bool = True
-    found: dict[str, tuple[Finding, Seen]] = field(default_factory=dict[str, tuple[Finding, Seen]])
+    found: dict[str, FoundInSession] = field(default_factory=dict[str, FoundInSession])
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
     _edits: deque[_Edit] = field(default_factory=lambda: deque[_Edit](maxlen=MOST_CALLS))
@@ -100,15 +128,15 @@ class SessionReader(CallReader):
     _number: int = 0
     _started: dict[str, tuple[str, Json]] = field(default_factory=dict[str, tuple[str, Json]])
 
-    def begin(self, place: int, record: Record) -> None:
-        """Note where the next record stands, and when it was written."""
-        self.line = place
+    def begin_record(self, number: int, record: Record) -> None:
+        """Note the line of the next record, and its time; the time since the record before counts as work."""
+        self.line = number
         at = _seconds_of(record.get("timestamp"))
         if at is not None:
             self.worked += min(max(at - (self.at or at), 0.0), AWAY)
             self.at = at
 
-    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
+    def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Note a person's words; those that the host adds in their name are left out."""
         words = text.strip()
         if by is not PromptAuthor.HOST:
@@ -117,15 +145,16 @@ class SessionReader(CallReader):
             self._said, self._said_at = words[:MOST_SAID], self._number
             self._note_words(FindingKind.SAID, words)
 
-    def told(self, text: str) -> None:
+    def spoke(self, text: str) -> None:
         """Leave out the agent's words."""
 
-    def met(
+    def call_ended(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
-        """Look at a call with its answer; one that was only started in the background is looked at when it ends.
+        """Look at a call with its answer, unless it is one of this server, or one that this server refused.
 
-        `_started` has such calls by the ids of their tasks. Calls of this server, and those it refused, are left out.
+        One that only started a task in the background is looked at when the task ends: with the call that asks for its
+        output.
         """
         if not failed:
             task = started_task(content)
@@ -147,7 +176,7 @@ class SessionReader(CallReader):
     def _look_at(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
-        """Look at a call: what it put right, what it undid, and whether it failed."""
+        """Look at a call: what it put right, what it undid, and whether it failed or was refused by the person."""
         most = _MOST_ANSWER
         if failed:
             most = _MOST_ERROR
@@ -158,7 +187,7 @@ class SessionReader(CallReader):
             arguments=arguments,
             answer=content,
             answered=True,
-            marked=failed,
+            marked_failed=failed,
         )
         if failed:
             call.error = content or "error"
@@ -185,31 +214,34 @@ class SessionReader(CallReader):
         finding = Finding(kind=kind, act="", thing=words, line=clip(words, MOST_SAID))
         if refused is not None:
             finding = replace(finding, act=refused.tool, failed=found_call(refused))
-        self._note(finding, 0.0, [(self.line, words)])
+        self._note(finding, 0.0, [_EvidenceLine(self.line, words)])
 
     def _note_undone(self, call: SessionCall) -> None:
-        """Note a person's words after which the agent soon undid its work."""
+        """Note a person's words after which the agent soon undid its work.
+
+        It does so with an edit that turns an earlier one round, or with a command such as `git restore`. The words were
+        noted as a request before: now they are a correction.
+        """
         if call.failed:
             return
         undoes = False
         edit = _edit_of(call)
         if edit is not None:
-            undoes = (
-                _Edit(edit.file, edit.new, edit.old) in self._edits
-            )  # an earlier edit, turned round
+            turned_round = _Edit(edit.file, old=edit.new, new=edit.old)
+            undoes = turned_round in self._edits
             self._edits.append(edit)
         if is_shell(call.tool) and _undoes(command_of(call.arguments) or ""):
             undoes = True
         is_soon = 0 < call.number - self._said_at <= _SOON
         if undoes and self._said and self._said_at and is_soon:
-            self.found.pop(self._said, None)  # noted as a request until now
+            self.found.pop(self._said, None)
             self._note_words(FindingKind.UNDONE, self._said)
             self._said = ""
 
     def _note_won(self, finding: Finding, worked: _Answered) -> None:
-        """Note what was hard-won: the failed calls and the one that worked, and the work between them as the cost.
+        """Note what was hard-won: the failed calls, the one that worked, and the work between them as the cost.
 
-        Failures with the same line are put right by it: they are noted no more by themselves.
+        Other failures with the same line are put right by that call, too: they are not noted by themselves.
         """
         first_number = 0
         if finding.failed is not None:
@@ -222,41 +254,54 @@ class SessionReader(CallReader):
         for number, answered in [*self._failed.items()]:
             if answered.call.line == finding.line:
                 del self._failed[number]
-        shown = [(answered.line, _in_a_line(answered)) for answered in failed[:_MOST_SHOWN]]
+        lines = [_evidence_of(answered) for answered in (*failed[:_MOST_SHOWN], worked)]
         began = min((answered.began for answered in failed), default=self.worked)
-        self._note(finding, self.worked - began, [*shown, (worked.line, _in_a_line(worked))])
+        self._note(finding, self.worked - began, lines)
 
-    def end(self) -> list[tuple[Finding, Seen]]:
-        """Return all that was found, with the calls that failed and were not put right."""
-        for seen in self._failed.values():
-            thing = _thing_of(seen)
-            if thing:
-                act = thing.partition(": ")[0]
-                failed = finding_of(FindingKind.FAILED, act, seen.call, None)
-                self._note(failed, 0.0, [(seen.line, _in_a_line(seen))])
-        session = self.session or ""
-        return [(finding, replace(seen, session=session)) for finding, seen in self.found.values()]
+    def end(self) -> list[FoundInSession]:
+        """Return all that was found in the session. Only now it is known which failures nothing put right."""
+        for failed in self._failed.values():
+            self._note_failed(failed)
+        found: list[FoundInSession] = []
+        for finding, seen in self.found.values():
+            # The session's name may stand in any of its records, so that it is added last.
+            found.append(FoundInSession(finding, replace(seen, session=self.session or "")))
+        return found
 
-    def _note(self, finding: Finding, seconds: float, lines: list[tuple[int, str]]) -> None:
-        """Keep a finding with its evidence; of one that is known both are put together."""
-        shown = tuple(f"{number}: {clip(text, 300)}" for number, text in lines)
+    def _note_failed(self, failed: _Answered) -> None:
+        """Note a call that failed and was not put right, unless its error says nothing to another session."""
+        act = _act_that_failed(failed)
+        if act is not None:
+            finding = finding_of(FindingKind.FAILED, act, failed.call, None)
+            self._note(finding, 0.0, [_evidence_of(failed)])
+
+    def _note(self, finding: Finding, seconds: float, lines: Sequence[_EvidenceLine]) -> None:
+        """Keep a finding with its evidence; the evidence of one that was found before is added to what it has.
+
+        Of two findings about one thing the first stays, unless the later one alone has the call that worked.
+        """
+        shown = tuple(f"{line.number}: {clip(line.text, _MOST_EVIDENCE)}" for line in lines)
         seen = Seen(session="", host=self.host, at=self.at, seconds=round(seconds, 1), lines=shown)
-        if finding.thing in self.found:
-            first, known = self.found[finding.thing]
-            if first.worked or not finding.worked:
-                finding = first
-            lines_of_both = sorted(dict.fromkeys((*known.lines, *shown)), key=_line_of)
-            seen = replace(
-                known,
-                seconds=known.seconds + seen.seconds,
-                times=known.times + 1,
-                lines=tuple(lines_of_both[: self.most_lines]),
-            )
-        self.found[finding.thing] = finding, seen
+        before = self.found.get(finding.thing)
+        if before is not None:
+            if before.finding.worked or not finding.worked:
+                finding = before.finding
+            seen = self._together(before.seen, seen)
+        self.found[finding.thing] = FoundInSession(finding, seen)
+
+    def _together(self, before: Seen, seen: Seen) -> Seen:
+        """Return the evidence of both times: how often, the seconds that it cost, and the first lines."""
+        lines = sorted(dict.fromkeys((*before.lines, *seen.lines)), key=_number_of_evidence)
+        return replace(
+            before,
+            seconds=before.seconds + seen.seconds,
+            times=before.times + 1,
+            lines=tuple(lines[: self.most_lines]),
+        )
 
 
 def is_word_of_host(text: str) -> bool:
-    """Return whether a host added a text in the person's name."""
+    """Return whether a host added a text in the person's name: "[Request interrupted by user]", "<command-name>…"."""
     return bool(_OF_HOST.match(text))
 
 
@@ -270,13 +315,13 @@ def _seconds_of(moment: object) -> float | None:
         return None
 
 
-def _line_of(text: str) -> int:
-    """Return the number of the line that a piece of evidence names first."""
+def _number_of_evidence(text: str) -> int:
+    """Return the number of the line in a piece of evidence: 12 of "12: `npm test`: 1 failed"."""
     return int(text.partition(":")[0])
 
 
 def _edit_of(call: SessionCall) -> _Edit | None:
-    """Return what an edit replaced, None for another call or a text that was cut."""
+    """Return the edit that a call makes, None for any other call and for an edit without both of its texts."""
     values = named_arguments(call.arguments)
     file = file_of(values)
     old = first_text(values, _OLD_TEXTS)
@@ -286,25 +331,29 @@ def _edit_of(call: SessionCall) -> _Edit | None:
     return _Edit(file, old, new)
 
 
-def _in_a_line(seen: _Answered) -> str:
-    """Return a call in words, with the line of its answer."""
-    what = in_words(seen.call.tool, seen.call.arguments)
-    if not seen.call.line:
-        return what
-    return f"{what}: {seen.call.line}"
+def _evidence_of(answered: _Answered) -> _EvidenceLine:
+    """Return a call as a line of evidence: in words, with the line of its answer: "`npm test`: 1 failed"."""
+    call = answered.call
+    text = in_words(call.tool, call.arguments)
+    if call.line:
+        text = f"{text}: {call.line}"
+    return _EvidenceLine(answered.line, text)
 
 
-def _thing_of(seen: _Answered) -> str:
-    """Return the key of a failure across sessions; empty if it says nothing, or is a failing test."""
-    error = fingerprint(seen.call.line)
-    if _VAGUE.match(error) or (seen.fault and seen.fault.category in _OF_THE_TASK):
-        return ""
-    head = _head_of_work(seen.call)
-    return f"{head}: {error}"[:300] if head is not None else ""
+def _act_that_failed(failed: _Answered) -> str | None:
+    """Return what failed, as it is known in other sessions: `git push`, or the tool.
+
+    None where the failure teaches nothing: its line says nothing ("failed"), a test failed as a part of the task, or the
+    call only looked at something.
+    """
+    is_of_the_task = failed.fault is not None and failed.fault.category in _OF_THE_TASK
+    if is_of_the_task or _VAGUE.match(fingerprint(failed.call.line)):
+        return None
+    return _head_of_work(failed.call)
 
 
 def _head_of_work(call: SessionCall) -> str | None:
-    """Return the last program of a command, or the tool; None for one that only looks at something."""
+    """Return the last program of a command with its subcommand, or the tool; None for a call that only looks."""
     parts = parts_of(call.tool, call.arguments)
     if parts:
         last = parts[-1]
@@ -316,19 +365,17 @@ def _head_of_work(call: SessionCall) -> str | None:
     return call.tool
 
 
-def read_session(
-    path: Path, host: str, known: frozenset[str] | None = None
-) -> tuple[list[tuple[Finding, Seen]], list[str]]:
-    """Read a session's file to its end: each finding with its evidence, and what could not be read.
+def read_session(path: Path, host: str, copied: frozenset[str] | None = None) -> ReadSession:
+    """Read a session's file to its end. OSError where it cannot be read.
 
-    Records whose keys are among the `known` ones were read in another session. OSError where the file cannot be read.
+    Records whose keys are among the `copied` ones are left out: they were read in the session that this one copies.
     """
     reader = SessionReader(session=None, host=host)
-    reader.told_elsewhere = known or frozenset()
+    reader.read_elsewhere = copied or frozenset()
     with open_session(path) as file:
         faults = read_file(file, reader, is_value=is_value(path))
     reader.session = reader.session or name_of_session(path)
-    return reader.end(), faults
+    return ReadSession(reader.end(), faults)
 
 
 def _undoes(command: str) -> bool:
@@ -337,7 +384,7 @@ def _undoes(command: str) -> bool:
 
 
 def _turns_back(command: Command) -> bool:
-    """Return whether a command of git takes back what was changed."""
+    """Return whether a command of git takes back changes: `restore`, `revert`, `stash`, `checkout --`, `reset --hard`."""
     act = act_of(command)
     if act is None or act.program != "git":
         return False

@@ -1,4 +1,8 @@
-"""Records of a conversation as hosts write them, and who listens to what they tell."""
+"""Records of a session: one JSON object for each thing that its host wrote down.
+
+A `RecordReader` knows the form in which one host writes them. It tells a `Listener` what they say, which is the same for
+all hosts: prompts, words of the agent, calls and answers.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,17 +21,17 @@ class PromptAuthor(Enum):
 
 
 class Listener(Protocol):
-    """Is told what a session holds, in its order."""
+    """Is told what happened in a session, in its order."""
 
     session: str | None
 
-    def begin(self, place: int, record: Record) -> None:
+    def begin_record(self, number: int, record: Record) -> None:
         """Take the record that is read next, and its place in the session from 1."""
 
-    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
+    def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Take the words of a prompt."""
 
-    def told(self, text: str) -> None:
+    def spoke(self, text: str) -> None:
         """Take words of the agent."""
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
@@ -47,7 +51,7 @@ class Listener(Protocol):
         """Forget a call that never ran."""
 
     def unseen(self) -> None:
-        """Note that something was done here of which the records do not tell what."""
+        """Note that something was done here of which the records do not tell what: a person's command, a rewind."""
 
 
 class RecordReader(Protocol):
@@ -57,7 +61,7 @@ class RecordReader(Protocol):
         """Read a record."""
 
     def end(self) -> None:
-        """Read what has to wait for the end of the records."""
+        """Read what has to wait for the end of the records, as later ones may change it."""
 
 
 def as_record(value: object) -> Record:
@@ -88,7 +92,7 @@ def as_text(value: object) -> str:
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content: a string, or its parts that hold text."""
+    """The text of a message's content: [{"type": "text", "text": "a"}, "b"] gives "a" and "b" on two lines."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

@@ -1,4 +1,7 @@
-"""From the facts of a run and the analysis of an agent or a model to one reflection and the lesson in it."""
+"""A reflection on a run: its facts, put together with the analysis that an agent or a model wrote.
+
+The facts say what happened, and the analysis what it means; without one, there is no lesson.
+"""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
@@ -32,8 +35,8 @@ OPEN_CATEGORIES: Final = ("tool_error", "external_api_error", "llm_error")
 """Words of other lists that do not name the cause: what the events show does."""
 
 
-def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
-    """Scores in 0..1 by criterion, each with its counts; criteria that the events do not show are left out.
+def score(diagnosis: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
+    """Scores in 0..1 by criterion, each with its counts as the reason; criteria that no event shows are left out.
 
     `tests` are how many passed and failed in the last test report of the run. Efficiency is the share of calls that
     neither failed nor went round in a loop.
@@ -44,9 +47,11 @@ def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
         total = passed + failed
         reason = f"{passed} of {total} tests passed in the last report"
         scores["correctness"] = Score(score=round(passed / total, 4), reason=reason)
-    if seen.calls:
-        reason = f"{seen.wasted} of {seen.calls} calls failed or went in circles"
-        scores["efficiency"] = Score(score=round(1 - seen.wasted / seen.calls, 4), reason=reason)
+    if diagnosis.calls:
+        reason = f"{diagnosis.wasted} of {diagnosis.calls} calls failed or went in circles"
+        scores["efficiency"] = Score(
+            score=round(1 - diagnosis.wasted / diagnosis.calls, 4), reason=reason
+        )
     return scores
 
 
@@ -63,21 +68,21 @@ class Scorer(Protocol):
 
 
 def judge(
-    trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source, **about: Any
+    trace: Trace, diagnosis: Diagnosis, analysis: Analysis | None, source: Source, **about: Any
 ) -> tuple[Reflection, tuple[LessonDraft, ...]]:
     """Combine the facts of a run with the analysis of `source`: a reflection, and the lesson of the analysis.
 
     Without an analysis there are facts alone: no lesson, no strategy and no scores. `about` has the other fields of
     the reflection, its thinker, time and scope.
     """
-    category = error_category(trace, seen)
-    tags = _tags(trace, seen, analysis, category)
+    category = error_category(trace, diagnosis)
+    tags = _tags(trace, diagnosis, analysis, category)
     drafts: list[LessonDraft] = []
     if analysis is not None:
         text = text_of_parts(analysis.mistake, analysis.correction)
         if text:
             drafts.append(_lesson_draft(trace, analysis, text, tags, source))
-    judgment = analysis or facts_alone(trace, seen)
+    judgment = analysis or facts_alone(trace, diagnosis)
     reflection = Reflection(
         reflection=judgment.reflection,
         strategy=judgment.strategy,
@@ -85,8 +90,8 @@ def judge(
         confidence=judgment.confidence,
         tags=tags,
         error_category=category,
-        first_failing_event=seen.first_failing_event,
-        source_event_ids=judgment.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
+        first_failing_event=diagnosis.first_failing_event,
+        source_event_ids=judgment.source_event_ids or diagnosis.source_event_ids[:MOST_EVENTS],
         insights=_insights_of(judgment),
         assessment=judgment.assessment,
         **about,
@@ -94,7 +99,7 @@ def judge(
     return reflection, tuple(drafts)
 
 
-def facts_alone(trace: Trace, seen: Diagnosis) -> Analysis:
+def facts_alone(trace: Trace, diagnosis: Diagnosis) -> Analysis:
     """The facts as the reflection of a run that nobody judged, with the values that they give it.
 
     A run that did not reach its goal is critical, what worked or half worked is a valuable insight.
@@ -104,38 +109,46 @@ def facts_alone(trace: Trace, seen: Diagnosis) -> Analysis:
     if missed:
         importance = MISSED_IMPORTANCE
     return Analysis(
-        reflection=seen.summary,
+        reflection=diagnosis.summary,
         importance=importance,
-        confidence=_confidence(trace, seen, missed=missed),
+        confidence=_confidence(trace, diagnosis, missed=missed),
     )
 
 
-def _confidence(trace: Trace, seen: Diagnosis, *, missed: bool) -> float:
-    """How plainly (0..1) the events show what happened; undecided where they do not show it."""
-    if missed and seen.first_failing_event:
+def _confidence(trace: Trace, diagnosis: Diagnosis, *, missed: bool) -> float:
+    """How plainly (0..1) the events show what happened, UNKNOWN_SCORE where they do not show it."""
+    if missed and diagnosis.first_failing_event:
         return SURE
     if missed or not trace.events:
         return UNKNOWN_SCORE
     return RATHER_SURE
 
 
-def error_category(trace: Trace, seen: Diagnosis) -> str | None:
-    """The kind of the error: the caller's own word, where it says more than that something failed, else what is seen."""
+def error_category(trace: Trace, diagnosis: Diagnosis) -> str | None:
+    """The category of a run's error, None where nothing failed; the first of these words that says something.
+
+    | order | word                                                                                         |
+    |-------|----------------------------------------------------------------------------------------------|
+    | 1     | the caller's, unless it only says that a tool failed (`tool_error`)                          |
+    | 2     | where the caller has none: that of the first failing event, if it is of another list of words |
+    | 3     | the category that the events show                                                            |
+    | 4     | the word that only says that a tool failed                                                   |
+    """
     word: str | None = None
     if trace.error is not None:
         word = trace.error.word
     if not word:
-        word = _word_of_event(trace, seen)
+        word = _word_of_event(trace, diagnosis)
     says_nothing = word in (None, *OPEN_CATEGORIES)
-    if says_nothing and seen.category:
-        return seen.category.value
+    if says_nothing and diagnosis.category:
+        return diagnosis.category.value
     return word
 
 
-def _word_of_event(trace: Trace, seen: Diagnosis) -> str | None:
+def _word_of_event(trace: Trace, diagnosis: Diagnosis) -> str | None:
     """The category that the first failing event names in its error object, where it is of another list than ours."""
     for event in trace.events:
-        if event.id == seen.first_failing_event:
+        if event.id == diagnosis.first_failing_event:
             word = event.metadata.get("error_category")
             is_category = isinstance(word, str) and word.endswith("_error")
             if is_category and word not in {*ErrorCategory}:
@@ -144,10 +157,10 @@ def _word_of_event(trace: Trace, seen: Diagnosis) -> str | None:
     return None
 
 
-def facts_text(seen: Diagnosis) -> str:
-    """The facts as material for a model: the summary, and what it has no room for."""
-    untold = [fact.text for fact in seen.facts if fact.text not in seen.summary]
-    return "\n".join((seen.summary, *(f"- {text}" for text in untold)))[:MOST_FACTS]
+def facts_text(diagnosis: Diagnosis) -> str:
+    """The facts as material for a model: the summary, and then those that the summary had no room for."""
+    untold = [fact.text for fact in diagnosis.facts if fact.text not in diagnosis.summary]
+    return "\n".join((diagnosis.summary, *(f"- {text}" for text in untold)))[:MOST_FACTS]
 
 
 def reflection_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft:
@@ -170,26 +183,29 @@ def strategy_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDr
     return replace(draft, importance=min(1.0, round(draft.importance * STRATEGY_BONUS, 4)))
 
 
-def links(seen: Diagnosis, judged: Reflection) -> tuple[Link, ...]:
+def links(diagnosis: Diagnosis, judged: Reflection) -> tuple[Link, ...]:
     """The events that the reflection rests on, and the tools and errors in them."""
     events = [
         Link(relation="rests_on", to_kind="event", to_id=name) for name in judged.source_event_ids
     ]
-    tools = [Link(relation="about", to_kind="tool", to_id=item.tool) for item in seen.failures]
+    tools = [Link(relation="about", to_kind="tool", to_id=item.tool) for item in diagnosis.failures]
     errors = [
-        Link(relation="shows", to_kind="failure", to_id=item.signature) for item in seen.failures
+        Link(relation="shows", to_kind="failure", to_id=item.signature)
+        for item in diagnosis.failures
     ]
     return tuple(dict.fromkeys((*events, *tools, *errors)))
 
 
 def _tags(
-    trace: Trace, seen: Diagnosis, analysis: Analysis | None, category: str | None
+    trace: Trace, diagnosis: Diagnosis, analysis: Analysis | None, category: str | None
 ) -> tuple[str, ...]:
     """The tags of the caller and the analysis, the category, the tool that failed first, and the task type."""
     tools = [
-        failure.tool for failure in seen.failures if failure.event_id == seen.first_failing_event
+        failure.tool
+        for failure in diagnosis.failures
+        if failure.event_id == diagnosis.first_failing_event
     ]
-    tools += [failure.tool for failure in seen.failures]
+    tools += [failure.tool for failure in diagnosis.failures]
     category_tag: str | None = None
     if category and category != ErrorCategory.UNKNOWN:  # nobody looks for "unknown"
         category_tag = category.removesuffix("_error")
@@ -200,7 +216,10 @@ def _tags(
 
 
 def _insights_of(analysis: Analysis) -> Insights | None:
-    """The sections of an analysis by its own headings, None where it has none; a summary is not the reflection again."""
+    """The sections of an analysis by its own headings, None where it has none.
+
+    A summary that is the reflection itself is left out: it would be told twice.
+    """
     insights = analysis.insights or Insights()
     raw = {**insights.raw_sections, **analysis.raw_sections}
     if not raw:
@@ -213,7 +232,7 @@ def _insights_of(analysis: Analysis) -> Insights | None:
 def _lesson_draft(
     trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source
 ) -> LessonDraft:
-    """The lesson of an analysis; its reason is the reflection, unless that was made of the lesson itself."""
+    """The lesson of an analysis. Its reason is the reflection, unless the reflection only repeats the lesson."""
     why = analysis.reflection or None
     if analysis.reflection.startswith(text):
         why = None
@@ -241,7 +260,7 @@ def _draft(
     source: Source,
     **about: Any,
 ) -> LessonDraft:
-    """A record of this run, with the values that its judgment gives it."""
+    """A lesson draft of this run, as important and as sure as its reflection or analysis is."""
     return LessonDraft(
         text=text,
         tags=tags,
@@ -262,5 +281,5 @@ def _known_score(score: float | None) -> float:
 
 
 def _each(*tags: str | None) -> tuple[str, ...]:
-    """The tags that are there, each once, in their order."""
+    """The tags without None and empty ones, each once, in their order."""
     return tuple(dict.fromkeys(filter(None, tags)))

@@ -1,4 +1,4 @@
-"""A past session once more, as its prompts and calls in order."""
+"""A past session as a list of steps, its prompts and its calls, to see at which of them a lesson would have spoken."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,13 +11,14 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.sessions.call_reader import CallReader
 from mcp_reflect.sessions.calls import CallWithAnswer
+from mcp_reflect.sessions.own_calls import is_own_refusal, is_own_tool
 from mcp_reflect.sessions.past_sessions import AWAY, is_word_of_host
 from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_calls import session_call
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
 from mcp_reflect.sessions.session_times import seconds_of
 from mcp_reflect.sessions.text import ends
-from mcp_reflect.sessions.tools import is_own_refusal, is_own_tool, without_labels
+from mcp_reflect.sessions.tools import without_labels
 
 _MOST_ANSWER: Final = 4_000  # characters of an answer that are looked at, half from each end
 _MOST_PROMPT: Final = 4_000
@@ -25,9 +26,10 @@ _MOST_PROMPT: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class PromptStep:
-    """A person's words. `line` is the line of the session's file, `at` the time, in seconds since 1970.
+    """A person's prompt.
 
-    `worked` has the seconds of work in the session until then, without the times at which nobody was there.
+    `line` is its line in the session's file, `at` its time in seconds since 1970, None where the file tells none.
+    `worked` counts the seconds of work in the session until then, without the pauses of the person.
     """
 
     text: str
@@ -38,16 +40,16 @@ class PromptStep:
 
 @dataclass
 class CallStep:
-    """A call with its answer, and when it was made as for a `PromptStep`.
+    """A call with its answer; `line`, `at` and `worked` are as for a `PromptStep`.
 
-    What it does and whether it failed is read when it is first asked for: most calls meet no lesson. `marked` says that
-    the host reports it as failed, `exit_code` is None where the host tells none.
+    `marked_failed` says that the host reports the call as failed, `exit_code` is None where the host tells none. What the
+    call does and whether it failed is read when it is first asked for, since most calls meet no lesson.
     """
 
     tool: str
     arguments: Json
     answer: str
-    marked: bool
+    marked_failed: bool
     exit_code: int | None
     line: int
     at: float | None
@@ -67,9 +69,9 @@ class CallStep:
             arguments=self.arguments,
             answer=self.answer,
             answered=True,
-            marked=self.marked,
+            marked_failed=self.marked_failed,
         )
-        if self.marked:
+        if self.marked_failed:
             call.error = self.answer or "error"
         if self.exit_code is not None:
             call.facts["exit_code"] = self.exit_code
@@ -77,12 +79,12 @@ class CallStep:
 
     @property
     def ending_line(self) -> str:
-        """The line of its answer that tells how it ended, such as its error."""
+        """The line of the answer that tells how the call ended, such as its error."""
         return self.outcome.line
 
     @property
     def failed(self) -> bool:
-        """Whether it failed, or its answer says no."""
+        """Whether the call failed, or its answer says no ("not ready")."""
         return self.outcome.failed or self.outcome.says_no
 
 
@@ -91,18 +93,18 @@ Step = PromptStep | CallStep
 
 @dataclass(slots=True)
 class StepReader(CallReader):
-    """Gathers the prompts and calls of a session in order."""
+    """Gathers the prompts and calls of a session in order. `line` and `at` are those of the latest record."""
 
     line: int = 0
     at: float | None = None
     steps: list[Step] = field(default_factory=list[Step])
 
-    def begin(self, place: int, record: Record) -> None:
-        """Note on which line the next record stands, and when it was written.
+    def begin_record(self, number: int, record: Record) -> None:
+        """Note the line of the next record, and its time.
 
-        The time since the record before counts as work, but no more than `AWAY`: a person who is gone does not work.
+        The time since the record before counts as work, but no more than `AWAY`: nobody works who is gone for longer.
         """
-        self.line = place
+        self.line = number
         at = seconds_of(record.get("timestamp"))
         if at is None:
             return
@@ -110,15 +112,15 @@ class StepReader(CallReader):
             self.worked += min(max(at - self.at, 0.0), AWAY)
         self.at = at
 
-    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
-        """Note a person's words."""
+    def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
+        """Note a person's prompt; words of a program or of the host are none."""
         if by is PromptAuthor.PERSON and text.strip() and not is_word_of_host(text):
             self.steps.append(PromptStep(text[:_MOST_PROMPT], self.line, self.at, self.worked))
 
-    def told(self, text: str) -> None:
+    def spoke(self, text: str) -> None:
         """Leave out the agent's words: no lesson speaks at them."""
 
-    def met(
+    def call_ended(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
         """Note a call with its answer; a call of our own tools and one that we refused are no work of the agent."""
@@ -129,7 +131,7 @@ class StepReader(CallReader):
                 tool=tool,
                 arguments=without_labels(tool, arguments),
                 answer=ends(content, _MOST_ANSWER),
-                marked=failed,
+                marked_failed=failed,
                 exit_code=code,
                 line=self.line,
                 at=self.at,
@@ -140,17 +142,20 @@ class StepReader(CallReader):
 
 @dataclass(frozen=True, slots=True)
 class SteppedSession:
-    """A session that was read: its name, its steps, and what could not be read."""
+    """A session as its steps, in order; `faults` say what could not be read ("line 7: not JSON")."""
 
     name: str
     steps: Sequence[Step]
     faults: Sequence[str]
 
 
-def read_steps(path: Path, known: frozenset[str] = frozenset()) -> SteppedSession:
-    """Read a session's file to its end. Records with `known` keys are left out. OSError if it cannot be read."""
+def read_steps(path: Path, copied: frozenset[str] = frozenset()) -> SteppedSession:
+    """Read a session's file to its end. OSError if it cannot be read.
+
+    Records whose keys are among the `copied` ones are left out: they were read in the session that this one copies.
+    """
     reader = StepReader(session=None)
-    reader.told_elsewhere = known
+    reader.read_elsewhere = copied
     with open_session(path) as file:
         faults = read_file(file, reader, is_value=is_value(path))
     return SteppedSession(reader.session or name_of_session(path), reader.steps, faults)

@@ -1,4 +1,7 @@
-"""Words without which a pattern cannot match: to look for them takes a hundredth of the time of the pattern itself."""
+"""Words without which a pattern cannot match: to look for one of them is much quicker than to try the pattern.
+
+`timed? ?out|deadline exceeded` is tried only in a text that has "time" or "deadline exceeded".
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -42,7 +45,7 @@ class Alternatives:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """Return what stands between the bars of a pattern that are in no group and no class."""
+    """Return what stands between the bars of a pattern that are in no group and no class: `a(b|c)|d` is `a(b|c)` and `d`."""
     parts = [""]
     depth = 0
     for piece in _PIECE.findall(pattern):
@@ -58,17 +61,20 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def folded(text: str) -> str:
-    """Return the text as the words of a pattern are looked for in it."""
+    """Return the text in lower case, with the odd letters that a pattern without case takes for s, i and k."""
     return text.translate(_ODD_LETTERS).lower()
 
 
 def required_words(pattern: re.Pattern[str]) -> frozenset[str]:
-    """Return words of which each text that matches has one at least, none where that cannot be said."""
+    """Return words of which each text that matches has one at least; none where no such words are known.
+
+    `40(?:0|5) bad` gives {" bad"}: of the words that it needs, the longest one tells most.
+    """
     return _words_of(_PARSER.parse(pattern.pattern, pattern.flags & ~re.UNICODE))
 
 
 def _words_of(parts: Iterable[_Part]) -> frozenset[str]:
-    """Return the words that tell most of a sequence: every part has to match, so that those of one part are enough."""
+    """Return the words of one part of a sequence: every part has to match, so that the part with the longest is enough."""
     choices: list[frozenset[str]] = []
     letters: list[_Part] = []
     for part in parts:

@@ -22,13 +22,19 @@ _BARE: Final = frozenset(
 class RunReading:
     """The calls of a trace (`tried`) and what stands out among them.
 
-    `worked_later` has the call that worked in place of a failed one, by the index of the failed one. `problems` are
-    groups of failures, each of one tool with one error, `first` is the earliest failure, an error before a search that
-    only found nothing. `loops` and `empties` are groups of calls in a row.
+    | attribute      | what it has                                                                              |
+    |----------------|------------------------------------------------------------------------------------------|
+    | `failed`       | the calls that failed or found nothing                                                   |
+    | `worked_later` | the call that worked in place of a failed one, by the index of the failed one            |
+    | `problems`     | the failures in groups of one tool with one error                                        |
+    | `loops`        | groups of the same call in a row                                                         |
+    | `empties`      | groups of searches in a row that found nothing                                           |
+    | `unanswered`   | the calls without an answer                                                              |
+    | `first`        | the first error, else the first search that found nothing; None where nothing failed     |
     """
 
     def __init__(self, trace: Trace) -> None:
-        """Read the calls off a trace, and look for each of these among them."""
+        """Read the calls off a trace."""
         self.trace = trace
         self.tried = calls_of(trace)
         self.worked_later = _worked_later(self.tried)
@@ -36,7 +42,7 @@ class RunReading:
         self.problems = _problems(self.failed)
         self.loops = _loops(self.tried)
         self.empties = _empty_searches(self.tried, beside_errors=bool(self.problems))
-        self.unanswered = [item for item in self.tried if item.made and not item.answered]
+        self.unanswered = [item for item in self.tried if item.is_call and not item.answered]
         errors = [item for item in self.failed if not item.empty]
         self.first: CallWithAnswer | None = None
         if errors:
@@ -46,10 +52,10 @@ class RunReading:
 
 
 def _worked_later(tried: Sequence[CallWithAnswer]) -> dict[int, CallWithAnswer]:
-    """The call that then worked, by the index of a failed one: one that does the same, else the same call once more."""
+    """The call that then worked, by the index of the failed one: one that does the same, else the same call once more."""
     later: dict[int, CallWithAnswer] = {}
     for finding in findings_in(tried):
-        if finding.failed and finding.worked:  # whose calls are numbered from 1
+        if finding.failed and finding.worked:  # a finding numbers its calls from 1
             later[finding.failed.number - 1] = tried[finding.worked.number - 1]
     for item in tried:
         if item.failed and item.index not in later:
@@ -79,7 +85,7 @@ def _problems(failed: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
 
 
 def _loops(tried: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
-    """The groups of the same call in a row with the same answer.
+    """The groups of two or more equal calls in a row with the same answer.
 
     Comparing answers takes time: it is done only for calls beside an equal call.
     """
@@ -100,8 +106,11 @@ def _loops(tried: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
 def _empty_searches(
     tried: Sequence[CallWithAnswer], *, beside_errors: bool
 ) -> list[list[CallWithAnswer]]:
-    """Searches in a row without a result; beside errors, a single one says nothing."""
-    searches = [item for item in tried if item.made and (item.empty or not item.failed)]
+    """The groups of searches in a row without a result; in a run with errors, a single one is left out.
+
+    There the errors are the story, and one empty search is no cause.
+    """
+    searches = [item for item in tried if item.is_call and (item.empty or not item.failed)]
     groups = _stretches(searches, lambda search: search.empty or None)
     if not beside_errors:
         return groups
@@ -111,7 +120,10 @@ def _empty_searches(
 def _stretches(
     calls: Sequence[CallWithAnswer], key: Callable[[CallWithAnswer], object]
 ) -> list[list[CallWithAnswer]]:
-    """The groups of calls in a row that have the same key; calls whose key is None are in no group."""
+    """The groups of calls in a row that have the same key; calls whose key is None are in no group.
+
+    The keys a, a, None, b give two groups: of the first two calls, and of the last one.
+    """
     return [[*group] for value, group in groupby(calls, key) if value is not None]
 
 
@@ -122,9 +134,9 @@ def _tells_something(call: CallWithAnswer) -> bool:
 
 def _loop_key(item: CallWithAnswer) -> object:
     """What two equal calls share: tool, arguments, answer, and how much people had said. None for no real call."""
-    if not item.made or finishes(item.tool):
+    if not item.is_call or finishes(item.tool):
         return None
     answer = (item.error or item.answer)[:KEY_TEXT]
     if item.failed:  # the same error at another time of day is the same answer
         answer = steady(answer)
-    return (item.exact, item.answered, item.spoken, tuple(answer.split()))
+    return (item.exact, item.answered, item.prompts_before, tuple(answer.split()))

@@ -1,4 +1,4 @@
-"""A call as a session keeps it: what it was, its most telling line, and whether it failed or said no."""
+"""A call as detectors compare it: its tool and arguments, its most telling line, and whether it failed or said no."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.acts import asks_for_help, program_of
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.headlines import headline
-from mcp_reflect.sessions.text import pattern_table, word_set
 from mcp_reflect.sessions.tools import Kind, kind_of, named_arguments, parts_of
+from mcp_reflect.sessions.word_tables import pattern_table, word_set
 from mcp_reflect.shell import READING_PROGRAMS
 
 MOST_TEXT: Final = 600  # characters of a text among the arguments of a call
@@ -47,7 +47,14 @@ _PROBES: Final = word_set(
 
 
 def session_call(number: int, call: CallWithAnswer) -> SessionCall:
-    """Return the call as a session keeps it; the line of one that the user refused with a reason is that reason."""
+    """Return the call with the line that tells how it ended.
+
+    | the call                                   | its line                                        |
+    |--------------------------------------------|-------------------------------------------------|
+    | worked                                     | the last line of the answer                     |
+    | was refused by the user, who said a wish   | that wish ("use pnpm")                          |
+    | failed in another way                      | the line that names the error (`_telling_line`) |
+    """
     fault = call.fault
     if fault is None:
         text = call.answer
@@ -73,17 +80,17 @@ def _telling_line(call: CallWithAnswer, text: str) -> str:
     Where no line names one, it is the last line of a shell's output, and the first of another tool's. Where that only
     says no ("not done"), it is the last line that says what was refused, if there is one.
     """
-    place_without_error = 0
+    line_without_error = 0
     if is_shell(call.tool):
-        place_without_error = -1
-    line = headline(text, place_without_error)
+        line_without_error = -1
+    line = headline(text, line_without_error)
     if not is_bare_no(line):
         return line
     return _refusing_line(text) or line
 
 
 def is_bare_no(line: str) -> bool:
-    """True for a line that only says no: "not done", "failed"."""
+    """True for a line that only says no, and not why: "not done", "failed"."""
     return bool(_WORDS["bare no"].match(line))
 
 
@@ -116,7 +123,17 @@ def _says_no(text: str, line: str) -> bool:
 
 
 def _is_expected(call: CallWithAnswer, text: str) -> bool:
-    """True for a failure that teaches nothing by itself: a refusal without a reason, a question, or an accident."""
+    """True for a failure that teaches nothing by itself.
+
+    | the call                                             | example                              |
+    |------------------------------------------------------|--------------------------------------|
+    | was refused by the user, without a wish              | "The user doesn't want to proceed"   |
+    | is a search that found nothing                       | `grep -r foo`                        |
+    | only asks whether something is so                    | `which docker`, `git diff`           |
+    | looked for a file that is not there                  | `cat notes.md`                       |
+    | goes on in the background: its end is told elsewhere | `Bash(run_in_background=True, …)`    |
+    | has code with a slip, typed for this call alone      | `SyntaxError` of a notebook's cell   |
+    """
     is_refused_without_wish = refusal_in(text) is not None and not preference_in(text)
     return (
         is_refused_without_wish
@@ -175,7 +192,7 @@ def _says_absent(text: str) -> bool:
 
 
 def _exit_code_of(call: CallWithAnswer, text: str) -> int | None:
-    """The exit code of a call: as its facts have it, else as the text begins with it; None where neither tells."""
+    """The exit code of a call: as the host noted it, else as the text begins with it ("Exit code 2"); None for neither."""
     noted = call.facts.get("exit_code")
     if isinstance(noted, int) and not isinstance(noted, bool):
         return noted
@@ -186,13 +203,13 @@ def _exit_code_of(call: CallWithAnswer, text: str) -> int | None:
 
 
 def refusal_in(text: str) -> str | None:
-    """The reason for which the user refused a call; empty without one, None where nobody refused it."""
+    """The reason for which the user refused a call ("wrong file"); empty for none, None where nobody refused the call."""
     return _refusal_in(text[:OPENING])
 
 
 @lru_cache(maxsize=256)  # each failure of a run is asked three times
 def _refusal_in(text: str) -> str | None:
-    """The same, for the beginning of the text alone."""
+    """As `refusal_in`, for the beginning of a text."""
     if not _REFUSED.search(text):
         return None
     reason = _REASON.search(text)
@@ -202,7 +219,7 @@ def _refusal_in(text: str) -> str | None:
 
 
 def preference_in(text: str) -> str:
-    """The reason for which the user refused a call, where it says what to do; else empty."""
+    """The reason for which the user refused a call, where it says what to do ("use pnpm"); else empty."""
     reason = refusal_in(text)
     if reason and _WORDS["wish"].search(reason):
         return reason
@@ -210,7 +227,10 @@ def preference_in(text: str) -> str:
 
 
 def shortened(value: Json, depth: int = 0) -> Json:
-    """Arguments with long texts cut in their middle, and without what is nested deep."""
+    """Arguments as a session keeps them: long texts are cut in their middle, long lists at their end.
+
+    What is nested deeper than MOST_DEPTH is None.
+    """
     if isinstance(value, str):
         if len(value) <= MOST_TEXT:
             return value

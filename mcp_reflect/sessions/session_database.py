@@ -23,13 +23,13 @@ DATABASE: Final = "opencode.db"
 _LINES: Final = ".jsonl"
 _NAME: Final = lazy_compile(r"\w[\w-]{0,99}")
 _MOST_BYTES: Final = 200_000_000
-"""Of one session; a longer one is not read."""
-_SECONDS: Final = 2.0
-"""In which another process may hold the database."""
+"""Bytes of one session; a longer one is not read."""
+_BUSY_SECONDS: Final = 2.0
+"""Seconds for which another process may lock the database."""
 _MOST_SECONDS: Final = 20.0
-"""That a question may take: a database of another making may never answer one."""
+"""Seconds that reading may take: a database of another making may never answer a query."""
 _STEPS: Final = 100_000
-"""Of SQLite's machine, a few milliseconds, after which the time is looked at."""
+"""Steps of SQLite's machine, a few milliseconds, after which the time is looked at."""
 
 _SESSIONS: Final = """
 SELECT session.id, session.directory, session.time_updated, sum(length(part.data))
@@ -101,11 +101,13 @@ def _line(session: str, row: tuple[Any, ...]) -> bytes:
 
 @contextmanager
 def _opened(database: Path) -> Generator[sqlite3.Connection]:
-    """Open a database to read it. OSError: it is no file of its own, or no database of this form."""
+    """Open a database to read it alone, for `_MOST_SECONDS` at most. OSError: it is a link, or no database of this form."""
     if database.is_symlink() or not database.is_file():
         raise OSError(EINVAL, "it is no regular file", str(database))
     try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", _SECONDS, uri=True)) as bank:
+        with closing(
+            sqlite3.connect(f"{database.as_uri()}?mode=ro", _BUSY_SECONDS, uri=True)
+        ) as bank:
             bank.execute("PRAGMA query_only = ON")
             bank.execute("PRAGMA trusted_schema = OFF")
             ends = time.monotonic() + _MOST_SECONDS

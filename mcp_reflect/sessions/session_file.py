@@ -1,4 +1,7 @@
-"""A session's file, read into its ledger while the host still writes it: only what is new, within a bound of bytes."""
+"""A session's file, read into its ledger while the host still writes it.
+
+Each time only what is new is read, and of a long file only the end.
+"""
 
 import gc
 import os
@@ -13,9 +16,9 @@ from mcp_reflect.evidence.answered_call import AnsweredCall
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.common import Json
 from mcp_reflect.sessions.call_reader import CallReader, is_one_value, is_rewritten, records_in
+from mcp_reflect.sessions.own_calls import is_own_tool
 from mcp_reflect.sessions.records import PromptAuthor, parsed
 from mcp_reflect.sessions.text import ends
-from mcp_reflect.sessions.tools import is_own_tool
 from mcp_reflect.whole_files import open_regular
 
 MOST_BYTES: Final = 24_000_000
@@ -23,7 +26,7 @@ MOST_BYTES: Final = 24_000_000
 
 _STEP: Final = 1_000_000  # bytes that are read along at a time
 
-_SEAM: Final = 64  # bytes before the place, by which a file is known that was written anew
+_SEAM: Final = 64  # bytes before the offset, by which a file is known that was written anew
 _MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _MOST_COMPARED: Final = 400  # characters of a last message, without blanks
@@ -31,7 +34,7 @@ _MOST_PROMPT: Final = 20_000  # characters of a prompt in which a person may say
 _MOST_OPENING: Final = 4_000  # characters of a prompt in which the host writes what was run
 _EARLY: Final = 5  # calls; a summary before them says that the session began in another file
 # What a person says to have seen or done; what the person typed as a command is not read.
-_TOLD: Final = re.compile(
+_SAYS_IT_WAS_RUN: Final = re.compile(
     r"\b\d+ (?:tests? )?(?:passed|passing)\b|BUILD SUCCESS|test result: ok|"
     r"\bI(?:'ve| have)? (?:just |already )?(?:ran|run|pushed|deployed|committed|merged|built|started|tested)\b|"
     r"\b(?:tests|it|build) (?:all )?(?:pass|passes|passed|works|builds) (?:now|for me|on my|here|locally)\b",
@@ -45,40 +48,44 @@ _RAN_BY_PERSON: Final = re.compile(r"<(?:bash-(?:input|stdout|stderr)|user_shell
 class _Calls(CallReader):
     """Hands the calls of a session to its ledger, each when it is answered.
 
-    `said` has the agent's words since its last call, `hooked` counts the calls that hooks note.
+    `last_words` has the agent's words since its last call, `hooked` counts the calls that hooks note.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
-    said: str = ""
+    last_words: str = ""
     at_prompt: Callable[[str], None] | None = None
     hooked: int = 0
     answered_ids: set[str] = field(default_factory=set[str])
 
-    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
-        """Take the words of a prompt: after a person says to have run something, the ledger does not know all."""
+    def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
+        """Take the words of a prompt.
+
+        A person who says to have run the tests may know that they pass, which no call of the session shows. So from then
+        on the ledger counts as one of which others did a part (`delegated`).
+        """
         if self.at_prompt is not None:
-            self.at_prompt(self.said)
+            self.at_prompt(self.last_words)
         by_host = by is PromptAuthor.HOST
-        says_it_was_run = not by_host and _TOLD.search(text[:_MOST_PROMPT])
+        says_it_was_run = not by_host and _SAYS_IT_WAS_RUN.search(text[:_MOST_PROMPT])
         if says_it_was_run or _RAN_BY_PERSON.search(text[:_MOST_OPENING]):
             self.ledger.delegated = self.ledger.step
         if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
             self.ledger.partial = True
-        self.said = ""
+        self.last_words = ""
 
     def unseen(self) -> None:
-        """Count a step of which nobody knows what was done in it."""
+        """Count a step of which nobody knows what was done in it, which may be what a claim speaks of."""
         self.ledger.step += 1
         self.ledger.delegated = self.ledger.step
 
-    def told(self, text: str) -> None:
+    def spoke(self, text: str) -> None:
         """Add the agent's words."""
-        self.said = f"{self.said}\n{text}".strip()
+        self.last_words = f"{self.last_words}\n{text}".strip()
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
-        """Note a call: what was said before is not the last message."""
+        """Note a call: words before it are not the agent's last message."""
         super(_Calls, self).called(tool, arguments, call_id)
-        self.said = ""
+        self.last_words = ""
 
     def answered(
         self,
@@ -92,7 +99,7 @@ class _Calls(CallReader):
         self.answered_ids.add(str(call_id))
         super(_Calls, self).answered(content, call_id, failed=failed, exit_code=exit_code)
 
-    def met(
+    def call_ended(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
         """Give the ledger a call with its answer."""
@@ -106,7 +113,7 @@ class _Calls(CallReader):
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Bytes of a file, and the place where they begin."""
+    """Bytes of a file, and the offset at which they begin."""
 
     start: int
     data: bytes
@@ -126,7 +133,7 @@ def _collector_paused() -> Generator[None]:
 
 @dataclass(slots=True)
 class SessionFile:
-    """What was read of a session's file, and the place to go on from.
+    """What was read of a session's file, and the offset in bytes to go on from.
 
     `fault` says why nothing could be read. `at_prompt` is called with the agent's last words before each prompt.
     """
@@ -135,14 +142,14 @@ class SessionFile:
     ledger: Ledger
     at_prompt: Callable[[str], None] | None = None
     fault: str = ""
-    place: int = 0
+    offset: int = 0
     _seam: bytes = b""
     _calls: _Calls = field(default_factory=_Calls)
 
     @property
     def last_message(self) -> str:
         """The words that the agent ended with; empty where a call or a prompt followed."""
-        return self._calls.said
+        return self._calls.last_words
 
     @property
     def changed(self) -> float:
@@ -163,19 +170,22 @@ class SessionFile:
         return self._calls.answered_ids
 
     def ends_with(self, message: str | None) -> bool:
-        """Return whether the file has a last message, which the host wrote after everything before it."""
+        """Return whether the file ends with a message of the agent: then the host has written all that was before it."""
         end = "".join((message or "").split())[-_MOST_COMPARED:]
         return bool(end) and "".join(self.last_message.split()).endswith(end)
 
     def read(self, most_bytes: int = MOST_BYTES) -> None:
-        """Read what is new; of more than `most_bytes` the end. A line that is not finished waits for the next time."""
+        """Read what is new; of more than `most_bytes` only the end. A line that is not finished waits for the next time."""
         self._read_new(lambda file: self._end_of(file, most_bytes))
 
     def read_on(self) -> bool:
-        """Read the next stretch of what is new; return False where there is none, or the file is read as a whole."""
-        before = self.place
+        """Read the next stretch of what is new, and return whether there was one.
+
+        A session in one value, or one whose later records change earlier ones, is not read in stretches.
+        """
+        before = self.offset
         self._read_new(self._next_of, only_lines=True)
-        return self.place > before
+        return self.offset > before
 
     def _read_new(
         self, take: Callable[[BinaryIO], "_Stretch"], *, only_lines: bool = False
@@ -186,7 +196,7 @@ class SessionFile:
         try:
             with open_regular(self.path) as file:
                 if self._was_written_anew(file):
-                    self._begin()
+                    self._forget()
                 new = take(file)
         except OSError as error:
             self.fault = f"the transcript cannot be read: {type(error).__name__}"
@@ -200,60 +210,63 @@ class SessionFile:
             self.fault = "the transcript is of no host that is known"
 
     def _was_written_anew(self, file: BinaryIO) -> bool:
-        """True where the bytes before the place are not those that were read there."""
-        file.seek(self.place - len(self._seam))
+        """True where the bytes before the offset are not those that were read there: the host wrote another file."""
+        file.seek(self.offset - len(self._seam))
         return file.read(len(self._seam)) != self._seam
 
     def _end_of(self, file: BinaryIO, most_bytes: int) -> "_Stretch":
-        """Return all that is new, or from the beginning of a line the end of it."""
+        """Return all that is new; of more than `most_bytes` the end, from the beginning of a line on."""
         size = file.seek(0, os.SEEK_END)
-        start = max(self.place, size - most_bytes)
+        start = max(self.offset, size - most_bytes)
         file.seek(start)
         data = file.read(most_bytes)
-        if start == self.place:
+        if start == self.offset:
             return _Stretch(start, data)
         self.ledger.partial = True
         line = data.find(b"\n") + 1
         return _Stretch(start + line, data[line:])
 
     def _next_of(self, file: BinaryIO) -> "_Stretch":
-        """Return what is new, or the first lines of it; nothing of so much that only its end will be read."""
+        """Return the first lines of what is new, of some `_STEP` bytes.
+
+        Of more than MOST_BYTES it is nothing: only the end of so much will be read, so that its beginning is no use.
+        """
         size = file.seek(0, os.SEEK_END)
-        if size - self.place > MOST_BYTES:
-            return _Stretch(self.place, b"")
-        file.seek(self.place)
-        return _Stretch(self.place, file.read(_STEP) + file.readline(MOST_BYTES))
+        if size - self.offset > MOST_BYTES:
+            return _Stretch(self.offset, b"")
+        file.seek(self.offset)
+        return _Stretch(self.offset, file.read(_STEP) + file.readline(MOST_BYTES))
 
     def _is_read_whole(self, new: "_Stretch") -> bool:
         """True for a session that is one value, or whose later records change earlier ones."""
-        is_begun = self.place > 0 or new.start > 0
+        is_begun = self.offset > 0 or new.start > 0
         return not is_begun and (is_one_value(new.data) or is_rewritten(new.data))
 
     def _read_whole(self, data: bytes) -> None:
         """Read all records anew."""
-        self._begin()  # what was read before may say something else now
+        self._forget()  # what was read before may say something else now
         for record in records_in(data):
             self._calls.add(record)
         self._calls.finish()
 
     def _read_lines(self, new: "_Stretch") -> None:
-        """Read the lines that are whole, and note the place behind them."""
+        """Read the lines that are whole, and note the offset behind them."""
         data = new.data
         end = data.rfind(b"\n") + 1
         if end < len(data) and parsed(data[end:]):
             end = len(data)  # the last line is whole, only its end is not written
         self._calls.read_lines(data[:end].split(b"\n"))
-        self.place = new.start + end
+        self.offset = new.start + end
         self._seam = (self._seam + data[max(0, end - _SEAM) : end])[-_SEAM:]
 
-    def _begin(self) -> None:
-        """Forget what was read."""
+    def _forget(self) -> None:
+        """Forget what was read, so that the file is read from its beginning."""
         self.ledger = Ledger(self.ledger.folder, self.ledger.programs)
         self._calls = _Calls(ledger=self.ledger, at_prompt=self.at_prompt)
-        self.place, self._seam = 0, b""
+        self.offset, self._seam = 0, b""
 
     def read_text(self, text: str) -> None:
-        """Read a session that was sent, the end of a longer one perhaps."""
+        """Read a session that was sent as text. It may be the end of a longer one, so that the ledger counts as partial."""
         self._calls.ledger, self.ledger.partial = self.ledger, True
         self._calls.read_lines(text.encode("utf-8", "replace").split(b"\n"))
         if not self._calls.known:

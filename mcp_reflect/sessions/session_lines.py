@@ -1,4 +1,4 @@
-"""The lines of a session's file: plain or compressed, whatever some of them hold."""
+"""A session's file as its lines, be it plain, compressed or damaged: one bad line does not spoil the others."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ def open_session(path: Path) -> Generator[BinaryIO]:
 
 
 def unpacker() -> Any:
-    """Return the library that unpacks, of the interpreter itself from Python 3.14 on."""
+    """Return the library that unpacks zstd: from Python 3.14 on a part of Python, before a package of its own."""
     try:
         return import_module("compression.zstd")
     except ModuleNotFoundError:
@@ -45,12 +45,15 @@ def unpacker() -> Any:
 
 
 def name_of_session(path: Path) -> str:
-    """Return the name of a session's file without its endings."""
+    """Return the name of a session's file without its endings: "rollout-7" of "rollout-7.jsonl.zst"."""
     return path.name.removesuffix(COMPRESSED).rpartition(".")[0] or path.name
 
 
 def told_name_of_session(path: Path) -> str:
-    """Return a session's name as its first records tell it, which a reader of all takes too, else its file's."""
+    """Return a session's name as its first records tell it, else as its file is named.
+
+    It is the name that a reader of the whole session finds, without reading the whole.
+    """
     reader = CallReader()
     with open_session(path) as file:
         first = file.readline(MOST_LINE)
@@ -129,7 +132,7 @@ def _skip_line(file: BinaryIO) -> None:
 
 
 def _name_bad_lines(bad: list[int], faults: list[str]) -> None:
-    """Say which lines are no records, but for those that are named already."""
+    """Add the numbers of lines that are no records to `faults`, but for those that have a fault there already."""
     named = {fault.partition(":")[0] for fault in faults}
     not_named = [number for number in bad if f"line {number}" not in named]
     if not not_named:
@@ -141,7 +144,10 @@ def _name_bad_lines(bad: list[int], faults: list[str]) -> None:
 
 
 def record_keys(path: Path) -> frozenset[str]:
-    """Return the keys of the records in a session's file; none where it cannot be read."""
+    """Return the keys of the records in a session's file, by which copies of them are known in another file.
+
+    There are none where the file cannot be read: then each record of the other file counts as new.
+    """
     keys: set[str] = set()
     try:
         with open_session(path) as file:
@@ -150,6 +156,6 @@ def record_keys(path: Path) -> frozenset[str]:
                 form = form_of(record) if record else None
                 if record and form:
                     keys.add(form.key(record))
-    except Exception:  # noqa: BLE001 - then each record counts as new
+    except Exception:  # noqa: BLE001 - each library has errors of its own for what is damaged
         return frozenset()
     return frozenset(keys - {""})  # a record without a key

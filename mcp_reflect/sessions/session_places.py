@@ -31,9 +31,9 @@ _ADDRESS: Final = re.compile(r"(?:file|vscode-remote)://[^/]*(?=/)")
 class HostFolder:
     """The folder of a host: the variable that moves it, its name in the home, and the parts with sessions.
 
-    `is_home`: the variable names the folder in which the host's folder lies. `within` is a folder in which sessions
-    alone lie, `file` how the name of each of them ends, where the host has other files beside them. `is_database`: the
-    sessions lie in a database in each part.
+    `is_home`: the variable names the home in which the host's folder lies, not that folder. Where a host has other files
+    beside its sessions, `within` is the folder that has sessions alone, or `file` the end of their names. `is_database`:
+    the sessions lie in a database in each part.
     """
 
     variable: str
@@ -44,13 +44,13 @@ class HostFolder:
     file: str = ""
     is_database: bool = False
 
-    def holds(self, path: Path) -> bool:
-        """Return whether a file that was found may be a session, by its name and the folders above it."""
+    def may_be_session(self, path: Path) -> bool:
+        """Return whether a file may be a session, by its name and the folders above it."""
         is_inside = not self.within or self.within in path.parts
         return is_inside and (path.name.endswith(self.file))
 
     def path(self) -> Path:
-        """Return the folder, where the variable or the home says."""
+        """Return the folder: where the variable says, else in the home."""
         named = os.environ.get(self.variable, "").strip()
         if not named:
             return Path.home() / self.name
@@ -73,9 +73,10 @@ HOSTS: Final[Mapping[str, HostFolder]] = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a session began: its own name, the session or record with which it began, and whether it says to be a copy.
+    """How a session began: by itself, or as a copy of another one that it goes on from.
 
-    Sessions that began as copies of one another have the same `first`. Both names are empty where they are not told.
+    `own` is its own name, `first` that of the session or record with which it began: sessions that began as copies of one
+    another have the same. Both are empty where the file does not tell them. `is_copy`: it says itself to be a copy.
     """
 
     own: str = ""
@@ -85,9 +86,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class SessionPlace:
-    """A session's file: its host, size in bytes, time of change (seconds since 1970), key, and folder of work.
+    """Where a session lies, and what is known of it before it is read.
 
-    `origin` tells of which session it may be a copy.
+    `size` is in bytes, `changed` in seconds since 1970, `folder` the one in which the agent worked, None where nobody
+    tells it. `origin` tells of which session it may be a copy.
     """
 
     path: Path
@@ -99,35 +101,43 @@ class SessionPlace:
 
     @property
     def order(self) -> tuple[bool, str]:
-        """A place among sessions with the same records: an original before its copies."""
+        """What sessions with the same records are sorted by: an original comes before its copies."""
         return self.origin.is_copy, str(self.path)
 
     @property
     def key(self) -> str:
-        """The name by which the bank knows the file."""
+        """The 32 hex digits by which the bank knows the file."""
         return digest(str(self.path), 32)
 
 
 def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPlace]:
-    """Yield the files of a host's sessions, the latest first. What may not be read, or leads elsewhere, is a fault."""
-    own = HOSTS[host]
+    """Yield a host's sessions, the latest first.
+
+    A file that cannot be read, or a link out of the host's folder, is added to `faults` as (path, reason).
+    """
+    host_folder = HOSTS[host]
     # XDG_DATA_HOME, by which a database is found, is for all programs: that it is set tells nothing of the host.
-    is_moved = bool(os.environ.get(own.variable)) and not own.is_database
-    if is_moved and not own.path().is_dir():
-        faults.append((str(own.path()), f"there is no such folder, which {own.variable} names"))
-    places = _session_files(host, own, faults)
-    if own.is_database:
-        places = _stored_sessions(host, own, faults)
+    is_moved = bool(os.environ.get(host_folder.variable)) and not host_folder.is_database
+    if is_moved and not host_folder.path().is_dir():
+        faults.append(
+            (
+                str(host_folder.path()),
+                f"there is no such folder, which {host_folder.variable} names",
+            )
+        )
+    places = _session_files(host, host_folder, faults)
+    if host_folder.is_database:
+        places = _stored_sessions(host, host_folder, faults)
     yield from sorted(places, key=lambda place: -place.changed)
 
 
 def _session_files(
-    host: str, own: HostFolder, faults: list[tuple[str, str]]
+    host: str, host_folder: HostFolder, faults: list[tuple[str, str]]
 ) -> Iterator[SessionPlace]:
-    """Yield the sessions that lie in files of their own; one that cannot be read is added to `faults`, and others go on."""
-    for part in own.parts:
-        for path in _files(own.path() / part, faults):
-            if not own.holds(path):
+    """Yield the sessions that lie in files of their own; one that cannot be read is added to `faults`."""
+    for part in host_folder.parts:
+        for path in _files(host_folder.path() / part, faults):
+            if not host_folder.may_be_session(path):
                 continue
             try:
                 yield _place(path, host)
@@ -140,11 +150,11 @@ def _session_files(
 
 
 def _stored_sessions(
-    host: str, own: HostFolder, faults: list[tuple[str, str]]
+    host: str, host_folder: HostFolder, faults: list[tuple[str, str]]
 ) -> Iterator[SessionPlace]:
     """Yield the sessions that lie in the host's database; one that cannot be read is added to `faults`."""
-    for part in own.parts:
-        database = own.path() / part / DATABASE
+    for part in host_folder.parts:
+        database = host_folder.path() / part / DATABASE
         if not database.exists():
             continue
         try:
@@ -191,7 +201,10 @@ def _place(path: Path, host: str) -> SessionPlace:
 
 
 def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
-    """Return the folder of a session and how it began, from the first records that tell it."""
+    """Return the folder of a session and how it began, from the first records that tell either.
+
+    Only lines that may tell it are parsed, since some lines are very long.
+    """
     if one_value:
         return folder_in(file.read(_HEAD)), Origin()
     folder: str | None = None
@@ -217,7 +230,7 @@ def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
 
 
 def _folder_of(record: Record) -> str | None:
-    """Return the folder that a record names as the session's, not one among the arguments of a call."""
+    """Return the folder that a record names as the session's; `cwd` among the arguments of a call is another one."""
     started = as_record(record.get("data"))  # of Copilot CLI
     places = (record, as_record(record.get("payload")), as_record(started.get("context")))
     for place in places:
@@ -228,7 +241,11 @@ def _folder_of(record: Record) -> str | None:
 
 
 def _origin_of(record: Record) -> Origin:
-    """Return how a session began, as far as one of its first records tells."""
+    """Return how a session began, as far as one of its first records tells.
+
+    Codex names the session that it copied (`forked_from_id`). Other hosts copy the records with their keys, so that the
+    key of the first one tells.
+    """
     if record.get("type") == "session_meta":
         facts = as_record(record.get("payload"))
         own, forked = as_text(facts.get("id")), as_text(facts.get("forked_from_id"))
@@ -254,7 +271,10 @@ def folder_in(head: bytes) -> str | None:
 
 
 def _absolute(folder: str) -> str | None:
-    """Return a folder as this machine names it, None for no absolute one."""
+    """Return a folder as this machine names it: "/src" for "file:///src", "/mnt/c/src" for the same on drive C in WSL.
+
+    None for a folder that is not absolute.
+    """
     address = _ADDRESS.match(folder)
     if address is not None:
         folder = unquote(folder[address.end() :])
@@ -287,7 +307,7 @@ def local_path(folder: str) -> str:
 
 
 def _gemini_folder(path: Path) -> str | None:
-    """Return the folder of a session of Gemini CLI: newer ones write it down, others name its hash."""
+    """Return the folder of a session of Gemini CLI: as it wrote it down, else by its hash ("sha256:…"), else None."""
     base = next((parent.parent for parent in path.parents if parent.name == "chats"), path.parent)
     try:
         with open_regular(base / ".project_root") as file:
@@ -307,9 +327,10 @@ def _cline_folder(path: Path) -> str | None:
 
 
 def copies_in(places: Iterable[SessionPlace]) -> dict[Path, tuple[Path, ...]]:
-    """Return the files whose records a session may have copied, by its own file; most sessions have none.
+    """Return the files whose records a session may have copied, by the session's own file; most sessions have none.
 
-    Of two files that hold the same records one is first, and always the same: what is there twice is read in that one.
+    `{copy.jsonl: (original.jsonl,)}`: a record that is in both is read in the original alone. Which of two files counts as
+    the original is the same at every reading, so that no record is read twice.
     """
     by_origin: dict[tuple[str, str], list[SessionPlace]] = defaultdict(list)
     for place in places:

@@ -1,4 +1,7 @@
-"""When a session was last worked in, by the times that its records tell: a file's own time changes where it is copied."""
+"""When a session was last worked in, by the times that its records tell.
+
+The time of its file is not enough: it changes where the file is copied.
+"""
 
 import json
 from collections import deque
@@ -30,7 +33,7 @@ _READ_ERRORS: Final = (OSError, ValueError, EOFError, ModuleNotFoundError, Recur
 def last_worked(place: SessionPlace) -> float:
     """Return when a session was last worked in: by its records, else by its file."""
     if is_in_database(place.path):
-        return place.changed  # its host notes it beside the session
+        return place.changed  # the host notes the time beside the session
     told = _last_told(place.path)
     if told is None:
         return place.changed
@@ -38,7 +41,7 @@ def last_worked(place: SessionPlace) -> float:
 
 
 def _time_in(record: Record) -> float | None:
-    """Return the time that a record tells, in seconds since 1970; None for one that tells none."""
+    """Return the time at which a record was written, in seconds since 1970; None where it does not tell."""
     for name in _NAMES:
         moment = seconds_of(record.get(name))
         if moment is not None:
@@ -47,7 +50,10 @@ def _time_in(record: Record) -> float | None:
 
 
 def seconds_of(value: object) -> float | None:
-    """Return a time as hosts write it, a number or a text, in seconds since 1970; None for what is none."""
+    """Return a time as hosts write it in seconds since 1970; None for anything else.
+
+    1700000000, 1700000000000 (milliseconds) and "2023-11-14T22:13:20Z" are one time.
+    """
     if isinstance(value, int | float) and not isinstance(value, bool):
         if value > _MILLISECONDS:
             return value / 1000

@@ -1,7 +1,7 @@
-"""How often what lessons are about came in past sessions, also where none of them would have spoken.
+"""How often past sessions had what a lesson is about: calls against it, calls as it says, and its failure.
 
-Counted are facts alone: calls against a lesson and calls as it says, how many of each failed, and the failure that it is
-about. Each call is compared only with the lessons that name its program or tool.
+They are counted also where the lesson would not have spoken. Each call is compared only with the lessons that name its
+program or tool.
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +24,10 @@ _MOST_FAILURES: Final = 2_000  # of one lesson that are kept with their places
 
 @dataclass(slots=True)
 class _CallCounts:
-    """Calls of one kind: how many, how many failed, the latest that did, and where and when the others were made."""
+    """Calls of one kind: how many were made and failed, and the latest that failed.
+
+    `worked` has the session and the time (seconds since 1970, None where it is not told) of each of the others.
+    """
 
     made: int = 0
     failed: int = 0
@@ -44,9 +47,10 @@ class _CallCounts:
 
     @property
     def worked_since(self) -> int | None:
-        """How many worked in sessions after the latest failure; None where there was none, or times are not told.
+        """How many calls worked after the latest failure, in other sessions: it may not fail any more.
 
-        In the session of the failure itself the cure makes it work.
+        Those of the failure's own session do not count, since its cure made them work. None where no call failed, or
+        where times are not told.
         """
         failed = self.latest
         if failed is None or failed.at is None:
@@ -71,7 +75,7 @@ class Tallies:
     """Counts, over all sessions, what came of each lesson."""
 
     def __init__(self, compared: Iterable[ComparedLesson]) -> None:
-        """Begin to count for these lessons, which are found by the keys of calls and by the words of errors."""
+        """Index the lessons by the keys of the calls that they name, and by the words of their failures."""
         self._lessons = {lesson.lesson.id: lesson for lesson in compared}
         self._tallies = {lesson_id: _Tally() for lesson_id in self._lessons}
         self._by_key: dict[str, list[ComparedLesson]] = defaultdict(list)
@@ -105,8 +109,12 @@ class Tallies:
     ) -> None:
         """Count a call that goes against a lesson, or does as it says.
 
-        One against it that failed is its failure, and one that does as it says and worked is the cure of that. A failure
-        whose error is in the words of the lesson is counted by these words, so not here.
+        | the call           | worked                     | failed                                                      |
+        |--------------------|----------------------------|-------------------------------------------------------------|
+        | against the lesson | is counted                 | is counted; the failure, unless its words tell it (below)   |
+        | as the lesson says | is counted, and is the cure | is counted                                                 |
+
+        `add_session` takes a failure whose error is in the words of the lesson by these words, so that it is left out here.
         """
         lesson_id = lesson.lesson.id
         tally = self._tallies[lesson_id]
@@ -121,7 +129,7 @@ class Tallies:
                 open_failures[lesson_id].cure(step)
 
     def _settle(self, lesson_id: str, failure: "_OpenFailure") -> None:
-        """Keep the failures of a session: one whose error says nothing of the lesson, only where the cure came later."""
+        """Keep the failures of a session that are certain, and the work that was lost until their cures."""
         tally = self._tallies[lesson_id]
         room = _MOST_FAILURES - len(tally.failures)
         tally.failures += failure.certain[:room]
@@ -197,7 +205,7 @@ class _OpenFailure:
             self.began = step.worked
 
     def cure(self, step: CallStep) -> None:
-        """Note that a call as the lesson says worked."""
+        """Note that a call as the lesson says worked: so the failures before were about the lesson."""
         if self.began is None:
             return
         self.certain += self.unsure
@@ -221,12 +229,12 @@ def _failed_step(step: CallStep, session: str) -> FailedStep:
     )
 
 
-def _keys_of(one: ComparedLesson) -> set[str]:
-    """Return the keys of the calls that may go against a lesson, or do as it says."""
+def _keys_of(lesson: ComparedLesson) -> set[str]:
+    """Return the keys of the calls that may go against a lesson, or do as it says: `$ git` for a program of a shell."""
     keys: set[str] = set()
-    if one.calls.guard is not None:
-        keys |= set(one.calls.guard.keys)
-    for call in (one.calls.wrong, one.calls.right):
+    if lesson.calls.guard is not None:
+        keys |= set(lesson.calls.guard.keys)
+    for call in (lesson.calls.wrong, lesson.calls.right):
         if call is None:
             continue
         if call.shell:

@@ -1,33 +1,14 @@
-"""Texts of a run: quoted, shortened, and rendered for a prompt; and patterns over words."""
+"""Texts of a run as they stand in a sentence: quoted, on one line, and cut to a length."""
 
 import json
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Final
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.run import Event, RunError, Trace
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.sessions.word_tables import word_set
 from mcp_reflect.text.signature import steady
-
-
-def pattern(text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """The lines joined without their indents. A space at the edge of a line is lost; none needs one there."""
-    return lazy_compile("".join(line.strip() for line in text.splitlines()), flags)
-
-
-def pattern_table(name: str, flags: re.RegexFlag = re.NOFLAG) -> dict[str, re.Pattern[str]]:
-    """Return the pattern of each paragraph of a file in this folder by the first line; the other lines are joined."""
-    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
-    paragraphs = (paragraph.partition("\n") for paragraph in text.split("\n\n"))
-    return {head: pattern(lines, flags) for head, _, lines in paragraphs}
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text as a set."""
-    return frozenset(text.split())
-
 
 # Words that say nothing of what a lesson is about.
 COMMON_WORDS: Final = word_set("""
@@ -54,14 +35,14 @@ NAMED_EVENTS = 6  # event ids named in a sentence; the rest is counted
 
 
 def ends(text: str, limit: int) -> str:
-    """The text, or half of `limit` characters from each of its ends."""
+    """The text; of a longer one than `limit` characters, half of them from each end, on two lines."""
     if len(text) <= limit:
         return text
     return f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
 
 
 def clip(text: str, limit: int = QUOTE_LIMIT) -> str:
-    """The text on one line, cut in its middle so that both ends can be read."""
+    """The text on one line of at most `limit` characters, cut in its middle so that both ends can be read."""
     if len(text) > 8 * limit:  # spared the work of splitting what is cut anyway
         text = f"{text[: 4 * limit]} {text[-4 * limit :]}"
     line = " ".join(text.split())
@@ -79,11 +60,11 @@ def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
         if '"' in text and "'" not in text:
             return f"'{text}'"
         return f'"{text}"'
-    return clip(_json(value) or "(deeply nested)", limit)
+    return clip(json_text(value) or "(deeply nested)", limit)
 
 
 def quoted_start(text: str) -> str:
-    """The first sentence or so of a text, in quotes."""
+    """The first sentence or so of a text, in quotation marks, on one line."""
     return quote(sentence(text[:_MOST_START], _MOST_START // 4), _MOST_START // 2)
 
 
@@ -91,7 +72,10 @@ _MOST_START: Final = 800  # characters of a text whose beginning is quoted
 
 
 def sentence(text: str, limit: int) -> str:
-    """The text on one line without folders of one machine, cut after a whole sentence where it has one."""
+    """The text on one line of at most `limit` characters, without folders of one machine.
+
+    It is cut after its last whole sentence within the limit, else after its last whole word.
+    """
     line = without_paths(" ".join(text[: 4 * limit].split()))
     if len(line) <= limit:
         return line
@@ -115,7 +99,7 @@ def _whole_words(line: str, limit: int) -> str:
 
 
 def fitting(sentences: Iterable[str], limit: int) -> str:
-    """The sentences in order, without those that would make the text longer than `limit` characters."""
+    """The sentences in order as one text of fewer than `limit` characters; one that is too long for its rest is left out."""
     text = ""
     for item in sentences:
         if len(text) + len(item) < limit:
@@ -124,7 +108,7 @@ def fitting(sentences: Iterable[str], limit: int) -> str:
 
 
 def without_own_values(text: str) -> str:
-    """The text with temporary and home folders, dates, ids and hashes replaced by placeholders."""
+    """The text with what is different on another day or machine as placeholders: folders, dates, ids, hashes."""
     return without_paths(steady(text))
 
 
@@ -172,75 +156,7 @@ _HOME_PATH = lazy_compile(
 )
 
 
-# A trace as text for a prompt.
-
-LEAST: Final = 400
-"""The smallest limit of a trace's text, in characters."""
-
-
-def trace_text(trace: Trace, limit_chars: int) -> str:
-    """The events of a trace, one paragraph each, in at most `limit_chars` characters (at least 400).
-
-    Where the whole is too long, an event longer than a quarter of the limit loses the middle of its text, and so does
-    the whole: how a run began and how it ended say most about it.
-    """
-    limit = max(limit_chars, LEAST)
-    before = ""
-    if trace.cut:
-        events_cut, characters_cut = trace.cut["events"], trace.cut["characters"]
-        before = f"[{events_cut} events and {characters_cut} characters were cut earlier]\n"
-    events = [_event_text(event) for event in trace.events]
-    if sum(map(len, events)) + len(events) > limit - len(before):
-        events = [shortened(text, limit // 4) for text in events]
-    return shortened(before + "\n".join(events), limit)
-
-
-def error_text(error: RunError, limit_chars: int) -> str:
-    """The error of a run with its category and context."""
-    lines: list[str] = []
-    named = error.category.value if error.category else error.word
-    if named:
-        lines.append(f"category: {named}")
-    if error.message:
-        lines.append(error.message)
-    if error.context is not None:
-        lines.append(f"context: {_json(error.context)}")
-    return shortened("\n".join(lines), limit_chars)
-
-
-def _event_text(event: Event) -> str:
-    """`[e3] 12:04:31 tool_call search {"q": "x"} (exit_code: 1): content | error: what failed`."""
-    words = [f"[{event.id}]"]
-    if event.timestamp is not None:
-        words.append(str(event.timestamp))
-    words.append(event.type.value)
-    if event.tool:
-        words.append(event.tool)
-    if event.arguments is not None:
-        words.append(_json(event.arguments) or "(arguments nested too deep to show)")
-    if event.metadata:
-        values = ", ".join(f"{name}: {_json(value)}" for name, value in event.metadata.items())
-        words.append(f"({values})")
-    text = " ".join(filter(None, words))
-    if event.content:
-        text += f": {event.content}"
-    if event.error:
-        text += f" | error: {event.error}"
-    return text
-
-
-def shortened(text: str, limit: int) -> str:
-    """The text, or its first two thirds and last third with a note of how many characters are missing between."""
-    if len(text) <= limit:
-        return text
-    kept = max(limit - 40, 0)
-    head = kept * 2 // 3
-    tail_start = len(text) - (kept - head)
-    note = f"[… {len(text) - kept:,} characters cut …]"
-    return f"{text[:head]} {note} {text[tail_start:]}"
-
-
-def _json(value: Json) -> str | None:
+def json_text(value: Json) -> str | None:
     """The value as JSON text with sorted names, None where it is nested too deep for that."""
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)

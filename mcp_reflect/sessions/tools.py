@@ -1,19 +1,18 @@
-"""The kind of tool that a name stands for, its arguments, and answers without a result.
+"""What a call does, by the name of its tool and its arguments: whether it runs, reads or searches, and its commands.
 
 The same text means different things from different tools: an error message printed by a shell is a failure, the same
 text in a file that was read is its content.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.guards.shell_tools import is_shell, joined, tool_words, with_arguments
-from mcp_reflect.models.common import Json, json_of
+from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.sessions.text import pattern, quote, without_paths, word_set
+from mcp_reflect.sessions.word_tables import word_set
 from mcp_reflect.shell import READING_PROGRAMS, Part, doing_in, part_of, parts_in, read_powershell
 
 # Words of tools' names by what the tool does.
@@ -35,9 +34,6 @@ _CHANGES: Final = word_set("""
 """)
 _FINISHES: Final = word_set(
     "finish submit answer done complete terminate stop end respond exit final completion"
-)
-_OWN: Final = word_set(
-    "replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect"
 )
 _READING_GIT: Final = word_set("log show diff blame status grep branch reflog")
 _FILES: Final = (
@@ -81,7 +77,16 @@ class Kind(Enum):
 
 
 def kind_of(tool: str, arguments: Json) -> Kind:
-    """How the answer of this call is to be read; a shell that prints a file reads."""
+    """How the answer of this call is to be read, by the words of the tool's name; the first row that fits decides.
+
+    | the tool                                       | kind   |
+    |------------------------------------------------|--------|
+    | a shell or the like, that only prints files    | READ   |
+    | a shell or the like (`run_tests`, `Bash`)      | RUN    |
+    | a search (`grep`, `web_search`)                | SEARCH |
+    | a reader (`Read`, `fetch_url`)                 | READ   |
+    | any other (`Edit`, `send_mail`)                | OTHER  |
+    """
     words = tool_words(tool)
     if words & _RUNS and not words & {"search", "find"}:
         if _only_reads(command_of(arguments) or ""):
@@ -95,7 +100,7 @@ def kind_of(tool: str, arguments: Json) -> Kind:
 
 
 def _only_reads(command: str) -> bool:
-    """True for a command that prints a file or the history of one."""
+    """True for a command that prints a file (`cat a.py`) or the history of one (`git log a.py`)."""
     part = doing_in(command)
     if part is None:
         return False
@@ -104,42 +109,8 @@ def _only_reads(command: str) -> bool:
     return part.program in READING_PROGRAMS
 
 
-def is_own_tool(tool: str, arguments: Json) -> bool:
-    """Return whether a call is of this server or its command; such calls are never the subject of a lesson."""
-    name = tool.lower().replace("-", "_")
-    if "mcp_reflect" in name or name.rsplit("__", 1)[-1] in _OWN:
-        return True
-    return is_shell(tool) and "mcp-reflect" in (command_of(arguments) or "")
-
-
-_OWN_WORDS: Final = lazy_compile(r"\bmcp-reflect: (?!\d)")
-
-
-def is_own_refusal(answer: str) -> bool:
-    """True for the answer of a call that this server refused: our words teach nothing."""
-    return bool(_OWN_WORDS.search(answer[:600]))
-
-
-LESSON_ID: Final = lazy_compile(r"\bles_\w{10,40}")
-"""The id of a lesson in an answer of this server."""
-
-_TELLING_TOOLS: Final = ("store_lesson", "reflect")
-_LESSON_FIELDS: Final = ("mistake", "correction", "lesson", "symptoms", "strategy", "reflection")
-
-
-def told_in(tool: str, arguments: Json) -> str:
-    """The text of the lesson that a call of this server brings: `store_lesson`, or `reflect` with an analysis."""
-    name = tool.replace(".", "__").rsplit("__", 1)[-1]
-    if name not in _TELLING_TOOLS or not isinstance(arguments, dict):
-        return ""
-    sent = arguments.get("analysis", arguments)
-    if not isinstance(sent, dict):
-        return str(sent)
-    return " ".join(str(sent[field]) for field in _LESSON_FIELDS if sent.get(field))
-
-
 def without_labels(tool: str, arguments: Json) -> Json:
-    """The arguments that decide what a call does."""
+    """The arguments that decide what a call does, without those that only label it: see `LABEL_ARGUMENTS`."""
     if not isinstance(arguments, dict):
         return arguments
     words = tool_words(tool)
@@ -177,7 +148,7 @@ def first_text(values: Mapping[str, Json], names: Iterable[str]) -> str | None:
 
 
 def is_code_search(tool: str, arguments: Json) -> bool:
-    """True for a search by a shell command: grep and its kin."""
+    """True for grep and its kin in a shell, where what they print is the answer: not with `-q`, nor into a file."""
     command = command_of(arguments)
     if not command or not tool_words(tool) & _RUNS or ">" in command or " -q" in command:
         return False
@@ -186,7 +157,7 @@ def is_code_search(tool: str, arguments: Json) -> bool:
 
 
 def finishes(tool: str) -> bool:
-    """True for a call that hands the answer over: Finish, submit, attempt_completion."""
+    """True for a call with which an agent hands over its answer: Finish, submit, attempt_completion."""
     words = tool_words(tool)
     return len(words) <= 3 and bool(words & _FINISHES) and not words & _RUNS
 
@@ -222,9 +193,10 @@ _FOLDERS: Final = ("cwd", "workdir", "dir_path", "directory")
 
 
 def parts_of(tool: str, arguments: Json, *, syntax: bool = False) -> tuple[Part, ...]:
-    """The commands of a call to a shell, in order; none for another tool. Its folder is a `cd` in front.
+    """The commands of a call to a shell, in order; none for another tool.
 
-    `syntax`: with the words that run nothing, such as `for`.
+    `Bash(command="npm ci && npm test", cwd="web")` gives `cd web`, `npm ci`, `npm test`: the folder among the arguments
+    is a `cd` in front. `syntax`: with the words of the shell that run nothing, such as `for`.
     """
     command = command_of(arguments)
     if not command or not (is_shell(tool) or _is_tool_of_program(tool, command)):
@@ -276,124 +248,5 @@ def _running(command: str) -> tuple[Part, ...]:
 
 # A call in the words of a sentence.
 
-# Characters of a command or a value that is told whole; of a longer one, only what it is a call of.
-_TOLD: Final = 80
-_SUBJECTS: Final = ("query", "q", "pattern", "search", "url", "selector")
-
-
-def in_words(tool: str, arguments: Json) -> str:
-    """The call with its command, file or short value; without it where that is long: `Edit of app.py`, `git push`."""
-    holds_code = not {"code", "script"}.isdisjoint(named_arguments(arguments))
-    command = command_of(arguments)
-    if is_shell(tool) and not holds_code and command:
-        return f"`{_short_command(tool, command)}`"
-    subject = subject_of(arguments)
-    file = file_of(arguments)
-    if file is not None and not isinstance(subject, str):
-        name = file.replace("\\", "/").rsplit("/", 1)[-1]
-        return f"{tool} of {name}"
-    without_values = tool or _unnamed(arguments)
-    if kind_of(tool, arguments) is Kind.OTHER or isinstance(subject, dict):
-        return without_values  # its arguments are values of its task
-    if subject is None:
-        return without_values
-    shown = without_paths(quote(subject, 2 * _TOLD))
-    if 0 < len(shown) <= _TOLD:
-        return f"{tool} {shown}"
-    return without_values
-
-
-def _short_command(tool: str, command: str) -> str:
-    """A command on one line; of a longer one its program and subcommand, else the tool."""
-    line = without_paths(command.strip())
-    if len(line) <= _TOLD and "\n" not in line:
-        return line
-    part = doing_in(command)
-    if part is None:
-        return tool
-    return part.head
-
-
-def call_line(tool: str, arguments: Json) -> str:
-    """The call as it was made, whole: its command, or the tool and its arguments as JSON."""
-    command = command_of(arguments)
-    if command and is_shell(tool):
-        return command
-    if arguments is None or arguments == {}:
-        return tool
-    return f"{tool} {json.dumps(arguments, ensure_ascii=False)}"
-
-
-def _unnamed(arguments: Json) -> str:
-    """The words for a call without a tool's name."""
-    if isinstance(arguments, str):
-        return quote(arguments, 2 * _TOLD)
-    return "An event"
-
-
-def subject_of(arguments: Json) -> Json:
-    """The value that a call is about: its query, pattern or address, else its only value, else all; None for none."""
-    values = named_arguments(arguments)
-    named = first_text(values, _SUBJECTS)
-    if named:
-        return named
-    if len(values) == 1:
-        [only] = values.values()
-        return only or None
-    return arguments or None
-
 
 # Answers that say that a search found nothing.
-
-# Characters of an answer to a search: a longer one holds something, whatever its first words are.
-SHORT: Final = 600
-_MOST_JSON: Final = 20_000  # characters of an answer that is read as JSON
-
-_SAYS_NOTHING = pattern(r"""
-    (?i)^[\s"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:could(?:n't| not) find\b
-    |no (?:\w{1,20} ){0,3}(?:results?|matches|match|hits|documents?|files?|records?|rows|entries|items|data)\b
-    (?! (?:from|were lost|loss))
-    |(?:the )?last page searched was not found|0 (?:results?|matches|hits|rows|records|documents|files|items)\b
-    |nothing (?:was )?found|not found\b|found (?:0|no|nothing)\b|(?:your |the )?(?:search|query|term)\b.{0,300}?
-    (?:returned (?:no|0|nothing)|did ?n[o']t match|did not return|found (?:no|nothing|0)|has no results|yielded no
-    |no results)
-    |there (?:are|were) no (?:\w{1,20} ){0,3}(?:results?|matches|records|documents)|empty (?:result|set|response)
-    |none found|no (?:such )?(?:page|article|entry)\b.{0,80}(?:found|exists?)
-    |that page (?:could not be found|does not exist))""")
-_EMPTY: Final = frozenset(
-    {"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"}
-)
-_LISTS: Final = (
-    "results items hits data documents matches rows records entries organic value docs".split()
-)
-_COUNTS: Final = (
-    "count total total_count totalCount num_results total_results numFound hits found".split()
-)
-
-
-def found_nothing(answer: str) -> bool:
-    """True where the whole answer of a search says that there is nothing."""
-    text = answer.strip()
-    if text.lower() in _EMPTY:
-        return True
-    # What begins with a bracket may be text: `[SAS] was not found`.
-    if text[:1] in "{[" and len(text) <= _MOST_JSON:
-        value = json_of(text)
-        if value is not None:
-            return _holds_nothing(value)
-    # An answer "Could not find ..." may go on with pages of suggestions.
-    may_say_so = len(text) <= SHORT or text.lower().startswith("could not find")
-    return may_say_so and bool(_SAYS_NOTHING.match(text))
-
-
-def _holds_nothing(value: Json) -> bool:
-    """True for an empty list or object, an object with an empty list of results, and one whose count is 0."""
-    if isinstance(value, list):
-        return all(item in ([], {}, None, "") for item in value)
-    if not isinstance(value, dict) or not value:
-        return value in (None, {})
-    lists = [value[key] for key in _LISTS if isinstance(value.get(key), list)]
-    counts = [value[key] for key in _COUNTS if key in value]
-    if lists:
-        return not any(lists)
-    return bool(counts) and all(type(count) is int and count == 0 for count in counts)

@@ -1,7 +1,7 @@
-"""Runs from the session files of agents.
+"""The runs in a file that somebody gives to `reflect`: each becomes the arguments of a call of that tool.
 
-Read are the forms of hosts in `sessions.hosts`, messages of OpenAI's and Anthropic's APIs, and the arguments of
-`reflect` themselves.
+The file may be a session of a host (`sessions.hosts`), messages of OpenAI's and Anthropic's APIs, or such arguments
+themselves.
 """
 
 import json
@@ -51,15 +51,15 @@ class RunBuilder:
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _tools: dict[str, str] = field(default_factory=dict[str, str])
 
-    def begin(self, place: int, record: Record) -> None:
+    def begin_record(self, number: int, record: Record) -> None:
         """Nothing is kept of a record's place."""
 
-    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
+    def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Add the words of a prompt; those that the host adds are left out."""
         if text.strip() and by is not PromptAuthor.HOST and not _HOST_WORDS.match(text):
             self.events.append({"type": "user_feedback", "content": text})
 
-    def told(self, text: str) -> None:
+    def spoke(self, text: str) -> None:
         """Add the agent's words."""
         if text.strip():
             self.events.append({"type": "llm_call", "content": text})
@@ -125,9 +125,9 @@ class RunBuilder:
 
 
 def _end_of_part(events: Sequence[dict[str, Any]]) -> int:
-    """How many of the first events make a part: all that it may have, or those before a person's last words in it.
+    """How many of the first events make a part: as many as it may have, or those before a person's last words in it.
 
-    Words in the earlier half do not end it, for the rest would be a part of little more than nothing.
+    Words in its earlier half do not end it, for then the parts would be small.
     """
     sizes = accumulate(min(len(str(event)), _MOST_OF_EVENT) for event in events[:MOST_EVENTS])
     within_limit = sum(size <= MOST_CHARS for size in sizes)
@@ -135,9 +135,9 @@ def _end_of_part(events: Sequence[dict[str, Any]]) -> int:
     if len(events) <= most:
         return most
     later_half = range(max(1, most // 2), most)
-    for place in reversed(later_half):
-        if events[place]["type"] == "user_feedback":
-            return place
+    for index in reversed(later_half):
+        if events[index]["type"] == "user_feedback":
+            return index
     return most
 
 
@@ -163,7 +163,7 @@ def name_of_tool(tool: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The runs of a file, each with its place (`line 3, `), and the lines that could not be read.
+    """The runs of a file, each with where it stands (`line 3, `), and the lines that could not be read.
 
     A run that was read off a transcript has a `run_id`, which names the session and the content.
     """
@@ -188,19 +188,19 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
     conversations = _conversations_in(numbered)
     if not conversations:
         transcript.runs.extend(_arguments_of_reflect(numbered, transcript.bad))
-    for place, records in conversations:
+    for where, records in conversations:
         run = RunBuilder()
         read_records(run, records)
         name = session or run.session or "transcript"
         for part in run.runs(outcome):
-            transcript.runs.append((place, _with_run_id(part, name)))
+            transcript.runs.append((where, _with_run_id(part, name)))
     return transcript
 
 
 def _conversations_in(
     numbered: Sequence[tuple[str, Record]],
 ) -> list[tuple[str, list[Record]]]:
-    """The conversations in the records of a file, each with its place; none where they are arguments of `reflect`.
+    """The conversations in the records of a file, each with where it stands; none for arguments of `reflect`.
 
     The lines of a host's session are one conversation. Else each record that holds messages is one, as in a file of an
     API's requests.
@@ -208,8 +208,8 @@ def _conversations_in(
     if any(form_of(record) for _, record in numbered if not _holds_messages(record)):
         return [("", [record for _, record in numbered])]
     return [
-        (_before_fault(place), [record, *as_records(record.get("messages"))])
-        for place, record in numbered
+        (_before_fault(where), [record, *as_records(record.get("messages"))])
+        for where, record in numbered
         if "messages" in record
     ]
 
@@ -222,16 +222,16 @@ def _arguments_of_reflect(
     InputError for a line that is none: a run that the file's author wrote is not left out in silence.
     """
     if bad:
-        place, _, fault = bad[0].partition(": ")
-        raise InputError(place, fault, "Give one JSON object a line.")
-    return [(_before_fault(place), dict(record)) for place, record in numbered]
+        where, _, fault = bad[0].partition(": ")
+        raise InputError(where, fault, "Give one JSON object a line.")
+    return [(_before_fault(where), dict(record)) for where, record in numbered]
 
 
-def _before_fault(place: str) -> str:
-    """A place as it stands before what is wrong there: `line 3, `; empty for the whole file."""
-    if not place:
+def _before_fault(where: str) -> str:
+    """Return where a run stands, as the beginning of what is wrong there: `line 3, `; empty for the whole file."""
+    if not where:
         return ""
-    return f"{place}, "
+    return f"{where}, "
 
 
 def _with_run_id(run: dict[str, Any], name: str) -> dict[str, Any]:
@@ -249,11 +249,11 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     """The JSON objects of a text, or of its lines, by their places; anything else is named in `bad`."""
     numbered: list[tuple[str, Record]] = []
     values = _values_in(text, bad)
-    for place, value in values:
+    for where, value in values:
         if isinstance(value, dict):
-            numbered.append((place, as_record(cast("object", value))))
-        elif place:
-            bad.append(f"{place}: it is not a JSON object")
+            numbered.append((where, as_record(cast("object", value))))
+        elif where:
+            bad.append(f"{where}: it is not a JSON object")
         else:
             bad.append("it is not a JSON object")
     if not numbered:
@@ -264,7 +264,7 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
 
 
 def _values_in(text: str, bad: list[str]) -> list[tuple[str, object]]:
-    """The JSON values of a text by their places: the items of a list, one value without a place, else a value a line."""
+    """The JSON values of a text by their places: the items of a list, one value, else a value a line."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -291,13 +291,13 @@ def _values_of_lines(text: str, bad: list[str]) -> list[tuple[str, object]]:
 def read_records(listener: Listener, records: Iterable[Record]) -> None:
     """Read the records of a session, in the form that the first one shows."""
     reader: RecordReader | None = None
-    for place, record in enumerate(records, start=1):
+    for number, record in enumerate(records, start=1):
         if reader is None:
             form = form_of(record)
             if form is not None:
                 reader = form.reader(listener, frozenset())
         if reader is not None:
-            listener.begin(place, record)
+            listener.begin_record(number, record)
             reader.add(record)
     if reader is not None:
         reader.end()

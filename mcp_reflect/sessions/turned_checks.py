@@ -1,4 +1,7 @@
-"""Notice that a check that said no says yes after something else was done."""
+"""A program's own check that said no, and says yes after something else was done.
+
+`shopctl check` says "3 prices missing"; `shopctl import prices.csv` runs; `shopctl check` says "ok".
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -19,24 +22,28 @@ MOST_BETWEEN: Final = 2  # calls between two checks that are named
 
 
 def turned_check(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    """Return the finding that `call` completes: its last act is a check whose last answer was no."""
+    """Return the finding that `call` completes: it ends with a check whose answer was no before; None for none.
+
+    The program must have done other work before, and something must have been done since: else the check was only looked
+    at too early, or waited for.
+    """
     if call.says_no:
         return None
     check = _check_in(call)
     if check is None:
         return None
-    earlier_checks = [place for place, item in enumerate(before) if check in acts_of(item)]
+    earlier_checks = [index for index, item in enumerate(before) if check in acts_of(item)]
     if not earlier_checks:
         return None
-    last_place = earlier_checks[-1]
-    last_check = before[last_place]
+    last_index = earlier_checks[-1]
+    last_check = before[last_index]
     if not last_check.says_no:
         return None
-    was_worked_on = any(_works_for(item, check) for item in before[: last_place + 1])
-    calls_since = (*before[last_place + 1 :], call)
+    was_worked_on = any(_works_for(item, check) for item in before[: last_index + 1])
+    calls_since = (*before[last_index + 1 :], call)
     done_since = [item for item in calls_since if _does_more_than(item, check)]
     if not was_worked_on or not done_since:
-        return None  # it was looked at before the work, or waited for
+        return None
     line = _telling_line(before, last_check, check)
     finding = finding_of(FindingKind.TURNED, check.name, last_check, call, line)
     between = _different(item for item in done_since if item is not call)
@@ -77,10 +84,14 @@ def _works_for(call: SessionCall, check: SessionAct) -> bool:
 
 
 def _telling_line(before: Sequence[SessionCall], said_no: SessionCall, check: SessionAct) -> str:
-    """Return the line that says why a check said no: its own, or that of the last failure of the same program.
+    """Return the line that says why a check said no; the first of these that there is.
 
-    The line of a check that only says no ("not done") says less than such a failure. Where the check stands in one
-    command with another program, the line may be that one's: it is left out.
+    | line                                                        | where                                                   |
+    |-------------------------------------------------------------|---------------------------------------------------------|
+    | that of the check                                           | its program ran alone and failed ("3 prices missing")   |
+    | that of the last failure of the same program                | it says why                                             |
+    | that of the check                                           | its program ran alone, or the line only says no         |
+    | none                                                        | another program in the command may have printed it      |
     """
     only_says_no = is_bare_no(said_no.line)
     is_of_check = only_says_no or _runs_only(said_no, check.program)

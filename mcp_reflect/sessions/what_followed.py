@@ -22,11 +22,13 @@ def differing_values(call: CallWithAnswer, other: CallWithAnswer) -> str:
 
     Empty where nothing differs, where either has no named arguments, and for a shell, whose command is shown whole.
     """
-    own, others = call.arguments, other.arguments
-    if not isinstance(own, dict) or not isinstance(others, dict) or is_shell(call.tool):
+    named, others = call.arguments, other.arguments
+    if not isinstance(named, dict) or not isinstance(others, dict) or is_shell(call.tool):
         return ""
-    differing = [name for name, value in own.items() if name not in others or others[name] != value]
-    shown = [f"{name} {_value(own[name])}" for name in differing[:MOST_VALUES]]
+    differing = [
+        name for name, value in named.items() if name not in others or others[name] != value
+    ]
+    shown = [f"{name} {_value(named[name])}" for name in differing[:MOST_VALUES]]
     return ", ".join(shown)
 
 
@@ -57,11 +59,11 @@ def _worked_in_other_words(
 ) -> CallWithAnswer | None:
     """The next call in words that worked and has most words of the failed one: `GET /items?limit=500` for `…=1000`.
 
-    None where that is the very same call: it did not need other values.
+    None where the next such call is the failed one itself: it did not need other values.
     """
     words = _words(failed.text)
     for later in tried[failed.index + 1 : failed.index + 1 + HORIZON]:
-        if not (later.made and later.worked) or isinstance(later.arguments, dict):
+        if not (later.is_call and later.worked) or isinstance(later.arguments, dict):
             continue
         others = _words(later.text)
         has_most_words = 2 * len(words & others) > max(len(words), len(others))
@@ -79,22 +81,22 @@ def _words(text: str) -> frozenset[str]:
 
 
 def model_call_after(events: Sequence[Event], failing_event: str) -> Event | None:
-    """The next call of a language model without an error, where the failing event is such a call itself."""
-    has_failed = False
-    for event in events:
-        if event.id == failing_event and not has_failed:
-            if event.type is not EventType.LLM_CALL:
-                return None
-            has_failed = True
-            continue
+    """The next call of a language model that was answered, where the failing event is a call of one; else None."""
+    index = next((index for index, event in enumerate(events) if event.id == failing_event), None)
+    if index is None or events[index].type is not EventType.LLM_CALL:
+        return None
+    for event in events[index + 1 :]:
         is_answered = event.type is EventType.LLM_CALL and event.content.strip()
-        if has_failed and is_answered and not event.error:
+        if is_answered and not event.error:
             return event
     return None
 
 
 def search_that_found(tried: Sequence[CallWithAnswer], empty: Sequence[CallWithAnswer]) -> str:
-    """The next call of the same tool after searches without a result, and the first line that it found; else empty."""
+    """The sentence about the next search of the same tool that found something, empty where none did.
+
+    " Then search "Nick Park" found "Nick Park is a director" (e9)."
+    """
     last = empty[-1]
     for later in _following(tried, last):
         if later.tool == last.tool and later.worked and later.answer.strip():

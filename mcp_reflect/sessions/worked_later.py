@@ -1,4 +1,8 @@
-"""Notice what was hard-won: a call works after the same act failed, and other work, or another form, made it work."""
+"""A call that works after the same act failed, where other work or another form of the call made it work.
+
+`git push` failed ("no upstream branch"), and `git push -u origin main` worked: that is hard-won. A call that fails and
+works when it is made again is not: it failed by chance.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,8 +21,8 @@ from mcp_reflect.sessions.acts import (
     waits,
 )
 from mcp_reflect.sessions.found import finding_of
-from mcp_reflect.sessions.text import word_set
 from mcp_reflect.sessions.tools import command_of
+from mcp_reflect.sessions.word_tables import word_set
 
 NEAR: Final = 12
 """The most calls between a failure and the call that worked: further apart they have little to do with each other."""
@@ -30,7 +34,7 @@ _MOST_ACTS: Final = 20  # of a call that are compared by their words
 _HALF: Final = 0.5  # the share of the words of an object that two calls have in common
 _WORD: Final = re.compile(r"[^\W_]+")
 _HOST: Final = re.compile(r"\w{1,20}://([^/\s?#]+)")
-_MENDING: Final = word_set("--fix --write --unsafe --autofix --apply --in-place")
+_MENDING: Final = word_set("--fix --write --unsafe --autofix --apply --in-index")
 _QUOTES: Final = str.maketrans("", "", "\"'`\\")
 _NO_PROGRAM: Final = lazy_compile(r"(?i)command not found|not recognized|not installed")
 _LATE: Final = lazy_compile(
@@ -39,18 +43,18 @@ _LATE: Final = lazy_compile(
 
 
 def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    """Return the finding that `call` completes, None if none: an act of it failed in one of the calls before.
+    """Return the finding that `call` completes, None for none: an act of it failed in one of the calls before.
 
-    The failed call nearest to it is looked at first. A program's own check is left out, as the subject of
-    `turned_check`: what it says tells nothing of the act beside it.
+    The nearest failed call is looked at first. A program's own check (`shopctl check`) is no act here: `turned_check` is
+    for it, and what it says tells nothing of the act beside it.
     """
     if call.says_no or call.expected:
         return None
     acts = {act.name: act for act in acts_of(call) if not (act.is_idle or act.is_own_check)}
     first_near = max(len(before) - NEAR, 0)
-    for place in reversed(range(first_near, len(before))):
-        failed = before[place]
-        between = before[place + 1 :]
+    for index in reversed(range(first_near, len(before))):
+        failed = before[index]
+        between = before[index + 1 :]
         acts_made_again = _failed_acts(failed, acts)
         if not acts_made_again:
             if _is_stood_in_for(failed, acts_of(call)):
@@ -67,7 +71,7 @@ def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
 
 
 def _line_of_failure(failed: SessionCall, worked: SessionCall) -> str:
-    """Return the line of the failed call, empty where it may be that of another program beside the one that works now."""
+    """Return the line of the failed call, empty where another program in that call may have printed it."""
     programs_that_work = {act.program for act in acts_of(worked)}
     if all(act.program in programs_that_work for act in acts_of(failed)):
         return failed.line
@@ -75,10 +79,10 @@ def _line_of_failure(failed: SessionCall, worked: SessionCall) -> str:
 
 
 def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
-    """True where the second call does an act of the first in another form.
+    """True where the second call does an act of the failed one in another form: `git push -u origin main` of `git push`.
 
-    Tests and builds that pass later in another form tell nothing, unless their folder or environment differs, or a
-    flag that the error asked for.
+    A test or build that passes later in another form tells nothing, unless its folder or environment is another one, or
+    it has a flag that the error asked for.
     """
     if worked.says_no:
         return False
@@ -96,10 +100,9 @@ def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Tries:
-    """An act that failed and worked later.
+    """An act that failed and worked later: `act` in the `failed` call, and `again` in the `call` that worked.
 
-    `before` are all calls until then, `between` those after the `failed` one; `act` is the act in the failed call,
-    `again` that in the `call` that worked.
+    `before` are all calls before the one that worked, `between` those of them after the failed one.
     """
 
     before: Sequence[SessionCall]
@@ -121,20 +124,21 @@ class _Tries:
 
     @property
     def is_done_first(self) -> bool:
-        """True where the call that worked does something else before the act, in one line."""
-        known = {(act.name, act.operands, act.flags) for act in acts_of(self.failed)}
+        """True where the call that worked does something else before the act, in one line: `npm ci && npm test`."""
+        failed_acts = {(act.name, act.operands, act.flags) for act in acts_of(self.failed)}
         acts = acts_of(self.call)
-        first = acts[: acts.index(self.again)]
-        return any((act.name, act.operands, act.flags) not in known for act in first)
+        acts_before = acts[: acts.index(self.again)]
+        return any((act.name, act.operands, act.flags) not in failed_acts for act in acts_before)
 
 
 def _failed_acts(
     failed: SessionCall, acts: Mapping[str, SessionAct]
 ) -> list[tuple[SessionAct, SessionAct]]:
-    """Return the acts of a failed call with those that do the same among `acts`, the last one first, checks at the end.
+    """Return the acts of a failed call that are made again, each with the one among `acts` (by name) that does the same.
 
-    Which act of a line failed is not known. An act is left out where a later one of its line is missing: a part of the
-    line that works says nothing of the rest.
+    Which act of a line failed is not known, so that the last one comes first, and a program's own checks at the end.
+    Where an act is not made again, those before it in the line are left out: that a part of the line works says nothing
+    of the rest.
     """
     if not failed.says_no or failed.expected or (not failed.failed and ends_with_look(failed)):
         return []
@@ -149,9 +153,9 @@ def _failed_acts(
 
 
 def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | None:
-    """Return the act of the same name, else that of the same program with all of its words.
+    """Return the act of the same name, else that of the same program with all of its words; None for none.
 
-    A flag in front may hide the subcommand from who does not know its program: `systemctl --user restart indexer`.
+    A flag in front may hide the subcommand: `systemctl --user restart indexer` does what `systemctl restart indexer` does.
     """
     if act.name in acts:
         return acts[act.name]
@@ -182,7 +186,7 @@ def _is_stood_in_for(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
 
 
 def _has_worked(between: Sequence[SessionCall], failed: SessionCall) -> bool:
-    """True where the failed call itself worked in the meantime: what differs now is other work."""
+    """True where the failed call itself worked in the meantime, so that the call which works now is other work."""
     return any(
         not call.says_no and normalized(call.arguments) == normalized(failed.arguments)
         for call in between
@@ -190,7 +194,18 @@ def _has_worked(between: Sequence[SessionCall], failed: SessionCall) -> bool:
 
 
 def _is_hard_won(tries: _Tries) -> bool:
-    """Decide by what differs: the call itself, or only what was done before it."""
+    """Return whether an act was hard-won; the first row that fits decides.
+
+    | the act that worked                        | is hard-won where                                          |
+    |--------------------------------------------|------------------------------------------------------------|
+    | was only waited for                        | never                                                      |
+    | has other quotes in a shell                | always: the shell did not read the failed ones             |
+    | is the same                                | something was done before it (`_was_prepared`)             |
+    | is a test, and files were edited           | something was done before it                               |
+    | is a test in another form                  | it does all that the failed run did                        |
+    | is a program's own check in another form   | never                                                      |
+    | is another act in another form             | it is about the same object (`_is_alike`)                  |
+    """
     if _was_waited_for(tries.failed, (*tries.between, tries.call)):
         return False
     if _is_quoted_otherwise(tries.failed, tries.call):
@@ -206,13 +221,13 @@ def _is_hard_won(tries: _Tries) -> bool:
 
 
 def _is_same(act: SessionAct, again: SessionAct) -> bool:
-    """True for the same command, however its output is cut, and for the same call of a tool."""
+    """True for the same act of the same program; how the output of a command is cut makes no difference."""
     same_program = act.program == again.program
     return same_program and replace(act, part=None) == replace(again, part=None)
 
 
 def _is_quoted_otherwise(failed: SessionCall, worked: SessionCall) -> bool:
-    """True for the same command in other quotes: a parser reads the same words, the shell that refused it did not."""
+    """True for the same command in other quotation marks: a parser reads the same words, but the shell refused them."""
     one, other = command_of(failed.arguments), command_of(worked.arguments)
     if one is None or other is None or not failed.failed:
         return False
@@ -220,15 +235,18 @@ def _is_quoted_otherwise(failed: SessionCall, worked: SessionCall) -> bool:
 
 
 def _was_waited_for(failed: SessionCall, later: Sequence[SessionCall]) -> bool:
-    """True where something was only not there yet."""
+    """True where something was only not there yet ("connection refused"), and the agent waited (`sleep 5`)."""
     return bool(_LATE.search(failed.line)) and any(map(waits, later))
 
 
 def _was_prepared(tries: _Tries) -> bool:
-    """True where something was done before the same call worked. Alone again, it failed by chance.
+    """True where something was done before the act worked; else it failed by chance.
 
-    That an edit makes a test or a build pass is the normal course of work, unless it took several tries. A tool that
-    edits never fails by chance, so that what was looked at in between is enough.
+    | the act that failed                            | was prepared where                                          |
+    |------------------------------------------------|-------------------------------------------------------------|
+    | is an edit, which never fails by chance        | any call stands between, be it a look at the file           |
+    | is a test, and all that was done are edits     | it failed TRIES times: one edit is the normal course of work |
+    | is any other                                   | something was done between, or before it in the same line   |
     """
     if is_edit(tries.failed):
         return bool(tries.between)
@@ -239,7 +257,7 @@ def _was_prepared(tries: _Tries) -> bool:
 
 
 def _mends(call: SessionCall) -> bool:
-    """True for linters and formatters that change the files themselves: that is an edit."""
+    """True for linters and formatters that change the files themselves (`ruff check --fix`), which is as good as an edit."""
     acts = acts_of(call)
     return bool(acts) and all(act.is_test and not _MENDING.isdisjoint(act.flags) for act in acts)
 
@@ -271,9 +289,15 @@ def _does_more(act: SessionAct, again: SessionAct) -> bool:
 
 
 def _is_alike(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:
-    """True for an act on the same object: other objects are looks in between, or other work.
+    """True for an act on the same object: on another one, it is other work; the first row that fits decides.
 
-    Where the first only found nothing, other words of the same number are another try. Another host is another object.
+    | the operands of both acts                                | same object                             |
+    |----------------------------------------------------------|-----------------------------------------|
+    | name hosts, and none that is the same                    | no                                      |
+    | are all there again, or one of them is                   | yes                                     |
+    | are of acts with different names                         | yes: all words are there (`_same_act`)  |
+    | are different, after a search that only found nothing    | if they are as many: it is another try  |
+    | are different, after a failure                           | if half of their words are the same     |
     """
     hosts, other_hosts = _hosts_in(act), _hosts_in(again)
     if hosts and other_hosts and hosts.isdisjoint(other_hosts):
@@ -281,7 +305,7 @@ def _is_alike(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:
     if act.operands <= again.operands or act.operands & again.operands:
         return True
     if act.name != again.name:
-        return True  # they have all words in common, see `_same_act`
+        return True
     if not failed.failed:
         return len(act.operands) == len(again.operands)
     one, other = _words_of(act), _words_of(again)

@@ -83,7 +83,7 @@ def calls_of(steps: Sequence[Step]) -> list[SessionCall]:
         call = CallWithAnswer(
             event_id="", tool=step.tool, arguments=step.arguments, answer=step.answer, answered=True
         )
-        call.error, call.marked = error, step.failed
+        call.error, call.marked_failed = error, step.failed
         calls.append(session_call(number, call))
     return calls
 

@@ -26,13 +26,13 @@ class Heard(CallReader):
     asks: list[tuple[str, PromptAuthor]] = field(default_factory=list[tuple[str, PromptAuthor]])
     missing: int = 0
 
-    def asked(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
+    def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         self.asks.append((text, by))
 
     def unseen(self) -> None:
         self.missing += 1
 
-    def met(
+    def call_ended(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
         self.calls.append((tool, arguments, content, failed, code))

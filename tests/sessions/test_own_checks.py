@@ -19,7 +19,7 @@ def session(*lines: tuple[str, str, int]) -> list[Finding]:
         )
         call.answered, call.answer = True, output
         if code:
-            call.marked, call.error = True, f"Exit code {code}\n{output}"
+            call.marked_failed, call.error = True, f"Exit code {code}\n{output}"
         calls.append(call)
     return findings_in(calls)
 

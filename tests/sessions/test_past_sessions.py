@@ -81,5 +81,5 @@ def test_a_narrower_check_after_an_edit_put_nothing_right() -> None:
 )
 def test_words_about_the_task_are_no_correction(words: str) -> None:
     reader = SessionReader(host="claude-code")
-    reader.asked(words)
+    reader.prompted(words)
     assert not any(weigh(found, 1, seen.times, 0.0) for found, seen in kept(reader.end()))

@@ -58,7 +58,7 @@ def test_a_session_that_is_read_along_tells_what_one_reading_tells(tmp_path: Pat
     async def play() -> None:
         files = SessionFiles()
         along = await followed(files, path)
-        assert along.place == path.stat().st_size - len('{"type": "assis')
+        assert along.offset == path.stat().st_size - len('{"type": "assis')
         with path.open("a") as file:
             file.write(
                 'tant", "message": {"content": []}}\n'
@@ -93,7 +93,7 @@ def test_what_is_rewritten_missing_or_no_session_is_left_to_the_stop(tmp_path: P
     rewritten.write_text(json.dumps(start) + "\n")
     for path in (rewritten, tmp_path / "none.jsonl", tmp_path):
         file = asyncio.run(followed(SessionFiles(), path))
-        assert (file.place, file.ledger.step) == (0, 0)
+        assert (file.offset, file.ledger.step) == (0, 0)
 
 
 def test_files_that_were_not_read_for_long_are_forgotten(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, EventType, Outcome, Trace
 from mcp_reflect.sessions.diagnose import diagnose
 from mcp_reflect.sessions.reflector import facts_text
-from mcp_reflect.sessions.text import shortened, trace_text
+from mcp_reflect.sessions.trace_text import shortened, trace_text
 from tests.sessions.run import Run
 from tests.sessions.trace_events import case_of
 

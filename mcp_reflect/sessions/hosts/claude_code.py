@@ -117,7 +117,7 @@ class ClaudeCodeReader(MessagesReader):
         if ended is not None:
             self._add_ending(ended[1], text)
         elif queued.get("commandMode", "prompt") == "prompt" and not queued.get("isMeta"):
-            self.listener.asked(text, _speaker_of_queued(queued, record))
+            self.listener.prompted(text, _speaker_of_queued(queued, record))
 
     def _add_ending(self, task: str, text: str) -> None:
         """Tell the end of a task in the background, which the host notes in a text.
@@ -140,7 +140,7 @@ def _exit_code_in(text: str) -> int | None:
 
 
 def _opening_of(content: object) -> str:
-    """Return enough of a message to tell it from another one that stands under the same id."""
+    """Return the beginning of a message, enough to tell it from another one that stands under the same id."""
     if isinstance(content, str):
         return content[:_OPENING]
     return " ".join(
@@ -157,10 +157,14 @@ def _speaker_of_queued(queued: Record, record: Record) -> PromptAuthor:
 
 
 def _speaker_of(record: Record) -> PromptAuthor:
-    """Return who wrote a prompt.
+    """Return who wrote a prompt; the first row that fits decides.
 
-    The host writes summaries, and whatever has an origin that is no person; a script or another agent writes the
-    prompts of its SDK and of side chains.
+    | the record                                        | who      |
+    |---------------------------------------------------|----------|
+    | has an origin that is no person                   | the host |
+    | is a summary, or for the transcript alone         | the host |
+    | is of a side chain (a subagent), or of the SDK    | PROGRAM  |
+    | any other                                         | PERSON   |
     """
     kind = as_record(record.get("origin")).get("kind")
     if kind is not None and kind not in _BY_PERSON:

@@ -19,7 +19,7 @@ _OF_HOST: Final = "<hook_context"
 
 
 def is_of_cline(record: Record) -> bool:
-    """True for the session."""
+    """True for a whole session of Cline, in one value."""
     return {"sessionId", "origin", "messages"} <= record.keys() and "projectHash" not in record
 
 
@@ -29,12 +29,12 @@ class ClineReader(MessagesReader):
     def add(self, record: Record) -> None:
         """Read a session."""
         self.name_session(record.get("sessionId"))
-        for place, message in enumerate(as_records(record.get("messages")), start=1):
-            self.listener.begin(place, message)
+        for number, message in enumerate(as_records(record.get("messages")), start=1):
+            self.listener.begin_record(number, message)
             self.add_message(_without_frame(message), _speaker_of(message))
 
     def add_answer(self, values: Record) -> None:
-        """Read an answer: of its shell a list of commands with what each printed."""
+        """Read an answer; that of Cline's shell is a list of commands, each with what it printed."""
         runs = as_records(values.get("content"))
         if not any("query" in run for run in runs):
             super().add_answer(values)
@@ -44,7 +44,7 @@ class ClineReader(MessagesReader):
         self.listener.answered(printed, values.get("tool_use_id"), failed=failed)
 
     def add_call(self, values: Record) -> None:
-        """Read a call: of its shell as one script."""
+        """Read a call; the commands of one to Cline's shell are read as one script."""
         sent = as_record(values.get("input"))
         commands = as_list(sent.get("commands"))
         if not commands:
@@ -70,7 +70,7 @@ def _without_frame(message: Record) -> Record:
 
 
 def _part_without_frame(part: Record) -> Record:
-    """Return a part of a prompt without those marks; one that is no text, such as a picture, as it is."""
+    """Return a part of a prompt without the marks (`<user_input>`); one that is no text, such as a picture, as it is."""
     text = part.get("text")
     if not isinstance(text, str):
         return part

@@ -6,7 +6,7 @@ commands that it ran follow as `item_completed`; in sessions without these they 
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.common import unpacked
 from mcp_reflect.sessions.hosts.codex_scripts import ScriptCalls, calls_in
@@ -70,8 +70,13 @@ class CodexReader(MessagesReader):
     def add(self, record: Record) -> None:
         """Read a line of a session.
 
-        Read are its facts, the items that the model saw, and the steps of scripts, which stand on lines of their own. Of a
-        command that the person ran in the host nothing is known but that it ran.
+        | a line                               | is read as                                            |
+        |--------------------------------------|-------------------------------------------------------|
+        | `session_meta`                       | the name of the session, and who writes its prompts   |
+        | `event_msg` of an item that ended    | a call of a script                                    |
+        | `event_msg` of a person's command    | something of which nobody knows what it did           |
+        | `response_item`                      | what the model saw: a call, an answer, or words       |
+        | any other                            | nothing                                               |
         """
         payload = as_record(record.get("payload"))
         match record.get("type"):
@@ -95,7 +100,7 @@ class CodexReader(MessagesReader):
             self._speaker = PromptAuthor.PROGRAM
 
     def _is_known(self, payload: Record) -> bool:
-        """True for an item of another session, and for one that is there twice."""
+        """Return whether an item was read before, here or in the session that this one copied, and note it."""
         key = item_key(payload)
         if not key:
             return False
@@ -122,7 +127,7 @@ class CodexReader(MessagesReader):
             self.add_message(payload, self._speaker_of(payload))
 
     def _speaker_of(self, payload: Record) -> PromptAuthor:
-        """Return who wrote a prompt: the host, where it says so or the words open as its own; else who began it all."""
+        """Return who wrote a prompt: the host, where it says so or the words open as its own; else who began the session."""
         facts = as_record(payload.get("internal_chat_message_metadata_passthrough"))
         kinds = as_list(facts.get("content_item_kinds"))
         by_host = bool(kinds) and not any(str(kind).startswith("user") for kind in kinds)
@@ -142,11 +147,20 @@ class CodexReader(MessagesReader):
         self._items_before[call_id] = self._items
 
     def _end_script(self, payload: Record) -> None:
-        """Tell the calls of a script with their outputs, unless the host told them itself."""
+        """Tell the calls of a script with their outputs, unless the host told them itself.
+
+        | the host tells calls itself | the script                         | is told as                                 |
+        |-----------------------------|------------------------------------|--------------------------------------------|
+        | yes                         | completed, and all calls were told | nothing more                               |
+        | yes                         | any other                          | something that nobody saw                  |
+        | no                          | is plain, and ran                  | its calls, each with its output            |
+        | no                          | is plain, but could not be parsed  | its calls, and something that nobody saw   |
+        | no                          | any other                          | something that nobody saw                  |
+        """
         call_id = str(id_of(payload))
         script = self._scripts.pop(call_id)
         items_before = self._items_before.pop(call_id)
-        how, parts = _parts_of(payload.get("output"))
+        how, parts = _output_of_script(payload.get("output"))
         if self._items > 0:  # this host tells the commands of scripts
             lacks_some = self._items - items_before < len(script.calls)
             if lacks_some or not how.startswith("Script completed"):
@@ -165,16 +179,16 @@ class CodexReader(MessagesReader):
 
         Of a script that failed with several calls it is not known which of them did.
         """
-        is_alone = len(script.calls) == 1
+        is_only = len(script.calls) == 1
         for number, call in enumerate(script.calls):
-            answer = _shown(parts, call.shown, alone=is_alone)
+            answer = _output_of_call(parts, call.shown, is_only=is_only)
             if answer is None:
                 self.listener.unseen()
                 continue
             name = f"{call_id}.{number}"
             text, code = _printed(answer)
             self.listener.called(call.tool, call.arguments, name)
-            failed = script_failed and is_alone
+            failed = script_failed and is_only
             self.listener.answered(text, name, failed=failed, exit_code=code)
 
     def _add_item(self, item: Record) -> None:
@@ -190,15 +204,15 @@ class CodexReader(MessagesReader):
         self._seen.add(name)
         self._items += 1
         status = item.get("status")
-        for number, (tool, arguments, answer) in enumerate(calls):
+        for number, call in enumerate(calls):
             call_id = _numbered(name, number)
-            self.listener.called(tool, arguments, call_id)
+            self.listener.called(call.tool, call.arguments, call_id)
             if status == "declined":
                 self.listener.withdrawn(call_id)
             else:
                 code = item.get("exit_code")
                 failed = status == "failed"
-                self.listener.answered(answer, call_id, failed=failed, exit_code=code)
+                self.listener.answered(call.answer, call_id, failed=failed, exit_code=code)
 
 
 def _numbered(name: str, number: int) -> str:
@@ -220,40 +234,60 @@ def _is_of_person(event: Record) -> bool:
     return event.get("type") == "exec_command_end" and event.get("source") == "user_shell"
 
 
-def _calls_of(item: Record) -> list[tuple[str, Any, str]]:
-    """The calls that an item tells: tool, arguments and answer of each."""
+class _ToldCall(NamedTuple):
+    """A call of a script, as the host noted it, with its answer."""
+
+    tool: str
+    arguments: Any
+    answer: str
+
+
+def _calls_of(item: Record) -> list[_ToldCall]:
+    """The calls that an item tells: one command, one call of an MCP server, or an edit for each changed file."""
     match item.get("type"):
         case "CommandExecution":
             command = {"command": item.get("command")}
-            return [("exec_command", command, as_text(item.get("aggregated_output")))]
+            return [_ToldCall("exec_command", command, as_text(item.get("aggregated_output")))]
         case "FileChange":
             by_path = as_record(item.get("changes"))
             changes = as_records(item.get("changes"))
             paths = [*map(str, by_path), *(as_text(change.get("path")) for change in changes)]
-            return [("write_file", {"file_path": path}, "written") for path in paths if path]
+            return [
+                _ToldCall("write_file", {"file_path": path}, "written") for path in paths if path
+            ]
         case "McpToolCall":
             tool = f"mcp__{item.get('server')}__{item.get('tool')}"
             answer = item.get("error") or item.get("result")
-            return [(tool, item.get("arguments"), text_of(answer))]
+            return [_ToldCall(tool, item.get("arguments"), text_of(answer))]
         case _:
             return []
 
 
-def _parts_of(output: object) -> tuple[str, list[str]]:
-    """How a script ended, and the outputs that it showed."""
+class _ScriptOutput(NamedTuple):
+    """How a script ended ("Script completed", empty where nobody tells it), and the outputs that it showed, in order."""
+
+    how: str
+    parts: list[str]
+
+
+def _output_of_script(output: object) -> _ScriptOutput:
+    """Return the output of a script without the lines that the host writes before it."""
     parts = [text_of(part) for part in as_list(output)] or [text_of(output)]
     head = _ENVELOPE.match(parts[0])
     if head is None:
-        return "", parts
+        return _ScriptOutput("", parts)
     beside_head = parts[0][head.end() :]
     if beside_head.strip():
-        return head["how"], [beside_head, *parts[1:]]
-    return head["how"], parts[1:]
+        return _ScriptOutput(head["how"], [beside_head, *parts[1:]])
+    return _ScriptOutput(head["how"], parts[1:])
 
 
-def _shown(parts: Sequence[str], number: int | None, *, alone: bool) -> str | None:
-    """The output of a call; None where that cannot be told from others."""
-    if alone:
+def _output_of_call(parts: Sequence[str], number: int | None, *, is_only: bool) -> str | None:
+    """The output of a call among those of its script, None where it is not known which.
+
+    All of them are that of the only call of a script, else the one with the call's `number`.
+    """
+    if is_only:
         return "\n".join(parts)
     if number is None or number >= len(parts):
         return None
@@ -261,7 +295,10 @@ def _shown(parts: Sequence[str], number: int | None, *, alone: bool) -> str | No
 
 
 def _printed(text: str) -> tuple[str, object]:
-    """What a command printed, and its exit code, where a script shows a whole result as JSON."""
+    """What a command printed, and its exit code (None for none), of the whole result that a script shows as JSON.
+
+    '{"output": "1 failed", "exit_code": 1}' gives ("1 failed", 1). Any other text is what the command printed.
+    """
     result = as_record(unpacked(text.strip()))
     if "output" not in result or not {"exit_code", "session_id", "wall_time_seconds"} & {*result}:
         return text, None
@@ -271,7 +308,7 @@ def _printed(text: str) -> tuple[str, object]:
 
 
 def record_key(record: Record) -> str:
-    """The key of a line: of its item."""
+    """The key of the item on a line."""
     payload = as_record(record.get("payload"))
     if payload.get("type") == "item_completed":
         return as_text(as_record(payload.get("item")).get("id"))

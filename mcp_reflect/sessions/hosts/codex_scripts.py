@@ -48,14 +48,14 @@ class ScriptCall:
 
 @dataclass(frozen=True, slots=True)
 class ScriptCalls:
-    """The calls of a script. `plain`: each of them runs once, with arguments that are read."""
+    """The calls of a script. `plain`: each of them runs once, with arguments that are read, and nothing else is done."""
 
     calls: tuple[ScriptCall, ...] = ()
     plain: bool = True
 
 
 class _NamedTool(NamedTuple):
-    """A tool that a script calls, and the place where its arguments begin."""
+    """A tool that a script calls; `arguments` is the index of the word with which they begin."""
 
     name: str
     arguments: int
@@ -75,16 +75,16 @@ class _CallsOfScript:
     shown: dict[int, int] = field(default_factory=dict[int, int])
     outputs: int = 0
 
-    def add_output(self, place: int) -> None:
-        """Take an output that begins at a place, and which call it shows."""
-        number = self._call_that_is_shown(_in_parentheses(self.words, place + 1))
+    def add_output(self, index: int) -> None:
+        """Count an output that begins at an index, and note which call it shows: `text(a)` shows the call of `a`."""
+        number = self._call_that_is_shown(_in_parentheses(self.words, index + 1))
         if number is not None:
             self.shown.setdefault(number, self.outputs)
         self.outputs += 1
 
-    def add_call(self, place: int, tool: _NamedTool) -> None:
-        """Take the call of a tool at a place, and the variable that keeps its result."""
-        variable = _variable_of_result(self.words, place)
+    def add_call(self, index: int, tool: _NamedTool) -> None:
+        """Take the call of a tool at an index, and the variable that keeps its result."""
+        variable = _variable_of_result(self.words, index)
         if variable is not None:
             self.variables[variable] = len(self.calls)
         self.calls.append(ScriptCall(tool.name, _arguments_at(self.words, tool.arguments)))
@@ -113,13 +113,13 @@ def calls_in(script: str) -> ScriptCalls:
         return ScriptCalls(plain=False)
     words = words_of(script)
     gathered = _CallsOfScript(words)
-    for place in range(len(words)):
-        if _is_output(words, place):
-            gathered.add_output(place)
+    for index in range(len(words)):
+        if _is_output(words, index):
+            gathered.add_output(index)
             continue
-        tool = _tool_at(words, place)
+        tool = _tool_at(words, index)
         if tool is not None and len(gathered.calls) < _MOST_CALLS:
-            gathered.add_call(place, tool)
+            gathered.add_call(index, tool)
     shown = gathered.shown
     if len(gathered.calls) == 1:
         shown = {0: 0}
@@ -127,20 +127,20 @@ def calls_in(script: str) -> ScriptCalls:
     return ScriptCalls(tuple(numbered), _is_plain(words, gathered.calls))
 
 
-def _is_output(words: ScriptWords, place: int) -> bool:
-    """Return whether a script shows something at a place: `text(...)`, `console.log(...)`."""
-    kind, word = words.at(place)
-    return kind == "name" and word in _SHOWS and words.code_at(place + 1) in ("(", ".")
+def _is_output(words: ScriptWords, index: int) -> bool:
+    """Return whether a script shows something at an index: `text(...)`, `console.log(...)`."""
+    kind, word = words.at(index)
+    return kind == "name" and word in _SHOWS and words.code_at(index + 1) in ("(", ".")
 
 
 def _is_plain(words: ScriptWords, calls: Sequence[ScriptCall]) -> bool:
-    """Return whether a script did what its calls say, and nothing else."""
+    """Return whether a script did what its calls say, and nothing else: a loop or an unknown function may do more."""
     code = {word for kind, word in words.words if kind != "text"}
     if not code.isdisjoint(_TURNS | _LOADS) or not all(map(_is_read, calls)):
         return False
     if not calls and (code.isdisjoint(_SHOWS) or not code.isdisjoint(_TOOLS)):
         return False  # it is no script that only says something
-    return not any(_is_other_call(words, place) for place in range(len(words)))
+    return not any(_is_other_call(words, index) for index in range(len(words)))
 
 
 def _is_read(call: ScriptCall) -> bool:
@@ -150,30 +150,30 @@ def _is_read(call: ScriptCall) -> bool:
     return isinstance(call.arguments, str) and call.tool in _TAKES_TEXT
 
 
-def _is_other_call(words: ScriptWords, place: int) -> bool:
-    """Return whether a function is called at a place that is no tool, and may do anything."""
-    kind, word = words.at(place)
-    if kind != "name" or words.code_at(place + 1) != "(":
+def _is_other_call(words: ScriptWords, index: int) -> bool:
+    """Return whether a function is called at an index that is no tool, and may do anything."""
+    kind, word = words.at(index)
+    if kind != "name" or words.code_at(index + 1) != "(":
         return False
     # The function is the tool's own name, behind `tools.` or `codex.`.
-    is_tool = any(_tool_at(words, place - back) is not None for back in (0, 2))
+    is_tool = any(_tool_at(words, index - back) is not None for back in (0, 2))
     return not is_tool and word not in _HARMLESS
 
 
-def _tool_at(words: ScriptWords, place: int) -> _NamedTool | None:
-    """Return the tool that is called at a place.
+def _tool_at(words: ScriptWords, index: int) -> _NamedTool | None:
+    """Return the tool that is called at an index.
 
     `tools.NAME(`, `tools["NAME"](` or `codex.tool("NAME", `.
     """
-    if words.code_at(place) not in _TOOLS:
+    if words.code_at(index) not in _TOOLS:
         return None
-    code = [words.code_at(place + offset) for offset in range(5)]
+    code = [words.code_at(index + offset) for offset in range(5)]
     if code[:4] == ["codex", ".", "tool", "("]:
-        return _tool_named(words.text_at(place + 4), place + 6)
-    if code[:2] == ["tools", "."] and code[3] == "(" and words.at(place + 2).kind == "name":
-        return _NamedTool(code[2], place + 4)
+        return _tool_named(words.text_at(index + 4), index + 6)
+    if code[:2] == ["tools", "."] and code[3] == "(" and words.at(index + 2).kind == "name":
+        return _NamedTool(code[2], index + 4)
     if code[:2] == ["tools", "["] and code[3:] == ["]", "("]:
-        return _tool_named(words.text_at(place + 2), place + 5)
+        return _tool_named(words.text_at(index + 2), index + 5)
     return None
 
 
@@ -185,16 +185,16 @@ def _tool_named(name: str | None, arguments: int) -> _NamedTool | None:
 
 
 def _tools_in(words: ScriptWords, start: int, end: int) -> int:
-    """Return how many tools are called from a place up to another."""
-    return sum(_tool_at(words, place) is not None for place in range(start, end))
+    """Return how many tools are called from an index up to another."""
+    return sum(_tool_at(words, index) is not None for index in range(start, end))
 
 
-def _arguments_at(words: ScriptWords, place: int) -> Json:
+def _arguments_at(words: ScriptWords, index: int) -> Json:
     """Return the first argument of a call, None where it is no literal."""
-    if words.code_at(place) == ")":
+    if words.code_at(index) == ")":
         return {}
     try:
-        value, end = literal_at(words, place)
+        value, end = literal_at(words, index)
     except NotLiteralError:
         return None
     if words.code_at(end) not in (")", ","):  # the literal is a part of what is computed
@@ -211,41 +211,41 @@ def _in_parentheses(words: ScriptWords, start: int) -> ScriptWords:
     while opening < len(words) and words.code_at(opening) != "(":
         opening += 1
     depth = 0
-    for place in range(opening, len(words)):
-        code = words.code_at(place)
+    for index in range(opening, len(words)):
+        code = words.code_at(index)
         if code == "(":
             depth += 1
         elif code == ")":
             depth -= 1
         if depth == 0:
-            return words.part(opening + 1, place)
+            return words.part(opening + 1, index)
     return words.part(0, 0)
 
 
-def _variable_of_result(words: ScriptWords, place: int) -> str | None:
-    """Return the variable that takes the result of the call at a place, None where none does.
+def _variable_of_result(words: ScriptWords, index: int) -> str | None:
+    """Return the variable that takes the result of the call at an index, None where none does.
 
     It stands before the call, as in `const a = await tools.X(...)`, or in a list of as many calls:
     `const [a, b] = await Promise.all([tools.X(...), tools.Y(...)])`.
     """
-    before = place - 1
+    before = index - 1
     while words.code_at(before) in ("await", "("):
         before -= 1
     if words.code_at(before) == "=" and words.at(before - 1).kind == "name":
         return words.at(before - 1).word
-    promise = _promise_before(words, place)
+    promise = _promise_before(words, index)
     if promise is None:
         return None
     variables = _variables_before(words, promise)
-    number = _tools_in(words, promise, place)
+    number = _tools_in(words, promise, index)
     if number >= len(variables):
         return None
     return variables[number]
 
 
-def _promise_before(words: ScriptWords, place: int) -> int | None:
-    """Return the place of the `Promise` in whose statement a call stands, None where there is none."""
-    at = place
+def _promise_before(words: ScriptWords, index: int) -> int | None:
+    """Return the index of the `Promise` in whose statement a call stands, None where there is none."""
+    at = index
     while words.code_at(at) != "Promise":
         if at <= 0 or words.code_at(at) == ";":
             return None

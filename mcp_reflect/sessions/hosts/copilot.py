@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from mcp_reflect.sessions.hosts.messages import EventsReader
+from mcp_reflect.sessions.hosts.messages import EventsReader, ShellOutput
 from mcp_reflect.sessions.records import (
     PromptAuthor,
     Record,
@@ -34,7 +34,7 @@ def event_id(record: Record) -> str:
 
 
 class CopilotReader(EventsReader):
-    """Reads the events of a session, those of its subagents among them: their calls count, their words do not."""
+    """Reads the events of a session. Of its subagents the calls count, and the words do not."""
 
     def add(self, record: Record) -> None:
         """Read an event that was not read before.
@@ -51,9 +51,9 @@ class CopilotReader(EventsReader):
             case "session.snapshot_rewind":  # files may be other than the events that are left tell
                 self.listener.unseen()
             case "user.message" if not of_child:
-                self.listener.asked(as_text(data.get("content")), _speaker_of(data))
+                self.listener.prompted(as_text(data.get("content")), _speaker_of(data))
             case "assistant.message" if not of_child:
-                self.listener.told(as_text(data.get("content")))
+                self.listener.spoke(as_text(data.get("content")))
             case "tool.execution_start":
                 call_id = data.get("toolCallId")
                 self.listener.called(data.get("toolName"), data.get("arguments"), call_id)
@@ -63,7 +63,7 @@ class CopilotReader(EventsReader):
                 pass
 
     def _add_result(self, data: Record) -> None:
-        """Read the end of a call; one that was refused never ran, and one that was stopped may have done its half."""
+        """Read the end of a call. A refused one never ran, while one that was stopped may have done a part of its work."""
         call_id = data.get("toolCallId")
         ended_by = as_record(data.get("error")).get("code")
         if ended_by in _NEVER_RAN:
@@ -80,23 +80,23 @@ class CopilotReader(EventsReader):
 
 
 def _text_of_result(data: Record) -> str:
-    """The text of a call's result: the detailed one first, since hooks may have put words behind the one for the model."""
+    """The text of a call's result: the detailed one, since hooks may have put their words behind the one for the model."""
     result = as_record(data.get("result"))
     text = text_of(result.get("detailedContent")) or text_of(result.get("content"))
     return text or as_text(as_record(data.get("error")).get("message"))
 
 
-def _without_shell_note(text: str) -> tuple[str, int | None]:
-    """What a command printed, without the note of how its shell ended, and the exit code in that note."""
+def _without_shell_note(text: str) -> ShellOutput:
+    """What a command printed, without the note of its shell ("<shellId: 3 completed with exit code 2>")."""
     head, tail = text[:-_TAIL], text[-_TAIL:]
     note = _SHELL_ENDED.search(tail)
     if note is None:
-        return text, None
-    return head + tail[: note.start()] + tail[note.end() :], int(note[1])
+        return ShellOutput(text, None)
+    return ShellOutput(head + tail[: note.start()] + tail[note.end() :], int(note[1]))
 
 
 def _speaker_of(data: Record) -> PromptAuthor:
-    """Who wrote a prompt: the host wrote those that tell their source, and those with which its autopilot goes on."""
+    """Who wrote a prompt: the host, where it names another source than the user or lets its autopilot go on."""
     if data.get("isAutopilotContinuation"):
         return PromptAuthor.HOST
     if as_text(data.get("source")) not in _BY_PERSON:

@@ -7,7 +7,7 @@ In lines, a message that is there again replaces the earlier one, `{"$set": {"me
 import re
 from typing import Any, Final
 
-from mcp_reflect.sessions.hosts.messages import FAILED, MessagesReader
+from mcp_reflect.sessions.hosts.messages import FAILED, MessageKind, MessagesReader, ShellOutput
 from mcp_reflect.sessions.records import (
     Listener,
     PromptAuthor,
@@ -52,7 +52,11 @@ def is_of_gemini(record: Record) -> bool:
 
 
 class GeminiReader(MessagesReader):
-    """Gathers the messages of a session, and reads them at the end."""
+    """Gathers the messages of a session, and reads them at the end, since later lines change earlier ones.
+
+    `_messages` has them by their ids. `_is_rewound`: messages were taken back. `_is_unsure`: a line changed them in a way
+    that this reader does not follow.
+    """
 
     def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
         """Tell `listener` what is read, without the messages in `known`."""
@@ -82,15 +86,18 @@ class GeminiReader(MessagesReader):
             self._put(record)
 
     def end(self) -> None:
-        """Read the messages that are left."""
-        if self._is_rewound:  # files may be other than the messages that are left tell
+        """Read the messages that are left when all lines have changed them.
+
+        Messages that were taken back may have changed files before those that are left. What a line changed that this
+        reader does not follow is not known, so that it counts as the last that was done.
+        """
+        if self._is_rewound:
             self.listener.unseen()
-        for place, message in enumerate(self._messages.values(), start=1):
-            if message_id(message) in self.known:
-                continue
-            self.listener.begin(place, message)
-            self.add_message(message, self._speaker_of(message))
-        if self._is_unsure:  # messages may be other than those that were read
+        for number, message in enumerate(self._messages.values(), start=1):
+            if message_id(message) not in self.known:
+                self.listener.begin_record(number, message)
+                self.add_message(message, self._speaker_of(message))
+        if self._is_unsure:
             self.listener.unseen()
 
     def _speaker_of(self, message: Record) -> PromptAuthor:
@@ -124,7 +131,7 @@ class GeminiReader(MessagesReader):
             del self._messages[later]
 
     def add_call(self, values: Record) -> None:
-        """Read a call, with its answer beside it."""
+        """Read a call with the answer beside it. A tool that is not Gemini's own may be an agent, which does anything."""
         super().add_call(values)
         call_id, status = values.get("id"), values.get("status")
         if status == "cancelled":  # a person stopped it, perhaps in its middle
@@ -145,20 +152,20 @@ class GeminiReader(MessagesReader):
             or as_text(result)
             or text_of(values.get("resultDisplay"))
         )
-        text, code = printed_by_shell(framed.removeprefix(_FRAME[0]).removesuffix(_FRAME[1]))
+        text, code = shell_output_of(framed.removeprefix(_FRAME[0]).removesuffix(_FRAME[1]))
         failed = str(values.get("status")) in FAILED or "error" in response
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
-    def _add_parts(self, parts: Any, what: str, speaker: PromptAuthor) -> None:
-        """Read the parts of a message without its answers, which stand in the message with the calls as well."""
+    def _add_parts(self, parts: Any, writer: MessageKind, speaker: PromptAuthor) -> None:
+        """Read the parts of a message, but for answers: each stands beside its call already."""
         others = [
             part for part in as_list(list(parts)) if "functionResponse" not in as_record(part)
         ]
-        super()._add_parts(others, what, speaker)
+        super()._add_parts(others, writer, speaker)
 
 
 def _response_in(result: object) -> Record:
-    """The response among the parts of a result, which may stand in a list of their own."""
+    """The response in a result: of [{"functionResponse": {"response": {…}}}], also in a second list; else empty."""
     parts = as_list(result)
     if parts and as_list(parts[0]):
         parts = as_list(parts[0])
@@ -172,16 +179,16 @@ def message_id(record: Record) -> str:
     return as_text(record.get("id"))
 
 
-def printed_by_shell(text: str) -> tuple[str, int | None]:
-    """What a command printed, and its exit code where the answer tells one."""
+def shell_output_of(text: str) -> ShellOutput:
+    """What a command printed, without the lines that the shell tool wrote around it ("Directory: …", "Exit Code: 1")."""
     head = _SHELL.match(text)
     if head is None:
-        return text, None
+        return ShellOutput(text, None)
     printed = text[head.end() :]
     notes = _AFTER.search(printed, max(0, len(printed) - _NOTES))
     if notes is not None:
         printed = printed[: notes.start()]
     code = _CODE.search(text[-_NOTES:])
     if code is None:
-        return printed, None
-    return printed, int(code[1])
+        return ShellOutput(printed, None)
+    return ShellOutput(printed, int(code[1]))

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from enum import Enum, auto
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.common import unpacked
 from mcp_reflect.sessions.records import (
@@ -15,20 +16,33 @@ from mcp_reflect.sessions.records import (
     text_of,
 )
 
-# A record's `type` or `role` tells what it is; one thing has many names, of which the first that is there counts.
-_WHAT: Final = {
-    **dict.fromkeys(("user", "human"), "person"),
-    **dict.fromkeys(("assistant", "ai", "gemini"), "agent"),
+
+class MessageKind(Enum):
+    """What a message, or a part of one, is."""
+
+    PERSON = auto()
+    AGENT = auto()
+    CALL = auto()
+    ANSWER = auto()
+    SILENT = auto()  # a thought or an image, which tells nothing
+
+
+# The kind of a message by its `type` or `role`, for which each API has names of its own.
+_KINDS: Final = {
+    **dict.fromkeys(("user", "human"), MessageKind.PERSON),
+    **dict.fromkeys(("assistant", "ai", "gemini"), MessageKind.AGENT),
     **dict.fromkeys(
         "tool_use server_tool_use mcp_tool_use toolCall function_call custom_tool_call local_shell_call".split(),
-        "call",
+        MessageKind.CALL,
     ),
     **dict.fromkeys(
         "tool function toolResult tool_result mcp_tool_result function_call_output custom_tool_call_output "
         "local_shell_call_output".split(),
-        "answer",
+        MessageKind.ANSWER,
     ),
-    **dict.fromkeys(("thinking", "redacted_thinking", "image", "image_url", "reasoning"), "silent"),
+    **dict.fromkeys(
+        ("thinking", "redacted_thinking", "image", "image_url", "reasoning"), MessageKind.SILENT
+    ),
 }
 _IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
 _ARGUMENTS: Final = ("input", "arguments", "args", "action")
@@ -47,7 +61,7 @@ _EXEC_HEAD: Final = re.compile(
 
 def is_record(record: Record) -> bool:
     """True for a record of a conversation."""
-    return bool(what_of(message_in(record)) or what_of(record))
+    return bool(kind_of_message(message_in(record)) or kind_of_message(record))
 
 
 def message_in(record: Record) -> Record:
@@ -55,12 +69,12 @@ def message_in(record: Record) -> Record:
     return as_record(record.get("message")) or as_record(record.get("payload")) or record
 
 
-def what_of(values: Record) -> str:
-    """What a record is: of a person, of the agent, a call, an answer, or silent; empty for anything else."""
+def kind_of_message(values: Record) -> MessageKind | None:
+    """The kind of a message by its type, else by its role; None for what is no message."""
     for name in (values.get("type"), values.get("role")):
-        if isinstance(name, str) and name in _WHAT:
-            return _WHAT[name]
-    return ""
+        if isinstance(name, str) and name in _KINDS:
+            return _KINDS[name]
+    return None
 
 
 def first_of(values: Record, names: Sequence[str]) -> Any:
@@ -75,6 +89,13 @@ def first_of(values: Record, names: Sequence[str]) -> Any:
 def id_of(values: Record) -> Any:
     """The id of the call in a call or an answer."""
     return first_of(values, _IDS)
+
+
+class ShellOutput(NamedTuple):
+    """What a command printed, and its exit code; None where the host tells none."""
+
+    text: str
+    exit_code: int | None
 
 
 class MessagesReader:
@@ -108,36 +129,36 @@ class MessagesReader:
     def add_message(self, record: Record, speaker: PromptAuthor) -> None:
         """Read a message with the calls and answers in it, in any of the forms of chat APIs.
 
-        A message may be a call or an answer as a whole, or have them among its parts or in `tool_calls`. One of a role whose
-        words stand elsewhere only says that something is not seen here.
+        A message may be a call or an answer as a whole, or have them among its parts or in `tool_calls`. Of a command that
+        the person ran (`_ELSEWHERE`) it says nothing but that something was done.
         """
         values = message_in(record)
         if values.get("role") in _ELSEWHERE or record.get("type") in _ELSEWHERE:
             self.listener.unseen()
-        what = what_of(values) or what_of(record)
+        kind = kind_of_message(values) or kind_of_message(record)
         content = values.get("content")
-        if what == "call":
+        if kind is MessageKind.CALL:
             self.add_call(values)
-        elif what == "answer":
+        elif kind is MessageKind.ANSWER:
             self.add_answer(values)
-        elif what in ("person", "agent"):
-            self._add_parts(as_list(content) or [content], what, speaker)
+        elif kind in (MessageKind.PERSON, MessageKind.AGENT):
+            self._add_parts(as_list(content) or [content], kind, speaker)
             for call in as_records(values.get("tool_calls") or values.get("toolCalls")):
                 self.add_call(call)
 
-    def _add_parts(self, parts: Sequence[Any], what: str, speaker: PromptAuthor) -> None:
-        """Read the parts of a message that `what`, a person or the agent, wrote: calls and answers are among them."""
+    def _add_parts(self, parts: Sequence[Any], writer: MessageKind, speaker: PromptAuthor) -> None:
+        """Read the parts of a message, in which calls and answers may stand beside the words of its `writer`."""
         for part in parts:
             inner = as_record(part)
-            kind = what_of(inner)
-            if kind in ("call", "answer"):
+            kind = kind_of_message(inner)
+            if kind in (MessageKind.CALL, MessageKind.ANSWER):
                 self.add_message(inner, speaker)
-            elif kind == "silent":
+            elif kind is MessageKind.SILENT:
                 continue
-            elif what == "person":
-                self.listener.asked(text_of(part), speaker)
+            elif writer is MessageKind.PERSON:
+                self.listener.prompted(text_of(part), speaker)
             else:
-                self.listener.told(text_of(part))
+                self.listener.spoke(text_of(part))
 
     def add_call(self, values: Record) -> None:
         """Read a call."""
@@ -154,8 +175,8 @@ class MessagesReader:
             text = text[head.end() :]
             if head[1]:
                 code = int(head[1])
-        marked = True in (values.get("is_error"), values.get("isError"))
-        failed = marked or str(values.get("status")) in FAILED or wrapped.get("success") is False
+        is_error = True in (values.get("is_error"), values.get("isError"))
+        failed = is_error or str(values.get("status")) in FAILED or wrapped.get("success") is False
         self.listener.answered(text, id_of(values), failed=failed, exit_code=code)
 
 

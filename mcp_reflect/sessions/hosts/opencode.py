@@ -28,16 +28,19 @@ class OpencodeReader(MessagesReader):
         part = as_record(record.get("part"))
         match record.get("role"), part.get("type"):
             case "user", "text":
-                self.listener.asked(as_text(part.get("text")), _speaker_of(record, part))
+                self.listener.prompted(as_text(part.get("text")), _speaker_of(record, part))
             case "assistant", "text":
-                self.listener.told(as_text(part.get("text")))
+                self.listener.spoke(as_text(part.get("text")))
             case "assistant", "tool":
                 self._add_call(part)
             case _:
                 pass
 
     def _add_call(self, part: Record) -> None:
-        """Read a call with its answer, if it has one: both are one part."""
+        """Read a call with its answer, which stand in one part.
+
+        A call that the person rejected never ran; one that was aborted may have done a part of its work.
+        """
         state, call_id = as_record(part.get("state")), part.get("callID")
         self.listener.called(part.get("tool"), state.get("input"), call_id)
         error = as_text(state.get("error"))

@@ -5,7 +5,7 @@ Its messages have the parts of Gemini's API, the records around them the fields 
 
 from typing import Final
 
-from mcp_reflect.sessions.hosts.gemini import printed_by_shell
+from mcp_reflect.sessions.hosts.gemini import shell_output_of
 from mcp_reflect.sessions.hosts.messages import FAILED, EventsReader
 from mcp_reflect.sessions.records import (
     PromptAuthor,
@@ -45,7 +45,7 @@ class QwenReader(EventsReader):
             case "user":
                 for part in parts:
                     prompt = text_of(part)
-                    self.listener.asked(prompt, _speaker_of(record, prompt))
+                    self.listener.prompted(prompt, _speaker_of(record, prompt))
             case "assistant":
                 for part in parts:
                     self._add_part(part)
@@ -61,7 +61,7 @@ class QwenReader(EventsReader):
         if call:
             self.listener.called(call.get("name"), call.get("args"), call.get("id"))
         elif not part.get("thought"):
-            self.listener.told(text_of(part))
+            self.listener.spoke(text_of(part))
 
     def _add_result(self, response: Record, record: Record) -> None:
         """Read a call's answer; its record, not the answer, says how the call ended."""
@@ -73,13 +73,13 @@ class QwenReader(EventsReader):
             self.add_ended_unfinished(call_id)
             return
         said = as_record(response.get("response"))
-        text, code = printed_by_shell(text_of(said.get("output", said.get("error"))))
+        text, code = shell_output_of(text_of(said.get("output", said.get("error"))))
         failed = status in FAILED or "error" in said
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
 
 def _speaker_of(record: Record, prompt: str) -> PromptAuthor:
-    """Who wrote a prompt: the host marks its own by their provenance or by how they open."""
+    """Who wrote a prompt: the host, where it opens as the host's own ("<qwen:…") or has no person's provenance."""
     if prompt.lstrip().startswith(_OF_HOST):
         return PromptAuthor.HOST
     if record.get("provenance", "real_user") != "real_user":

@@ -37,12 +37,12 @@ _NOTHING: Final = ScriptWord("", "")
 
 
 class NotLiteralError(Exception):
-    """What stands there is computed."""
+    """A value in a script is computed, and not written down."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptWords:
-    """The words of a script or of a part of it, asked for by their places; beyond its ends there is nothing."""
+    """The words of a script or of a part of it, asked for by their indexes from 0; beyond its ends there is nothing."""
 
     words: Sequence[ScriptWord]
 
@@ -50,33 +50,33 @@ class ScriptWords:
         """The number of words."""
         return len(self.words)
 
-    def at(self, place: int) -> ScriptWord:
-        """The word at a place, of no kind beyond the ends."""
-        if 0 <= place < len(self.words):
-            return self.words[place]
+    def at(self, index: int) -> ScriptWord:
+        """The word at an index, of no kind beyond the ends."""
+        if 0 <= index < len(self.words):
+            return self.words[index]
         return _NOTHING
 
-    def code_at(self, place: int) -> str:
-        """The name or mark at a place; a blank for a text or number, whose content is never taken for code."""
-        word = self.at(place)
+    def code_at(self, index: int) -> str:
+        """The name or mark at an index; a blank for a text or number, whose content is never taken for code."""
+        word = self.at(index)
         if word.kind in ("name", "mark"):
             return word.word
         return " "
 
-    def text_at(self, place: int) -> str | None:
-        """The value of the text at a place, None where another word stands there."""
-        word = self.at(place)
+    def text_at(self, index: int) -> str | None:
+        """The value of the text at an index, None where another word stands there."""
+        word = self.at(index)
         if word.kind != "text":
             return None
         return _value_of_text(word.word)
 
     def part(self, start: int, end: int) -> "ScriptWords":
-        """The words from a place up to another."""
+        """The words from an index up to another."""
         return ScriptWords(self.words[start:end])
 
 
 def words_of(script: str) -> ScriptWords:
-    """The words of a script, without its comments and what stands between words."""
+    """The words of a script, without blanks and comments: `f("a") // go` has f, (, "a" and )."""
     return ScriptWords(
         [
             ScriptWord(match.lastgroup, match[0])
@@ -86,53 +86,57 @@ def words_of(script: str) -> ScriptWords:
     )
 
 
-def literal_at(words: ScriptWords, place: int, depth: int = 0) -> tuple[Json, int]:
-    """The value of the literal at a place, and the place after it; NotLiteralError where there is none."""
+def literal_at(words: ScriptWords, index: int, depth: int = 0) -> tuple[Json, int]:
+    """The value of the literal at an index, and the index of the word after it.
+
+    In `{cmd: "ls"}, 5` it is {"cmd": "ls"} for index 0, with the index 5, that of the comma. NotLiteralError where a
+    value is computed.
+    """
     if depth > _MOST_DEPTH:
         raise NotLiteralError
-    kind, word = words.at(place)
+    kind, word = words.at(index)
     match kind:
         case "text":
             if word[0] == "`" and "${" in word:
                 raise NotLiteralError
-            return _value_of_text(word), place + 1
+            return _value_of_text(word), index + 1
         case "number":
-            return _value_of_number(word), place + 1
+            return _value_of_number(word), index + 1
         case "name" if word in _WORDS:
-            return _WORDS[word], place + 1
+            return _WORDS[word], index + 1
         case "mark" if word == "[":
-            return _list_at(words, place + 1, depth)
+            return _list_at(words, index + 1, depth)
         case "mark" if word == "{":
-            return _object_at(words, place + 1, depth)
+            return _object_at(words, index + 1, depth)
         case _:
             raise NotLiteralError
 
 
-def _list_at(words: ScriptWords, place: int, depth: int) -> tuple[Json, int]:
-    """The items of a list from behind its bracket, and the place after it."""
+def _list_at(words: ScriptWords, index: int, depth: int) -> tuple[Json, int]:
+    """The items of a list from behind its bracket, and the index after it."""
     items: list[Json] = []
-    while words.code_at(place) != "]":
-        value, place = literal_at(words, place, depth + 1)
+    while words.code_at(index) != "]":
+        value, index = literal_at(words, index, depth + 1)
         items.append(value)
-        place = _after_item(words, place, "]")
-    return items, place + 1
+        index = _after_item(words, index, "]")
+    return items, index + 1
 
 
-def _object_at(words: ScriptWords, place: int, depth: int) -> tuple[Json, int]:
-    """The values of an object from behind its brace, and the place after it."""
+def _object_at(words: ScriptWords, index: int, depth: int) -> tuple[Json, int]:
+    """The values of an object from behind its brace, and the index after it."""
     values: dict[str, Json] = {}
-    while words.code_at(place) != "}":
-        name = _key_at(words, place)
-        if words.code_at(place + 1) != ":":
+    while words.code_at(index) != "}":
+        name = _key_at(words, index)
+        if words.code_at(index + 1) != ":":
             raise NotLiteralError
-        values[name], place = literal_at(words, place + 2, depth + 1)
-        place = _after_item(words, place, "}")
-    return values, place + 1
+        values[name], index = literal_at(words, index + 2, depth + 1)
+        index = _after_item(words, index, "}")
+    return values, index + 1
 
 
-def _key_at(words: ScriptWords, place: int) -> str:
-    """The key of an object at a place: a name, or a text in quotes."""
-    kind, word = words.at(place)
+def _key_at(words: ScriptWords, index: int) -> str:
+    """The key of an object at an index: a name, or a text in quotes."""
+    kind, word = words.at(index)
     if kind == "name":
         return word
     if kind == "text":
@@ -140,13 +144,13 @@ def _key_at(words: ScriptWords, place: int) -> str:
     raise NotLiteralError
 
 
-def _after_item(words: ScriptWords, place: int, closing: str) -> int:
-    """The place of what follows an item: behind a comma, or the closing mark itself."""
-    if words.code_at(place) == ",":
-        return place + 1
-    if words.code_at(place) != closing:
+def _after_item(words: ScriptWords, index: int, closing: str) -> int:
+    """The index of what follows an item: behind a comma, or the closing mark itself."""
+    if words.code_at(index) == ",":
+        return index + 1
+    if words.code_at(index) != closing:
         raise NotLiteralError
-    return place
+    return index
 
 
 def _value_of_number(word: str) -> float | int:
