@@ -6,7 +6,7 @@ A function for each action; `do` carries out a use of `services.curation` here o
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.cli.dream import report_undone
 from mcp_reflect.cli.lesson_arguments import STATES, add_lessons_arguments
@@ -23,7 +23,6 @@ from mcp_reflect.cli.output import (
     write_result,
 )
 from mcp_reflect.cli.place import Do, with_engine, with_place
-from mcp_reflect.cli.review import decide, review
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import (
@@ -35,10 +34,12 @@ from mcp_reflect.models.lesson import (
     State,
     Stored,
 )
-from mcp_reflect.services.curation import LessonDetails, Listed
-from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
+
+if TYPE_CHECKING:
+    from mcp_reflect.services.curation import LessonDetails, Listed
+    from mcp_reflect.services.engine import Engine
+    from mcp_reflect.services.reviews import Waiting
 
 __all__ = ["add_lessons_arguments", "run_lessons"]
 
@@ -210,7 +211,7 @@ async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
     _report(after, options, f"{after.guard}: {meaning[mode]}")
 
 
-async def _try_guard(engine: Engine, options: Namespace) -> int:
+async def _try_guard(engine: "Engine", options: Namespace) -> int:
     """Show what a lesson's guard would have met in the past sessions of this project; it changes nothing."""
     from mcp_reflect.cli.replay import write_replayed  # noqa: PLC0415 - needed here alone
     from mcp_reflect.services.guards import without_guard  # noqa: PLC0415 - same
@@ -263,7 +264,7 @@ async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> N
         _report(after, options, result)
 
 
-async def _erase(engine: Engine, options: Namespace) -> int:
+async def _erase(engine: "Engine", options: Namespace) -> int:
     """Remove a lesson for good, after asking; return the exit status."""
     own, lessons = engine.scopes.own, engine.bank.lessons
     lesson = await lessons.get(own, await lessons.resolve_id(own, options.id), "id")
@@ -276,6 +277,20 @@ async def _erase(engine: Engine, options: Namespace) -> int:
     await lessons.erase(own, lesson.id, by=speaker_of_process())
     write_result(options, {"id": lesson.id, "state": "erased"}, f"{lesson.id}: erased.")
     return 0
+
+
+async def _review(do: Do, options: Namespace) -> None:
+    """List what waits, or ask a person about each."""
+    from mcp_reflect.cli.review import review  # noqa: PLC0415 - it loads the replay of sessions
+
+    await review(do, options)
+
+
+async def _decide(do: Do, options: Namespace, *, approved: bool) -> None:
+    """Approve what waits, or reject it."""
+    from mcp_reflect.cli.review import decide  # noqa: PLC0415 - same
+
+    await decide(do, options, approved=approved)
 
 
 _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
@@ -293,11 +308,11 @@ _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
     "enforce": lambda do, options: _guard(do, options, GuardMode.ENFORCE),
     "pin": lambda do, options: _pin(do, options, pinned=True),
     "unpin": lambda do, options: _pin(do, options, pinned=False),
-    "approve": lambda do, options: decide(do, options, approved=True),
-    "reject": lambda do, options: decide(do, options, approved=False),
+    "approve": lambda do, options: _decide(do, options, approved=True),
+    "reject": lambda do, options: _decide(do, options, approved=False),
     "merge": _merge,
     "undo": _undo,
-    "review": review,
+    "review": _review,
 }
 
 

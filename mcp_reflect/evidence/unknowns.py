@@ -97,9 +97,9 @@ def _only_letter(texts: Sequence[str]) -> str | None:
             if " a " in plain:
                 found.discard("a")
             letters |= found
-    if len(letters) != 1:
-        return None
-    return letters.pop()
+            if len(letters) > 1:
+                return None
+    return letters.pop() if letters else None
 
 
 _DOUBTFUL: Final = re.compile(

@@ -68,7 +68,12 @@ class Arguments(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, coerce_numbers_to_str=True
+        # A process reads the arguments of a tool or two: each shape is built at its first use.
+        defer_build=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        coerce_numbers_to_str=True,
     )
 
     ALIASES: ClassVar[Mapping[str, str]] = {}
