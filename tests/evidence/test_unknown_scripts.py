@@ -1,7 +1,7 @@
 """What the output of a script that nobody knows names: the quick look for signs misses nothing that the patterns find."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.evidence.kinds import ProofKind
@@ -19,7 +19,6 @@ def test_each_output_that_a_pattern_matches_has_a_sign(kind: ProofKind, summarie
     pattern = printed_by_kind(summaries=summaries)[kind].pattern
     found_in = kinds_that_end if summaries else kinds_in_words
 
-    @settings(max_examples=100, deadline=None)
     @given(
         st.from_regex(pattern, alphabet=st.characters(max_codepoint=126)),
         st.sampled_from(("", "before\n", "x " * 400 + "\n")),

@@ -219,20 +219,18 @@ PIECES: Final = st.lists(st.sampled_from(UNITS) | st.text(max_size=8), max_size=
 def test_reading_a_text_is_linear_whatever_it_repeats(piece: str, length: int) -> None:
     """Four times the text takes no more than some four times the work; the square would take sixteen times."""
 
-    def work(size: int) -> float:
-        """The least of two readings; the sign at the end keeps each of them out of the caches."""
-        taken: list[float] = []
-        for end in "xy":
-            text = piece * (size // len(piece) + 1) + end
-            began = time.process_time()
-            clean_text(text)
-            suspicion([text])
-            taken.append(time.process_time() - began)
-        return min(taken)
+    def work(size: int, end: str) -> float:
+        """The work of a reading; another sign at the end keeps it out of the caches."""
+        text = piece * (size // len(piece) + 1) + end
+        began = time.process_time()
+        clean_text(text)
+        suspicion([text])
+        return time.process_time() - began
 
-    work(200)  # patterns are compiled at their first use
-    short = max(work(length), 0.02)
-    assert work(4 * length) < 12 * short
+    work(200, "x")  # patterns are compiled at their first use
+    short = max(min(work(length, "x"), work(length, "y")), 0.02)
+    # A second reading is for a machine that was busy at the first one.
+    assert any(work(4 * length, end) < 12 * short for end in "xy")
 
 
 @pytest.mark.parametrize(

@@ -35,16 +35,11 @@ def test_the_alternatives_of_a_table_are_tried_where_it_matches(name: str) -> No
     tried = Alternatives(table)
 
     @given(st.from_regex(table))
-    @settings(
-        max_examples=60,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    )
+    @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
     def is_found(text: str) -> None:
         assert tried.match_in(text, folded(text))
 
     @given(st.text("abefilnort 045|'") | st.sampled_from(SENTENCES))
-    @settings(max_examples=60, deadline=None)
     def is_as_the_table_says(text: str) -> None:
         assert tried.match_in(text, folded(text)) == bool(table.search(text))
 

@@ -9,9 +9,9 @@ from mcp_reflect.guards.guard import parse_guard
 from mcp_reflect.guards.matching import may_be_met
 from mcp_reflect.shell import read_script
 
-_CHARS = 64_000
+_CHARS = 40_000
 _MOST_SECONDS = (
-    1  # it takes at most half of it on a busy machine; without the bounds it took 3 to 40
+    1  # it takes at most half of it on a busy machine; without the bounds it took 1.2 to 15
 )
 _GUARD = parse_guard("Bash: `git push` with `-f`")
 
