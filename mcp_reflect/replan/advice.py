@@ -1,4 +1,4 @@
-"""What the caller can write where rules have no good words."""
+"""What the caller can write itself: hints to an agent, which may know better words than the rules do."""
 
 from typing import Final
 
@@ -28,26 +28,29 @@ _BY_TOOL: Final = {
 }
 
 
-def what_to_write(query: Query, message: str, known: Vocabulary) -> str:
-    """Return what the caller can write: words of the data where these are known, else what such a tool takes best."""
-    if not known.words:
+def what_to_write(query: Query, message: str, vocabulary: Vocabulary) -> str:
+    """Return what the caller can write: words of the data where these are known, else what such a tool takes best.
+
+    'another word for "kayak" from the vocabulary of products and in its language: canoe, boat, paddle'
+    """
+    if not vocabulary.words:
         return _BY_TOOL[tool_of(query)]
-    matches = known.matches(content(query.query_text or message))
+    matches = vocabulary.matches(content(query.query_text or message))
     lacking = [f'"{without_quotes(term)}"' for term, words in matches.items() if not words]
     wanted = "other words"
     if lacking:
         wanted = f"another word for {', '.join(lacking[:_MOST_OTHERS])}"
-    listed = ", ".join(known.entries[:_LISTED])[:_LONGEST_LIST]
+    listed = ", ".join(vocabulary.entries[:_LISTED])[:_LONGEST_LIST]
     return f"{wanted} from the vocabulary of {query.table} and in its language: {listed}"
 
 
-def words_elsewhere(query: Query, message: str, places: Catalog) -> str:
-    """Return what other tables have where the vocabulary of this one lacks words of the search; else nothing."""
+def words_elsewhere(query: Query, message: str, catalog: Catalog) -> str:
+    """Return the words of other tables, "products (canoe, boat)", where this one lacks words of the search; else empty."""
     searched = content(query.query_text or message)[:MOST_WORDS]
-    if all(places.words_of(query.table).matches(searched).values()):
+    if all(catalog.words_of(query.table).matches(searched).values()):
         return ""
     others = [
-        entry for entry in places.described if entry.table != query.table and entry.vocabulary
+        entry for entry in catalog.described if entry.table != query.table and entry.vocabulary
     ]
     lines: list[str] = []
     for entry in others[:_MOST_OTHERS]:

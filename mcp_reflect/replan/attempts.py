@@ -33,7 +33,7 @@ def asked_by(query: Query) -> Asked:
 
 
 def key(query: Query) -> tuple[Asked, str]:
-    """Return what near-identical queries with the same filters share: what they ask, and the filters as JSON."""
+    """Return the key that near-identical queries with the same filters share: what they ask, and the filters as JSON."""
     filters = ""
     if query.filters:
         filters = json.dumps(dict(query.filters), sort_keys=True, default=str)
@@ -41,10 +41,11 @@ def key(query: Query) -> tuple[Asked, str]:
 
 
 def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -> Tried | None:
-    """Return the earlier query that makes this one useless, or None.
+    """Return the earlier query that makes this one useless, None where it is new.
 
-    That is one which asked the same, with no filter that this one lacks, and as low a threshold. With `more_rows`, a
-    higher limit makes a query new, unless the earlier one is known to have found nothing.
+    An earlier query does that asked the same of the same table, with no filter that this one lacks and a threshold that
+    is no higher: it has seen all that this one would find. With `more_rows`, a higher limit makes a query new, unless
+    the earlier one is known to have found nothing.
     """
     asked = asked_by(query)
     for earlier in tried:
@@ -57,7 +58,7 @@ def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -
 
 
 def _lets_as_much_through(earlier: Query, query: Query) -> bool:
-    """True if an earlier query let through all that this one would: no filter that this one lacks, as low a threshold."""
+    """True if an earlier query let through all that this one would: `{}` and threshold 0.2 all of `{"year": 2024}` and 0.3."""
     for name, value in earlier.filters.items():
         if name not in query.filters or query.filters[name] != value:
             return False
@@ -117,16 +118,17 @@ def is_empty(request: SearchRequest, table: str) -> bool:
 
 
 def _count_of(request: SearchRequest, table: str) -> int | None:
-    """The rows found in a table, None if the call does not say."""
+    """The number of rows that were found in a table, None if the call does not say."""
     if table in request.zero_result_tables:
         return 0
     return (request.results or {}).get(table)
 
 
 def observe(state: SearchState, request: SearchRequest) -> SearchState:
-    """Return the attempts with what the call reports: the queries that ran, and what they found.
+    """Return the attempts with what a call reports: the queries that ran, and how many rows each found.
 
-    Those of the pending plan have run, too. Of queries that are the same with all bounds, the newest report counts.
+    The queries of the pending plan count as run: the caller comes back after it. Of the same query with the same bounds
+    the newest report counts.
     """
     ran = list(state.tried)
     if state.pending:

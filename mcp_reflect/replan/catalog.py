@@ -1,4 +1,4 @@
-"""The tables of a request: their modes, their words, and how well each fits a need."""
+"""The tables that a search may use: the modes of each, the words of its rows, and how well it answers a need."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -97,24 +97,30 @@ class Catalog:
             words += entry.vocabulary
         return tuple(words)
 
-    def fit(self, entry: CatalogEntry, need: str) -> float:
-        """Return how well a table's name and description answer a need; 0 is not at all.
+    def relevance(self, entry: CatalogEntry, need: str) -> float:
+        """Return how well a table answers a need, from 0 (not at all) up; the weights are chosen, not measured.
 
-        `need` is the person's message with the text of the query. A word shared with the description counts 1, with the
-        name 2, the nearness of the meanings up to 3, a word of the vocabulary 1 and the share of such words up to 1, and
-        people or companies where the need asks who 1. These weights are chosen.
+        `need` is the person's message with the text of the query.
+
+        | what the table has                                              | counts           |
+        |-----------------------------------------------------------------|------------------|
+        | a word of the need in its description or fields                 | 1 each           |
+        | a word of the need in its name                                  | 2 each           |
+        | a description that is near the need in meaning                  | up to 3          |
+        | words of the need in its vocabulary                             | 1 to 2 together  |
+        | people or companies, where the need asks who                    | 1                |
         """
         described = stems(f"{entry.description} {' '.join(entry.fields)}")
         named = stems(entry.table)
         wanted = stems(need)
         shared = len(wanted & described) + 2.0 * len(wanted & named)
         nearness = likeness(need, f"{entry.table} {entry.description}")
-        score = shared + self._share_known(entry, need) + _ALIKE * max(0.0, nearness)
+        score = shared + self._score_by_vocabulary(entry, need) + _ALIKE * max(0.0, nearness)
         if _asks_who(need) and not _PEOPLE_STEMS.isdisjoint(described | named):
             score += 1
         return score
 
-    def _share_known(self, entry: CatalogEntry, need: str) -> float:
+    def _score_by_vocabulary(self, entry: CatalogEntry, need: str) -> float:
         """Return 1 for any word of the need that the table's vocabulary has, and the share of such words on top.
 
         Of four words of a need the vocabulary has one: that is 1.25. It is 0 where it has none.
@@ -123,10 +129,10 @@ class Catalog:
             return 0.0
         words = content(need)
         matches = self.words_of(entry.table).matches(words).values()
-        known = sum(1 for match in matches if match)
-        if known == 0:
+        words_it_has = sum(1 for match in matches if match)
+        if words_it_has == 0:
             return 0.0
-        return 1 + known / len(words)
+        return 1 + words_it_has / len(words)
 
 
 def _with_modes(request: SearchRequest) -> tuple[CatalogEntry, ...]:
@@ -176,7 +182,7 @@ def in_table(query: Query, entry: CatalogEntry | None) -> Query:
     return replace(query, table=entry.table, search_mode=mode)
 
 
-def closing_filters(query: Query, entry: CatalogEntry | None) -> dict[str, str | None]:
+def impossible_filters(query: Query, entry: CatalogEntry | None) -> dict[str, str | None]:
     """Return the filters that let nothing through, since the catalog does not list their value for the field.
 
     Each has the listed value that was meant, None where no listed value is like it: for the listed states "open" and

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import CatalogEntry, EmptyCause, Query, SearchRequest, Strategy
 from mcp_reflect.replan.attempts import is_empty
-from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters
+from mcp_reflect.replan.catalog import Catalog, breadth, impossible_filters
 from mcp_reflect.replan.moves import MARGIN
 from mcp_reflect.replan.syntax import LITERAL, Tool, tool_of, without_operators
 from mcp_reflect.replan.wordings import ranked_suggestions
@@ -30,7 +30,10 @@ _LONGEST_LIST: Final = 200
 
 
 class Explanation(NamedTuple):
-    """One explanation of one empty table, of a weight in 0..1; `cause` where the call's own data proves `detail`."""
+    """One explanation why a table is empty: what to do about it, how likely it is (`weight`, 0 to 1), and in words.
+
+    `cause` is set where the call itself proves the explanation, None where it is only possible.
+    """
 
     strategy: Strategy
     weight: float
@@ -38,19 +41,20 @@ class Explanation(NamedTuple):
     cause: EmptyCause | None = None
 
 
-def diagnose(request: SearchRequest, places: Catalog) -> tuple[Explanation, ...]:
+def diagnose(request: SearchRequest, catalog: Catalog) -> tuple[Explanation, ...]:
     """Return all findings for the empty tables, the heaviest first; ties keep the order of the queries."""
     findings: list[Explanation] = []
     for query in request.queries:
         if is_empty(request, query.table):
-            findings += _about_words(query, request, places)
-            findings += _about_place(query, request, places)
-            findings += _about_conditions(query, places)
+            findings += _about_words(query, request, catalog)
+            findings += _about_table(query, request, catalog)
+            findings += _about_conditions(query, catalog)
     return tuple(sorted(dict.fromkeys(findings), key=lambda finding: -finding.weight))
 
 
 def choose(findings: Sequence[Explanation]) -> tuple[Strategy, ...]:
-    """Return all strategies, that of the heaviest finding first."""
+    """Return all strategies, that of the heaviest finding first; `findings` are sorted so."""
+    # Reversed, so that the heaviest finding of a strategy is the last to set its weight.
     weights = {finding.strategy: finding.weight for finding in reversed(findings)}
     return tuple(sorted(Strategy, key=lambda strategy: (-weights.get(strategy, 0.0), strategy)))
 
@@ -73,8 +77,8 @@ def explain(findings: Sequence[Explanation]) -> str:
 # Does the search tool know other words, and does the data write or use these words otherwise?
 
 
-def _about_words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Explanation]:
-    """Yield what the suggestions of the tool, the way it compares, or the vocabulary say of the words."""
+def _about_words(query: Query, request: SearchRequest, catalog: Catalog) -> Iterator[Explanation]:
+    """Yield why the words of a query may find nothing: by what the tool suggests, how it compares, or the vocabulary."""
     suggestions = ranked_suggestions(request.suggestions, query.query_text, request.user_message)
     if suggestions:
         listed = "; ".join(suggestions[:_SHOWN_SUGGESTIONS])
@@ -83,11 +87,11 @@ def _about_words(query: Query, request: SearchRequest, places: Catalog) -> Itera
     if tool_of(query) in LITERAL:
         yield Explanation(Strategy.REWRITE, 0.92, _why_literal(query))
     else:
-        yield from _about_vocabulary(query, places)
+        yield from _about_vocabulary(query, catalog)
 
 
 def _why_literal(query: Query) -> str:
-    """Return why a tool that compares letter by letter may find nothing."""
+    """Return why a tool that compares letter by letter (SQL, grep) may find nothing."""
     is_statement = tool_of(query) is Tool.SQL
     if is_statement and re.search(r"\band\b|\d", query.query_text, re.IGNORECASE):
         return (
@@ -97,12 +101,12 @@ def _why_literal(query: Query) -> str:
     return "other capitals or signs hide it, since the tool compares letter by letter"
 
 
-def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Explanation]:
+def _about_vocabulary(query: Query, catalog: Catalog) -> Iterator[Explanation]:
     """Yield what the vocabulary of a table shows: terms that it writes otherwise, and terms that it does not have.
 
     A vocabulary need not be whole: so a term that it does not have may be in the data all the same.
     """
-    vocabulary = places.words_of(query.table)
+    vocabulary = catalog.words_of(query.table)
     if not vocabulary.words:
         return
     searched = content(without_operators(query.query_text))[:MOST_WORDS]
@@ -128,12 +132,12 @@ def _about_vocabulary(query: Query, places: Catalog) -> Iterator[Explanation]:
 # Is it the right table and mode?
 
 
-def _about_place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Explanation]:
+def _about_table(query: Query, request: SearchRequest, catalog: Catalog) -> Iterator[Explanation]:
     """Yield what is wrong with the table or the mode of a query: it does not exist, or another table fits better."""
-    entry = places.entry(query.table)
+    entry = catalog.entry(query.table)
     if entry is None:
         detail = _no_such_table(query.table)
-        near = places.nearest(query.table)
+        near = catalog.nearest(query.table)
         if near:
             detail += f"; the nearest name is {near.table}"
         yield Explanation(Strategy.PIVOT, 1.0, detail, EmptyCause.WRONG_TABLE)
@@ -143,10 +147,10 @@ def _about_place(query: Query, request: SearchRequest, places: Catalog) -> Itera
         detail = f"{query.table} has no mode {query.search_mode} (its modes: {modes})"
         yield Explanation(Strategy.PIVOT, 0.9, detail, EmptyCause.WRONG_MODE)
     is_named_by_tool = query.table == query.tool  # the caller has no tables
-    if is_named_by_tool or not places.described:
+    if is_named_by_tool or not catalog.described:
         return
-    if places.is_described(query.table):
-        yield from _about_fit(query, entry, request, places)
+    if catalog.is_described(query.table):
+        yield from _about_fit(query, entry, request, catalog)
     else:
         detail = _no_such_table(query.table)
         yield Explanation(Strategy.PIVOT, 0.5, detail, EmptyCause.WRONG_TABLE)
@@ -158,13 +162,13 @@ def _no_such_table(table: str) -> str:
 
 
 def _about_fit(
-    query: Query, entry: CatalogEntry, request: SearchRequest, places: Catalog
+    query: Query, entry: CatalogEntry, request: SearchRequest, catalog: Catalog
 ) -> Iterator[Explanation]:
     """Yield that another table fits the question better by its description, if one does."""
     need = f"{request.user_message} {query.query_text}"
-    fits = [(places.fit(described, need), described.table) for described in places.described]
-    best_fit, best_table = max(fits)
-    better_by = best_fit - places.fit(entry, need)
+    tables = [(catalog.relevance(other, need), other.table) for other in catalog.described]
+    best_relevance, best_table = max(tables)
+    better_by = best_relevance - catalog.relevance(entry, need)
     if better_by > MARGIN:
         detail = f"{best_table} fits the question better by its description than {query.table}"
         yield Explanation(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better_by), detail)
@@ -173,12 +177,12 @@ def _about_fit(
 # Does it ask for too much at once?
 
 
-def _about_conditions(query: Query, places: Catalog) -> Iterator[Explanation]:
+def _about_conditions(query: Query, catalog: Catalog) -> Iterator[Explanation]:
     """Yield which conditions may shut everything out: filters, the threshold, an exact phrase, too many words."""
-    entry = places.entry(query.table)
-    impossible_filters = closing_filters(query, entry)
-    if entry and impossible_filters:
-        yield from _about_values(query, entry, impossible_filters, places)
+    entry = catalog.entry(query.table)
+    impossible = impossible_filters(query, entry)
+    if entry and impossible:
+        yield from _about_values(query, entry, impossible, catalog)
     elif query.filters:
         detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
         yield Explanation(Strategy.RELAX, min(0.8, 0.45 + 0.15 * len(query.filters)), detail)
@@ -189,21 +193,24 @@ def _about_conditions(query: Query, places: Catalog) -> Iterator[Explanation]:
     is_exact_mode = query.search_mode and breadth(query.search_mode) == 0
     if is_quoted(query.query_text) or is_exact_mode:
         yield Explanation(Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase")
-    yield from _about_count(query)
+    yield from _about_word_count(query)
 
 
 def _about_values(
-    query: Query, entry: CatalogEntry, impossible_filters: dict[str, str | None], places: Catalog
+    query: Query, entry: CatalogEntry, impossible: dict[str, str | None], catalog: Catalog
 ) -> Iterator[Explanation]:
-    """Yield the filters for values that the catalog does not list, each with the value that was meant.
+    """Yield the filters for values that the catalog does not list.
 
-    Where a value was meant, the query is to be written with it. It is to be written anew, too, where the data has only
-    some words of its text: the others may be the cause. Else it is to be run without the filter.
+    | the filter                                            | what to do                                    |
+    |-------------------------------------------------------|-----------------------------------------------|
+    | is like a listed value (`state=Opened` of "open")     | rewrite the query with that value             |
+    | is not, and the data has only some words of the text  | rewrite it: the other words may be the cause  |
+    | is not, in any other case                             | relax: run it without the filter              |
     """
     searched = content(query.query_text)[:MOST_WORDS]
-    matches = places.words_of(query.table).matches(searched).values()
+    matches = catalog.words_of(query.table).matches(searched).values()
     has_some_words = any(matches) and not all(matches)
-    for name, meant in impossible_filters.items():
+    for name, meant in impossible.items():
         values = ", ".join(map(str, entry.fields[name][:_SHOWN_VALUES]))
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
         if meant or has_some_words:
@@ -212,8 +219,8 @@ def _about_values(
             yield Explanation(Strategy.RELAX, 0.84, detail, EmptyCause.TOO_MANY_CONDITIONS)
 
 
-def _about_count(query: Query) -> Iterator[Explanation]:
-    """Yield that a tool that asks for all words at once has several of them: the more, the likelier it finds nothing."""
+def _about_word_count(query: Query) -> Iterator[Explanation]:
+    """Yield that a keyword search asks for all of several words at once: the more, the likelier it finds nothing."""
     count = len(content(without_operators(query.query_text)))
     mode_and_tool = f"{query.search_mode} {query.tool}"
     is_keyword_search = breadth(mode_and_tool) < breadth("vector")  # a narrower kind of search

@@ -1,4 +1,4 @@
-"""One failed search with all that is known of it."""
+"""A failed search as a call describes it: which queries found nothing, why, and whether a plan can still help."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -34,8 +34,8 @@ class FailedSearch:
     def __init__(self, request: SearchRequest, earlier: SearchState) -> None:
         self.request = request
         self.state = attempts.observe(earlier, request)
-        self.places = Catalog(request)
-        self.findings = diagnosis.diagnose(request, self.places)
+        self.catalog = Catalog(request)
+        self.findings = diagnosis.diagnose(request, self.catalog)
         self.failed = tuple(
             query for query in request.queries if attempts.is_empty(request, query.table)
         )
@@ -43,7 +43,7 @@ class FailedSearch:
 
     @cached_property
     def is_found(self) -> bool:
-        """True where nothing is empty, or something was found after the search was given up: that is found late."""
+        """True where no table is empty, or where a search that was given up has found something after all."""
         if self.request.queries and not self.failed:
             return True
         pending = self._earlier.pending
@@ -53,7 +53,11 @@ class FailedSearch:
 
     @cached_property
     def is_over(self) -> bool:
-        """True where no retry is left. The first call helps up to the maximum: callers count from 0 or from 1."""
+        """True where no retry is left.
+
+        A first call with `retry_count` 1 of at most 1 still gets a plan, since some callers count from 1. Later calls
+        are known to come one retry after the last.
+        """
         is_first_call = not self._earlier.tried
         retries = self.state.retry_count
         if not is_first_call:
@@ -67,17 +71,17 @@ class FailedSearch:
 
     @cached_property
     def tried(self) -> tuple[Tried, ...]:
-        """What was tried. A search without a mode ran in that of its table."""
+        """What was tried. A query without a mode is there twice, as it was sent and in the mode that its table took."""
         tried = list(self.state.tried)
         for query in self.failed:
             if not query.search_mode:
-                ran = in_table(query, self.places.entry(query.table))
+                ran = in_table(query, self.catalog.entry(query.table))
                 tried.append(Tried(query=ran))
         return tuple(tried)
 
     def can_run(self, query: Query) -> bool:
         """Return True if the table and mode exist and the query asks for something."""
-        entry = self.places.entry(query.table)
+        entry = self.catalog.entry(query.table)
         if entry is None:
             return False
         has_mode = query.search_mode in (entry.search_modes or ("",))
@@ -104,9 +108,13 @@ class FailedSearch:
     def plan_of(
         self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = ""
     ) -> SearchPlan:
-        """Return the plan with these queries; without any, the search is given up, or it found something.
+        """Return the plan with these queries (`new`), and what is said of it.
 
-        `reasoning` is that of a proposal; without it the rules explain the plan.
+        | the search             | the plan says to developers (`reasoning`)      | to the person            |
+        |------------------------|------------------------------------------------|--------------------------|
+        | found something        | that there is nothing to plan                  | that something was found |
+        | has new queries        | the `reasoning` of a proposal, else the causes | what is searched now     |
+        | has none: is given up  | what was tried, and what would settle it       | that nothing was found   |
         """
         causes = [finding.cause for finding in self.findings if finding.cause]
         cause = causes[0] if causes else EmptyCause.UNKNOWN
@@ -134,15 +142,24 @@ class FailedSearch:
         )
 
     def _open_moves(self, new: Sequence[Query]) -> tuple[OpenMove, ...]:
-        """What the caller can write itself, beside the new queries; four moves in all are enough."""
+        """What the caller can write itself, beside the new queries.
+
+        | the search                                       | open moves                                    |
+        |--------------------------------------------------|-----------------------------------------------|
+        | is over, or has all the queries that it may have | ask the person, if there is no new query      |
+        | found something                                  | none                                          |
+        | has words that only other tables have, and at    | rewrite, pivot to these tables, ask           |
+        | most one new query                               |                                               |
+        | any other                                        | rewrite; ask, if there is no new query        |
+        """
         ask_if_stuck = () if new or self.is_found else (_ASK,)
         if not self.is_open or len(new) >= MOST_QUERIES * len(self.failed):
             return ask_if_stuck
         query = self.failed[0]
         message = self.request.user_message
-        write = what_to_write(query, message, self.places.words_of(query.table))
+        write = what_to_write(query, message, self.catalog.words_of(query.table))
         rewrite = OpenMove(move="rewrite", write=write)
-        words_of_other_tables = words_elsewhere(query, message, self.places)
+        words_of_other_tables = words_elsewhere(query, message, self.catalog)
         if not words_of_other_tables or len(new) >= MOST_QUERIES - 1:
             return rewrite, *ask_if_stuck
         pivot = OpenMove(move="pivot", write=f"the same in another table: {words_of_other_tables}")
@@ -164,6 +181,6 @@ class FailedSearch:
         tables = list(dict.fromkeys(query.table for query in self.failed))
         rows = f"a sample of rows of {', '.join(tables[:_LISTED_TABLES])} without any condition"
         settles = f"their fields and values; {rows}"
-        if all(map(self.places.is_described, tables)):
+        if all(map(self.catalog.is_described, tables)):
             return settles
         return f"a list of the tables, sent as the catalog; {settles}"

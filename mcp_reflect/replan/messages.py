@@ -55,7 +55,10 @@ def is_friendly(message: str, asked: str = "") -> bool:
 
 
 def place_in_words(table: str) -> str:
-    """Return a table's name as a place in a sentence; `in another place` for names that no person would use."""
+    """Return a table's name as it stands in a sentence: "among the press releases", "in the archive section".
+
+    "in another place" for a name that no person would use, such as `tbl_x2`.
+    """
     words = tokens(table.replace("_", " "))
     is_short = 0 < len(words) <= _LONGEST_PLACE
     is_spelled_out = all(word.isalpha() and len(word) > 2 for word in words)

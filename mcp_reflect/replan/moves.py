@@ -1,4 +1,7 @@
-"""The moves: each gives queries to run instead of a failed one, the best first."""
+"""The three moves after a failed query: relax it, rewrite it, or pivot to another table.
+
+Each gives queries to run in its place, the best first.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query
-from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters, in_table, widest
+from mcp_reflect.replan.catalog import Catalog, breadth, impossible_filters, in_table, widest
 from mcp_reflect.replan.syntax import Tool, tool_of
 from mcp_reflect.replan.wordings import wordings
 
@@ -65,8 +68,11 @@ def _no_narrower_mode(query: Query, entry: CatalogEntry | None) -> str:
     return mode
 
 
-def eased(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
-    """Return a query as the ladder has it at this retry, but with no threshold or limit if the query has none."""
+def with_looser_bounds(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
+    """Return a query as the ladder has it at this retry, but without a threshold or limit where the query has none.
+
+    With retry 0, a threshold of 0.4 and no limit become 0.15 and no limit.
+    """
     by_ladder = ladder(query, entry, retry)
     threshold = query.score_threshold and by_ladder.score_threshold
     limit = query.limit
@@ -75,35 +81,35 @@ def eased(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
     return replace(by_ladder, score_threshold=threshold, limit=limit)
 
 
-def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
-    """Yield the query with looser bounds: without impossible filters, without any filter, with the next bounds."""
-    entry = places.entry(query.table)
+def relaxed(query: Query, catalog: Catalog, retry: int) -> Iterator[Query]:
+    """Yield the query with looser bounds, three times: without impossible filters, without any, with the next bounds."""
+    entry = catalog.entry(query.table)
     query = in_table(query, entry)
-    impossible = closing_filters(query, entry)
+    impossible = impossible_filters(query, entry)
     possible = {name: value for name, value in query.filters.items() if name not in impossible}
-    looser = eased(query, entry, retry)
+    looser = with_looser_bounds(query, entry, retry)
     yield replace(looser, filters=possible)
     yield replace(looser, filters={})
-    yield replace(eased(query, entry, retry + 1), filters={})
+    yield replace(with_looser_bounds(query, entry, retry + 1), filters={})
 
 
 # Rewrite: ask for the same in other words
 
 
 def rewritten(
-    query: Query, places: Catalog, message: str, suggestions: tuple[str, ...], retry: int
+    query: Query, catalog: Catalog, message: str, suggestions: tuple[str, ...], retry: int
 ) -> Iterator[Query]:
     """Yield the query in other words and with looser bounds.
 
-    The first retry keeps the filters, with the value that was meant where the catalog does not list theirs, and without
-    those for which it lists none alike. Later retries keep no filter. The values of a filter that was written otherwise
-    may be the text that was meant: so a query without a text asks for them.
+    The first retry keeps the filters; one for a value that the catalog does not list has the listed value that was meant
+    (`state=Opened` becomes "open"), or is dropped where there is none. Later retries keep no filter. A query without a
+    text asks for the values of its filters as its text.
     """
-    entry = places.entry(query.table)
-    looser = eased(in_table(query, entry), entry, retry)
+    entry = catalog.entry(query.table)
+    looser = with_looser_bounds(in_table(query, entry), entry, retry)
     if entry and breadth(looser.search_mode) == 0:
         looser = replace(looser, search_mode=widest(entry))
-    meant_values = closing_filters(query, entry)
+    meant_values = impossible_filters(query, entry)
     filters: dict[str, object] = {}
     if retry <= 0:
         corrected_filters = {
@@ -114,7 +120,7 @@ def rewritten(
     if any(meant_values.values()) or not query.query_text.strip():
         values = " ".join(map(str, query.filters.values()))
         yield replace(looser, query_text=query.query_text or values)
-    vocabulary = places.words_of(query.table)
+    vocabulary = catalog.words_of(query.table)
     for text in wordings(query, message, vocabulary, suggestions):
         if text:
             yield replace(looser, query_text=text)
@@ -124,22 +130,22 @@ def rewritten(
 
 
 def pivoted(
-    query: Query, places: Catalog, message: str, searched: frozenset[str], retry: int
+    query: Query, catalog: Catalog, message: str, searched: frozenset[str], retry: int
 ) -> Iterator[Query]:
     """Yield the search for other tables that fit it better than the failed one, the best first, without filters.
 
-    `searched` are the tables that were searched already. Each table gets one query before any gets two. A statement or
-    a command names its own places, so that it cannot be asked elsewhere.
+    `searched` are the tables that were searched already. Each table gets one query before any gets two. An SQL statement
+    or a command names its table or folder itself, so that it cannot be asked elsewhere.
     """
     if tool_of(query) in {Tool.SQL, Tool.COMMAND}:
         return
-    names = _better_tables(query, places, message, searched, retry)
-    meant_table = _meant_table(query, places)
+    names = _better_tables(query, catalog, message, searched, retry)
+    meant_table = _meant_table(query, catalog)
     if meant_table is not None:
         names = list(dict.fromkeys([meant_table.table, *names]))
     most_tables = _OTHER_TABLES if retry > 0 else 1
-    entries = [entry for entry in map(places.entry, names) if entry is not None]
-    visits = [_visit(query, entry, places, message) for entry in entries[:most_tables]]
+    entries = [entry for entry in map(catalog.entry, names) if entry is not None]
+    visits = [_visit(query, entry, catalog, message) for entry in entries[:most_tables]]
     for visit in visits:
         yield from islice(visit, 1)
     for visit in visits:
@@ -147,47 +153,49 @@ def pivoted(
 
 
 def _better_tables(
-    query: Query, places: Catalog, message: str, searched: frozenset[str], retry: int
+    query: Query, catalog: Catalog, message: str, searched: frozenset[str], retry: int
 ) -> list[str]:
     """Return the described tables that were not searched and fit the need better than the failed one, the best first.
 
     They have to fit better by MARGIN. From the second retry on, any other table is better than giving up.
     """
     need = f"{message} {query.query_text}"
-    failed_table = places.entry(query.table)
-    least_fit = -1.0
-    if failed_table and places.is_described(query.table) and retry <= 0:
-        least_fit = places.fit(failed_table, need) + MARGIN
-    fits: dict[str, float] = {}
-    for entry in places.described:
+    failed_table = catalog.entry(query.table)
+    least_relevance = -1.0
+    if failed_table and catalog.is_described(query.table) and retry <= 0:
+        least_relevance = catalog.relevance(failed_table, need) + MARGIN
+    relevance: dict[str, float] = {}
+    for entry in catalog.described:
         if entry.table not in searched:
-            fits[entry.table] = places.fit(entry, need)
-    better = [table for table in fits if fits[table] > least_fit]
-    return sorted(better, key=lambda table: -fits[table])
+            relevance[entry.table] = catalog.relevance(entry, need)
+    better = [table for table in relevance if relevance[table] > least_relevance]
+    return sorted(better, key=lambda table: -relevance[table])
 
 
-def _meant_table(query: Query, places: Catalog) -> CatalogEntry | None:
+def _meant_table(query: Query, catalog: Catalog) -> CatalogEntry | None:
     """Return the table that the query should have named, or its own table where only the mode was wrong.
 
     None where the query named a table and a mode that exist, or a table that is like no other.
     """
-    here = places.entry(query.table)
+    here = catalog.entry(query.table)
     if here is None:
-        return places.nearest(query.table)
+        return catalog.nearest(query.table)
     if query.search_mode not in here.search_modes:
         return here
     return None
 
 
-def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> Iterator[Query]:
+def _visit(query: Query, entry: CatalogEntry, catalog: Catalog, message: str) -> Iterator[Query]:
     """Yield the query for another table, in several wordings.
 
     Where the words of the table are known, the first wording in them comes before the text as it was.
     """
-    query_there = replace(eased(in_table(query, entry), entry, 0), filters={}, limit=query.limit)
-    vocabulary = places.words_of(entry.table)
+    query_there = replace(
+        with_looser_bounds(in_table(query, entry), entry, 0), filters={}, limit=query.limit
+    )
+    vocabulary = catalog.words_of(entry.table)
     texts = [text for text in wordings(query, message, vocabulary) if text]
-    index_of_own_text = 1 if vocabulary.words else 0
-    texts.insert(index_of_own_text, query.query_text)
+    index_of_text_as_it_was = 1 if vocabulary.words else 0
+    texts.insert(index_of_text_as_it_was, query.query_text)
     for text in texts:
         yield replace(query_there, query_text=text)

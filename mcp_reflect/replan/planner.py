@@ -1,4 +1,8 @@
-"""The plan for a failed search by rules. Deterministic."""
+"""The plan for a failed search by rules alone, the same for the same request.
+
+`diagnosis` orders the strategies by what explains the failure, `moves` has the queries of each, and the first few that
+are new become the plan.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
@@ -32,7 +36,7 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
     """
     search = FailedSearch(request, state)
     strategies = diagnosis.choose(search.findings)
-    candidates = list(_choose(search, strategies)) if search.is_open else []
+    candidates = list(_new_queries(search, strategies)) if search.is_open else []
     strategy = strategies[0]
     if candidates:
         strategy = candidates[0].strategy
@@ -41,10 +45,10 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
     return search.plan_of(strategy, tuple(candidate.query for candidate in candidates))
 
 
-def _choose(search: FailedSearch, strategies: Sequence[Strategy]) -> Iterator[CandidateQuery]:
+def _new_queries(search: FailedSearch, strategies: Sequence[Strategy]) -> Iterator[CandidateQuery]:
     """Yield up to three queries for each empty table that can run and were not tried.
 
-    The queries of the first strategy come first; the other strategies fill the places that it leaves.
+    The queries of the first strategy come first; where they are fewer, those of the other strategies follow.
     """
     tables = list(dict.fromkeys(query.table for query in search.failed))
     most_queries = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
@@ -90,13 +94,13 @@ def _moves(search: FailedSearch, strategy: Strategy, query: Query) -> Iterator[Q
     retry = search.state.retry_count
     match strategy:
         case Strategy.RELAX:
-            return relaxed(query, search.places, retry)
+            return relaxed(query, search.catalog, retry)
         case Strategy.REWRITE:
             suggestions = search.request.suggestions
-            return rewritten(query, search.places, message, suggestions, retry)
+            return rewritten(query, search.catalog, message, suggestions, retry)
         case Strategy.PIVOT:
             searched = frozenset(entry.query.table for entry in search.state.tried)
-            return pivoted(query, search.places, message, searched, retry)
+            return pivoted(query, search.catalog, message, searched, retry)
 
 
 def relax_only(request: SearchRequest, state: SearchState, *, reasoning: str = "") -> SearchPlan:
@@ -119,11 +123,11 @@ def relax_only(request: SearchRequest, state: SearchState, *, reasoning: str = "
 def _looser_forms(search: FailedSearch, query: Query) -> Iterator[Query]:
     """Yield the query as the ladder has it at this retry, at the next one, and then with fewer filters."""
     retry = search.state.retry_count
-    entry = search.places.entry(query.table) or search.places.nearest(query.table)
+    entry = search.catalog.entry(query.table) or search.catalog.nearest(query.table)
     query_there = in_table(query, entry)
     yield ladder(query_there, entry, retry)
     yield ladder(query_there, entry, retry + 1)
-    yield from relaxed(query, search.places, retry)
+    yield from relaxed(query, search.catalog, retry)
 
 
 def _may_find_more(
@@ -131,7 +135,8 @@ def _may_find_more(
 ) -> bool:
     """True if a looser form of a query may find what none of the earlier queries found.
 
-    A graph has a threshold of its own where a query names none: so any threshold that we name makes another query.
+    A caller that `takes_bounds` (a graph) uses a threshold of its own where a query names none: so any threshold that we
+    name makes another query.
     """
     if search.request.takes_bounds and query.score_threshold is None:
         return True

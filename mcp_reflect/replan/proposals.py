@@ -1,8 +1,11 @@
-"""The plan for a failed search as a model or the host proposes it, checked and corrected by rules."""
+"""A plan that a model or the host proposes for a failed search, checked by rules and corrected.
+
+Names of tables and modes that do not exist are corrected or refused, and what was tried is not run again.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import (
     CatalogEntry,
@@ -42,7 +45,7 @@ def accept(proposal: PlanProposal, request: SearchRequest, state: SearchState) -
     relaxes = proposal.strategy is Strategy.RELAX and request.takes_bounds
     for number, proposed in enumerate(proposal.new_queries, 1):
         query, remarks = _corrected(proposed, search, relaxes=relaxes)
-        why_refused = _not_there(query, search) or _refusal(
+        why_refused = _fault_of_table(query, search) or _refusal(
             query, search, accepted_queries, relaxes=relaxes
         )
         if why_refused:
@@ -70,10 +73,18 @@ def _by_rules(
     )
 
 
-def _not_there(query: Query, search: FailedSearch) -> str | None:
-    """Why a table cannot be searched: the caller's catalog has neither it nor one of a similar name."""
-    places = search.places
-    if not places.described or places.is_described(query.table):
+def _fault_of_table(query: Query, search: FailedSearch) -> str | None:
+    """Why a table cannot be searched; None where it can be, or where nobody knows.
+
+    | the table                                              | can be searched |
+    |--------------------------------------------------------|-----------------|
+    | is in the caller's catalog, or there is no catalog     | yes             |
+    | was searched by this call                              | yes             |
+    | may be named (`open_tables`; an empty list allows any) | yes             |
+    | any other                                              | no              |
+    """
+    catalog = search.catalog
+    if not catalog.described or catalog.is_described(query.table):
         return None
     if any(other.table == query.table for other in search.request.queries):
         return None
@@ -87,7 +98,7 @@ def _not_there(query: Query, search: FailedSearch) -> str | None:
 def _refusal(
     query: Query, search: FailedSearch, planned: Sequence[Query], *, relaxes: bool
 ) -> str | None:
-    """Why a query is not run: it asks for nothing, for too much, or for what was tried."""
+    """Why a query is not run, None where it is: it asks for nothing, is one too many for its table, or was tried."""
     if not query.query_text.strip() and not query.filters:
         return "it asks for nothing"
     if sum(other.table == query.table for other in planned) >= MOST_QUERIES:
@@ -102,8 +113,15 @@ def _refusal(
     return None
 
 
-def _corrected(query: Query, search: FailedSearch, *, relaxes: bool) -> tuple[Query, list[str]]:
-    """The query for a table and mode that exist, with the bounds that fit; and what was corrected."""
+class CorrectedQuery(NamedTuple):
+    """A query for a table and mode that exist, and what was corrected in it ("table docs corrected to doc")."""
+
+    query: Query
+    remarks: list[str]
+
+
+def _corrected(query: Query, search: FailedSearch, *, relaxes: bool) -> CorrectedQuery:
+    """Return a proposed query with a table and a mode that exist, and with bounds."""
     entry = _entry_for(query, search)
     table = entry.table if entry else _meant_open_table(query, search)
     notes: list[str] = []
@@ -115,14 +133,14 @@ def _corrected(query: Query, search: FailedSearch, *, relaxes: bool) -> tuple[Qu
     corrected = in_table(bounded, _with_modes(table, entry, search))
     if query.search_mode not in ("", corrected.search_mode):
         notes.append(f"mode {query.search_mode} corrected to {corrected.search_mode or 'none'}")
-    return corrected, notes
+    return CorrectedQuery(corrected, notes)
 
 
 def _entry_for(query: Query, search: FailedSearch) -> CatalogEntry | None:
     """The table that a proposal names; where a catalog describes tables, one of a similar name is meant."""
-    entry = search.places.entry(query.table)
-    if entry is None and search.places.described:
-        return search.places.nearest(query.table)
+    entry = search.catalog.entry(query.table)
+    if entry is None and search.catalog.described:
+        return search.catalog.nearest(query.table)
     return entry
 
 
@@ -133,10 +151,14 @@ def _meant_open_table(query: Query, search: FailedSearch) -> str:
 
 
 def _with_bounds(query: Query, search: FailedSearch, *, relaxes: bool) -> Query:
-    """The query with what it leaves out, as the failed query of its table has it: tool, mode, limit, a looser threshold.
+    """The query with what it leaves out, as the failed query of its table has it, or else the first failed one.
 
-    `relaxes`: the plan asks for less of the same, so that the bounds are at least as loose as the ladder makes
-    them.
+    | field     | where the proposal leaves it out                            | where the plan `relaxes`             |
+    |-----------|-------------------------------------------------------------|--------------------------------------|
+    | tool      | that of the failed query                                    | the same                             |
+    | mode      | that of the failed query, if it is of the same table        | the same                             |
+    | limit     | that of the failed query                                    | the ladder's, and no lower than that |
+    | threshold | 0.6 times that of the failed query                          | the ladder's                         |
     """
     queries = search.request.queries
     of_same_table = [other for other in queries if other.table == query.table]
@@ -171,12 +193,12 @@ def _with_modes(
 
     A table that a plan may name and nobody described has the modes of the others.
     """
-    if entry and search.places.is_described(table):
+    if entry and search.catalog.is_described(table):
         return entry
     if search.request.open_tables is None:
         return None
     modes: dict[str, None] = {}
-    for described in search.places.described:
+    for described in search.catalog.described:
         modes |= dict.fromkeys(described.search_modes)
     if not modes:
         return None
@@ -184,7 +206,14 @@ def _with_modes(
 
 
 def _strategy_of(new: Sequence[Query], request: SearchRequest) -> Strategy:
-    """The strategy that the queries show, where the proposal does not name one."""
+    """The strategy that the queries show, where the proposal does not name one; the first row that fits decides.
+
+    | the new queries are              | strategy |
+    |----------------------------------|----------|
+    | for other tables alone           | PIVOT    |
+    | for the same texts there         | RELAX    |
+    | any other                        | REWRITE  |
+    """
     before = list(map(attempts.asked_by, request.queries))
     after = list(map(attempts.asked_by, new))
     if {asked.table for asked in after}.isdisjoint(asked.table for asked in before):

@@ -1,4 +1,4 @@
-"""How the caller's tool reads a query: the kind of tool, operators, identifiers, patterns and statements."""
+"""How the caller's tool reads a query: as words, a web search, a pattern, a command line, or an SQL statement."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _PATTERN_SIGN: Final = re.compile(
 _LOOSE: Final = "[-_. /]*"
 _RARE: Final = 290  # weight of a word that may be looked for alone
 _SHORTEST_TERM: Final = 3  # letters of a term of a pattern that is looked for
-_SHORTEST_CODE: Final = 4  # signs
+_SHORTEST_CODE: Final = 4  # characters
 _LONGEST_COUNT: Final = 6  # digits of a year or a count
 _TICKET: Final = re.compile(r"([A-Za-z]{0,10})[-_ #]?(\d+)")
 _WORD_OF_VALUE: Final = re.compile(r"\w(?:[^\s%*/+()-]|'')*")
@@ -58,7 +58,16 @@ _CONDITION: Final = re.compile(
 
 
 def tool_of(query: Query) -> Tool:
-    """Return the kind of tool that a query was written for, by its text, its mode and the names of tool and table."""
+    """Return the kind of tool that a query was written for; the first row that fits decides.
+
+    | the query                                               | kind          |
+    |---------------------------------------------------------|---------------|
+    | its text is a SELECT                                    | SQL           |
+    | its text begins with grep, rg or the like               | COMMAND       |
+    | its mode, tool or table is named for one (`code`, `web`) | PATTERN, WEB |
+    | its text has `site:`                                    | WEB           |
+    | any other                                               | TEXT          |
+    """
     if _SELECT.match(query.query_text):
         return Tool.SQL
     if _COMMAND.match(query.query_text):
@@ -125,7 +134,10 @@ def _is_code(term: str) -> bool:
 
 
 def variants(term: str) -> tuple[str, ...]:
-    """Return other ways to write an identifier, the likeliest first. Numbers keep their digits."""
+    """Return other ways to write an identifier, the likeliest first.
+
+    `payOut` gives `pay_out`, `pay out`, `out`, and `ABC-012` gives `ABC 12`, `ABC-12`, `ABC12`, `12`.
+    """
     ticket = _TICKET.fullmatch(term)
     forms = _forms_of_ticket(ticket) if ticket else _forms_of_name(term)
     others = (form for form in forms if form and form not in (term, term.lower()))
@@ -133,7 +145,7 @@ def variants(term: str) -> tuple[str, ...]:
 
 
 def _forms_of_ticket(ticket: re.Match[str]) -> list[str]:
-    """A ticket with other signs before its number, and the number alone: `ABC 12`, `ABC-12`, `ABC12`, `12`."""
+    """A ticket with other separators before its number, and the number alone: `ABC 12`, `ABC-12`, `ABC12`, `12`."""
     prefix = ticket[1]
     number = ticket[2].lstrip("0") or "0"
     if not prefix:
@@ -142,7 +154,11 @@ def _forms_of_ticket(ticket: re.Match[str]) -> list[str]:
 
 
 def _forms_of_name(term: str) -> list[str]:
-    """A name with other signs between its words; one with hyphens is rarely one of code, and seldom has underscores."""
+    """A name with other separators between its words, the likeliest first.
+
+    `pay-out` gives `payout`, `pay out`, `pay_out`: a name with hyphens is seldom one of code. `payOut` gives `pay_out`,
+    `pay out`, and `out` alone.
+    """
     words = [word.lower() for word in parts(term)]
     snake_case = "_".join(words)
     if "-" in term:
@@ -153,7 +169,8 @@ def _forms_of_name(term: str) -> list[str]:
 def loose_pattern(words: tuple[str, ...]) -> str:
     """Return a pattern that finds words in capitals or not, with any separators between them.
 
-    Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
+    `("pay", "out")` gives `[pP][aA][yY][-_. /]*[oO][uU][tT]`: only bracket expressions and `*` are used, so that basic,
+    extended and Perl expressions read it alike.
     """
     return _LOOSE.join(_in_any_case(word) for word in words)
 
@@ -161,11 +178,18 @@ def loose_pattern(words: tuple[str, ...]) -> str:
 def _in_any_case(word: str) -> str:
     """A pattern for a word in capitals or not; other signs than letters and digits stand for themselves."""
     marked = re.sub(r"([^\w ])", r"[\1]", word)
-    return re.sub("[a-zA-Z]", lambda sign: f"[{sign[0].lower()}{sign[0].upper()}]", marked)
+    return re.sub("[a-zA-Z]", lambda letter: f"[{letter[0].lower()}{letter[0].upper()}]", marked)
 
 
 def pattern_rewrites(text: str, message: str) -> Iterator[str]:
-    """Yield patterns for grep: identifiers as they are and however written, else all words; then a part of them."""
+    """Yield patterns for grep in place of a failed one, the likeliest first.
+
+    | the pattern                      | gives                                                                     |
+    |----------------------------------|---------------------------------------------------------------------------|
+    | has identifiers (`getPayOut`)    | each as it is, then however written, and without its first or last word   |
+    | has words alone (`pay out`)      | the words in this order, with anything between them                       |
+    | has words as choices (`pay|out`) | each word however written                                                 |
+    """
     searched = _terms_of_pattern(text)
     identifiers = sorted(filter(is_identifier, searched), key=len, reverse=True)
     yield from identifiers
@@ -177,7 +201,7 @@ def pattern_rewrites(text: str, message: str) -> Iterator[str]:
         yield loose_pattern(words)
         if len(words) > 2:
             yield loose_pattern(words[1:])
-        yield loose_pattern(_alone(words, message))
+        yield loose_pattern(_word_to_search_alone(words, message))
         if len(words) > 2:
             yield loose_pattern(words[:-1])
 
@@ -196,8 +220,11 @@ def _terms_of_pattern(text: str) -> list[str]:
     return searched
 
 
-def _alone(words: tuple[str, ...], message: str) -> tuple[str, ...]:
-    """The last of the words that may be looked for alone: the person said it, and it is rare. Empty if there is none."""
+def _word_to_search_alone(words: tuple[str, ...], message: str) -> tuple[str, ...]:
+    """The last of the words that the person said and that is rare, as a tuple of one; empty if there is none.
+
+    Any other word of an identifier alone would be found everywhere.
+    """
     asked = set(tokens(message))
     for word in reversed(words):
         is_asked = word.lower() in asked or f"{word}s".lower() in asked
@@ -207,7 +234,12 @@ def _alone(words: tuple[str, ...], message: str) -> tuple[str, ...]:
 
 
 def simple_statements(text: str, message: str) -> Iterator[str]:
-    """Yield statements for the dates and what the `message` says of the first text, in any case, and for some rows."""
+    """Yield SQL statements with fewer conditions than the failed one, and at last one for some rows of its table.
+
+    `SELECT id FROM t WHERE name = 'Red Bikes' AND day > '2024-01-01'` gives
+    `SELECT * FROM t WHERE LOWER(name) LIKE '%red%bikes%' AND day > '2024-01-01'`, where the person's message has both
+    words; then the same without the date; then `SELECT * FROM t LIMIT 20`.
+    """
     table_match = _TABLE.search(text)
     if table_match is None:
         return
@@ -218,9 +250,15 @@ def simple_statements(text: str, message: str) -> Iterator[str]:
 
 
 def _simpler_conditions(text: str, message: str) -> list[list[str]]:
-    """The conditions of each statement: on the words and the dates, then on what the person is surer of.
+    """The conditions of each statement, on the dates and on the words of the first text condition.
 
-    Where the message says none of the words, they are a guess of the caller, and the dates come first.
+    | the statement                              | first            | then         |
+    |--------------------------------------------|------------------|--------------|
+    | has no text condition                      | the dates        |              |
+    | has dates, and words that nobody asked for | the dates        | the words    |
+    | any other                                  | words and dates  | the words    |
+
+    Words that the person's message lacks are a guess of the caller, so that the dates are surer.
     """
     dates = [match[0] for match in _DATED.finditer(text)]
     text_condition = _CONDITION.search(text)
@@ -236,9 +274,10 @@ def _simpler_conditions(text: str, message: str) -> list[list[str]]:
 
 
 def _like(column: str, words: list[str]) -> str:
-    """A condition that finds the words in their order, in any case.
+    """A condition that finds the words in their order, in any case: `LOWER(name) LIKE '%red%bikes%'`.
 
-    A letter that is not ASCII is any letter, since LOWER of many databases does not know it; so is an apostrophe.
+    An umlaut or another letter that is not ASCII stands for any letter (`_`), since LOWER of many databases leaves it as
+    it is; so does an apostrophe.
     """
     pattern = re.sub(r"[^\x00-\x7f]|''", "_", "%".join(words).lower())
     return f"LOWER({column}) LIKE '%{pattern}%'"

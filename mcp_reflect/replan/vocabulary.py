@@ -55,7 +55,10 @@ class Vocabulary:
         return " ".join(dict.fromkeys(self._spellings.get(word, word) for word in words))
 
     def phrase(self, words: set[str]) -> str:
-        """Return the shortest of the entries that have most of these words; empty if that is one word, or none."""
+        """Return the entry that has most of these words, the shortest of several; empty where it is a single word.
+
+        Of the entries "proxy", "proxy timeout" and "proxy timeout error", the words {proxy, timeout} give "proxy timeout".
+        """
         if len(self.entries) > _MOST_COMPARED:
             return ""
         shared = {entry: len(words.intersection(_parts(entry))) for entry in self.entries}
@@ -79,9 +82,16 @@ class Vocabulary:
         return self.match("".join(words))
 
     def _match(self, word: str) -> tuple[str, ...]:
-        """Return the words of the data that a searched word stands for.
+        """Return the words of the data that a searched word stands for: itself, else by the first rule that finds any.
 
-        The rules are tried from the surest to the least sure, and the first that finds any decides.
+        | rule         | the word       | the data has                  |
+        |--------------|----------------|-------------------------------|
+        | `_long_form` | `llm`, `k8s`   | large language model, kubernetes |
+        | `_inflected` | `coat`         | coats                         |
+        | `_two_parts` | `raincoat`     | rain coat                     |
+        | `_slip`      | `recieve`      | receive                       |
+        | `_compound`  | `rainc`        | raincoat                      |
+        | (umlauts)    | `moeller`      | moller                        |
         """
         if word in self.words:
             return (word,)
@@ -142,8 +152,8 @@ class Vocabulary:
 
     def _two_parts(self, word: str) -> tuple[str, ...]:
         """Return the two words that the data writes apart: `rain` and `coat` for `raincoat`."""
-        for place in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
-            two_words = (word[:place], word[place:])
+        for middle in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
+            two_words = (word[:middle], word[middle:])
             if self.words.issuperset(two_words):
                 return two_words
         return ()

@@ -1,4 +1,4 @@
-"""The words of a search: cut, folded, compared and weighed."""
+"""The words of a search: how a text is cut into them, when two of them are the same, and how much each one tells."""
 
 import re
 import unicodedata
@@ -106,7 +106,7 @@ def content(text: str) -> tuple[str, ...]:
 
 
 def _says_something(term: str) -> bool:
-    """True for a term that says something: no stop word, and no single letter."""
+    """True for a term that is no stop word ("the") and no single letter; a digit says something."""
     if STOP_WORDS.issuperset(tokens(term)):
         return False
     return len(term) > 1 or term.isdigit()
@@ -136,9 +136,10 @@ def stems(text: str) -> frozenset[str]:
 def is_name(term: str, text: str) -> bool:
     """Return True for a name, a code or a quoted part of a text.
 
-    A name has a capital inside of the sentence, or all over the first word; a code has a digit.
+    In "Which talks has Kiel about GPT4 and RAG?", `Kiel`, `GPT4` and `RAG` are names; `Which` is none, since any word has a
+    capital at the beginning of a sentence, and `talks` has none.
     """
-    if is_quoted(term) or any(sign.isdigit() for sign in term):
+    if is_quoted(term) or any(char.isdigit() for char in term):
         return True
     begins_sentence = text.startswith(term)
     return term[:1].isupper() and (term[1:].isupper() or not begins_sentence)
@@ -151,15 +152,16 @@ def weight(term: str) -> int:
     return max((table.weight(word) or _UNKNOWN for word in words), default=0)
 
 
-def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
+def most_telling_first(words: tuple[str, ...], message: str) -> tuple[str, ...]:
     """Return terms in another order, the most telling first.
 
-    What the person `said` comes first, of that names, then rare words; numbers come last.
+    What the person's `message` has comes first; of that, and of the rest, names come before rare words and these before
+    common ones. Numbers come last.
     """
-    said_terms: dict[str, str] = {}
-    for term in terms(said):
+    terms_of_message: dict[str, str] = {}
+    for term in terms(message):
         for word in tokens(term):
-            said_terms[plain_umlauts(word)] = term
+            terms_of_message[plain_umlauts(word)] = term
 
     def value(term: str) -> tuple[bool, bool, int]:
         """Return what terms are ordered by: whether the person said it, whether it is a name, and how rare it is."""
@@ -167,8 +169,8 @@ def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
         if rarity == 0:
             return False, False, 0
         parts = [plain_umlauts(part) for part in tokens(term)]
-        was_said = any(part in said_terms for part in parts)
-        is_named = any(is_name(said_terms.get(part, term), said) for part in parts)
+        was_said = any(part in terms_of_message for part in parts)
+        is_named = any(is_name(terms_of_message.get(part, term), message) for part in parts)
         return was_said, is_named, rarity
 
     return tuple(sorted(words, key=value, reverse=True))
@@ -190,9 +192,9 @@ def likeness(one: str, other: str) -> float:
 
 
 def similar(word: str, others: Iterable[str]) -> str | None:
-    """Return the one of `others` that was meant: the same word, or the one that is written nearly alike.
+    """Return the one of `others` that was meant, which is written the same or nearly so: `receive` for `recieve`.
 
-    `recieve` means `receive`. None where nothing is near, and for a word of fewer than four letters.
+    None where none is near, and for a word of fewer than four letters.
     """
     if len(word) < _SHORTEST:
         return None

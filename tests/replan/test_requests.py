@@ -142,14 +142,16 @@ def test_the_widest_mode_is_known_by_its_name() -> None:
 def test_a_need_fits_the_table_whose_description_answers_it() -> None:
     sessions, exhibitors = FAIR
     need = "Who can help me with my ML deployment problems?"
-    assert _PLACES.fit(exhibitors, need) > _PLACES.fit(sessions, need)
-    assert _PLACES.fit(sessions, "Find sessions about quantum computing") > 0
+    assert _PLACES.relevance(exhibitors, need) > _PLACES.relevance(sessions, need)
+    assert _PLACES.relevance(sessions, "Find sessions about quantum computing") > 0
 
 
 def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
     with_words = replace(FAIR[0], vocabulary=("kubernetes", "cost"))
     places = catalog.Catalog(replace(request(), catalog=(with_words,)))
-    assert places.fit(with_words, "kubernetes costs") > _PLACES.fit(FAIR[0], "kubernetes costs")
+    assert places.relevance(with_words, "kubernetes costs") > _PLACES.relevance(
+        FAIR[0], "kubernetes costs"
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
 )
 def test_a_filter_value_is_known_by_a_near_spelling(value: str, meant: str | None) -> None:
     entry = replace(FAIR[0], fields={"track": ("machine learning", "security", "cloud")})
-    assert catalog.closing_filters(query(filters={"track": value}), entry).get("track") == meant
+    assert catalog.impossible_filters(query(filters={"track": value}), entry).get("track") == meant
 
 
 FORBIDDEN = "query table mode threshold filter limit catalog retry index null score _".split()

@@ -22,9 +22,9 @@ from mcp_reflect.replan.vocabulary import Vocabulary
 from mcp_reflect.replan.words import (
     content,
     is_name,
+    most_telling_first,
     normalized,
     similar,
-    telling,
     terms,
     tokens,
 )
@@ -93,12 +93,12 @@ def test_names_have_a_digit_quotes_or_a_capital_that_no_sentence_asks_for(
 
 
 def test_names_tell_more_than_what_was_said_and_rare_words_more_than_common_ones() -> None:
-    assert telling(("find", "kiel", "harbour"), "Find the harbour of Kiel") == (
+    assert most_telling_first(("find", "kiel", "harbour"), "Find the harbour of Kiel") == (
         "kiel",
         "harbour",
         "find",
     )
-    assert telling(("cheap", "train", "tickets", "2026"), "a train to Kiel") == (
+    assert most_telling_first(("cheap", "train", "tickets", "2026"), "a train to Kiel") == (
         "train",
         "tickets",
         "cheap",
