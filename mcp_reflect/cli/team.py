@@ -90,8 +90,8 @@ def add_team_arguments(parser: CliParser) -> None:
 
 def serve_http(options: Namespace) -> None:
     """Serve as the options say, until Ctrl-C. InputError names the option that cannot be used."""
+    from mcp_reflect.server.authentication import OAuthOptions  # noqa: PLC0415 - same
     from mcp_reflect.server.team import TeamOptions, serve_team  # noqa: PLC0415 - a web server, which help does not need
-    from mcp_reflect.server.tenants import OAuthOptions  # noqa: PLC0415 - same
 
     host, _, port = options.http.rpartition(":")
     if not port.isdecimal() or not port.isascii():

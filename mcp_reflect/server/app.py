@@ -1,4 +1,7 @@
-"""The MCP server: lists from files, calls to the service."""
+"""The MCP server: what a client may list stands in files, and what it calls is handed to the service.
+
+Nothing of the engine is imported before the first call, so that a host which only lists the tools does not wait.
+"""
 
 import json
 import logging
@@ -45,7 +48,7 @@ INSTRUCTIONS: Final = (
 ALWAYS_LOADED: Final = ("recall_lessons", "store_lesson", "reflect", "record_outcome", "critique")
 """The tools that Claude Code, which defers tools behind a search, shows its model from the start."""
 
-_LOAD: Final[dict[str, Any]] = {"anthropic/alwaysLoad": True}
+_LOADED_FROM_THE_START: Final[dict[str, Any]] = {"anthropic/alwaysLoad": True}
 
 WEBSITE: Final = "https://github.com/mcp-reflect/mcp-reflect"
 ICON: Final = (
@@ -57,7 +60,7 @@ ICON: Final = (
 """An arrow that comes back, which hosts show beside the server's name; no address is asked for it."""
 
 JSON: Final = "application/json"
-_ABOUT: Final = "The template as it serves now, and whether it is overridden"
+_ABOUT_A_TEMPLATE: Final = "The template as it serves now, and whether it is overridden"
 _LISTS: Final = json.loads(Path(__file__).with_name("lists.json").read_text(encoding="utf-8"))
 PROMPTS: Final = {
     prompt["name"]: types.Prompt.model_validate(prompt) for prompt in _LISTS["prompts"]
@@ -69,7 +72,7 @@ RESOURCES: Final = [
             uri=f"prompt://{name}",
             name=name,
             title=f"Prompt {name}",
-            description=_ABOUT,
+            description=_ABOUT_A_TEMPLATE,
             mime_type=JSON,
         )
         for name in PROMPTS
@@ -83,15 +86,14 @@ class ReflectServer(MCPServer[None]):
 
     def __init__(self, service: Service, **options: Any) -> None:
         self.service = service
-        if (
-            not logging.getLogger().handlers
-        ):  # before the SDK adds a colorful one; arguments never reach it
+        # Before the SDK adds a colorful handler; no arguments of calls reach it.
+        if not logging.getLogger().handlers:
             logging.basicConfig(
                 level=logging.WARNING,
                 stream=sys.stderr,
                 format="%(levelname)s %(name)s %(message)s",
             )
-        static = CacheHint(ttl_ms=86_400_000, scope="public")
+        a_day = CacheHint(ttl_ms=86_400_000, scope="public")
         lists = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
         super().__init__(
             "mcp-reflect",
@@ -102,7 +104,7 @@ class ReflectServer(MCPServer[None]):
             instructions=INSTRUCTIONS,
             log_level="WARNING",
             lifespan=_closing,  # pyright: ignore[reportArgumentType] - typed for any MCPServer
-            cache_hints=dict.fromkeys(lists, static),
+            cache_hints=dict.fromkeys(lists, a_day),
             extensions=[board_app.BoardApp()],
             **options,
         )
@@ -122,13 +124,13 @@ class ReflectServer(MCPServer[None]):
         if self.service.settings.always_load:
             for tool in listed:
                 if tool.name in ALWAYS_LOADED:
-                    tool.meta = _LOAD
+                    tool.meta = _LOADED_FROM_THE_START
         return listed
 
     async def _handle_list_tools(
         self, ctx: ServerRequestContext[None], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """Offer the board besides to a client that shows pages, in an answer that no other client may be given."""
+        """List the board as well for a client that shows pages; such an answer may be cached for this client alone."""
         listed = await super()._handle_list_tools(ctx, params)
         if not client_supports_apps(ctx):
             return listed
@@ -189,15 +191,15 @@ class ReflectServer(MCPServer[None]):
         argument: types.CompletionArgument,
         context: types.CompletionContext | None,
     ) -> types.Completion | None:
-        """Return the values that an argument of a prompt or a template of addresses may have, by what was typed so far."""
+        """Return the values that an argument of a prompt, or the id in an address, may have by what was typed so far."""
         del context
         from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
 
         service = await self.service_of_caller()
-        name = argument.name
+        completed = argument.name  # "task_type" of a prompt, or "lesson://{id}"
         if isinstance(ref, types.ResourceTemplateReference):
-            name = ref.uri
-        values = await resources.complete(await service.engine().open(), name, argument.value)
+            completed = ref.uri
+        values = await resources.complete(await service.engine().open(), completed, argument.value)
         return types.Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:

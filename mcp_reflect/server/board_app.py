@@ -73,8 +73,8 @@ async def show(engine: "Engine") -> CallToolResult:
     from mcp_reflect.dashboard.contents import MAX_APP_RECORDS, collect  # noqa: PLC0415 - see `page`
 
     data = await collect(engine, most=MAX_APP_RECORDS, whole=False)
-    said = (
+    for_model = (
         f"The host has the board of {engine.scopes.own} to show. If the person sees no page, "
         "`mcp-reflect board` opens it in their browser."
     )
-    return CallToolResult(content=[TextContent(type="text", text=said)], _meta={DATA: data})
+    return CallToolResult(content=[TextContent(type="text", text=for_model)], _meta={DATA: data})

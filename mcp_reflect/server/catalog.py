@@ -20,20 +20,15 @@ from mcp_reflect.schemas.search import ReplanArguments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool. `title` is what a person is shown. The description starts with the words that a person would search for.
-
-    `listed` names the arguments that tools/list shows; callers in Python, settings and hooks send the others, which
-    docs/tools.md has too. `answer` lists the main fields of the answer by their JSON type: `"string: note; array:
-    lessons"`. `examples` are calls that work, the smallest first; an error shows the one with the argument at fault.
-    """
+    """A tool."""
 
     name: str
-    title: str
-    examples: tuple[dict[str, Any], ...]
-    description: str
+    title: str  # what a person is shown
+    examples: tuple[dict[str, Any], ...]  # calls that work, the smallest first: errors show one
+    description: str  # starts with the words that a person would search for
     shape: type[Arguments]
-    listed: str
-    answer: str
+    listed: str  # the arguments that tools/list shows; docs/tools.md has the others too
+    answer: str  # the main fields of the answer by their JSON type: "string: note; array: lessons"
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False

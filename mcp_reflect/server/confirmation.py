@@ -35,11 +35,17 @@ class Confirmation:
         self._context = context
 
     async def __call__(self, question: str) -> Speaker | None:
-        """Return who decided: a person for yes, the agent for no; None if nobody answered."""
-        capabilities = self._context.client_capabilities
-        modes = capabilities.elicitation if capabilities is not None else None
-        if modes is None or (modes.form is None and modes.url is not None):
-            return None  # it shows addresses alone
+        """Return whose word counts for the call, None if the host cannot ask or nobody answered.
+
+        | the host                          | result              |
+        |-----------------------------------|---------------------|
+        | shows no forms                    | None                |
+        | shows it, and it is closed        | None                |
+        | sends the form with the box set   | PERSON: they agreed |
+        | sends it without, or declines     | AGENT               |
+        """
+        if not self._shows_forms():
+            return None
         if (self._context.protocol_version or "") >= MODERN:
             answer = self._sent_back(question)
         else:
@@ -49,8 +55,19 @@ class Confirmation:
         agreed = (answer.content or {}).get(_FIELD) is True
         return speaker_of_answer(accepted=answer.action == "accept" and agreed)
 
+    def _shows_forms(self) -> bool:
+        """Return whether the host shows forms: one that names no way of asking does, one that names addresses alone not."""
+        capabilities = self._context.client_capabilities
+        if capabilities is None or capabilities.elicitation is None:
+            return False
+        ways = capabilities.elicitation
+        return ways.form is not None or ways.url is None
+
     def _sent_back(self, question: str) -> Any:
-        """Return the answer that the client sent back, or end the call with the question."""
+        """Return the answer that the client sent back, or end the call with the question.
+
+        The question's digest is the state that the client sends back: an answer to another question does not count.
+        """
         question_key = digest(question, 32)
         if self._context.request_state == question_key:
             return (self._context.input_responses or {}).get(_KEY)

@@ -6,25 +6,28 @@ refused before it is parsed.
 
 from typing import Final
 
-MOST_SIGNS: Final = 150_000
+MOST_SEPARATORS: Final = 150_000
 """Commas and opening brackets outside of texts: some 4 MB of events or lessons have a third of that."""
 
-_SIGNS: Final = (b",", b"[", b"{")
+_SEPARATORS: Final = (b",", b"[", b"{")
+"""Before each value of a message stands one of these; inside of an object also before each name."""
 
 
 def is_dense(message: bytes | bytearray) -> bool:
-    """Return whether a message has more values than are parsed; texts in it count for nothing, however long."""
-    if len(message) <= MOST_SIGNS or _count(message) <= MOST_SIGNS:
+    """Return whether a message has more values than are parsed.
+
+    What stands inside of texts counts for nothing: `{"a": "1,2,3"}` has one separator, `[1, 2, 3]` has three.
+    """
+    if len(message) <= MOST_SEPARATORS or _count_separators(message) <= MOST_SEPARATORS:
         return False
     without_escapes = message.replace(rb"\\", b"").replace(rb"\"", b"")
-    if (
-        without_escapes.count(b'"') > 4 * MOST_SIGNS
-    ):  # each text has two, and needs a sign before it
+    # Two quotation marks a text, and at most two texts (a name and its value) behind a separator.
+    if without_escapes.count(b'"') > 4 * MOST_SEPARATORS:
         return True
     outside_of_texts = without_escapes.split(b'"')[::2]  # every second part stands between quotes
-    return sum(map(_count, outside_of_texts)) > MOST_SIGNS
+    return sum(map(_count_separators, outside_of_texts)) > MOST_SEPARATORS
 
 
-def _count(text: bytes | bytearray) -> int:
-    """Return how many commas and opening brackets there are."""
-    return sum(map(text.count, _SIGNS))
+def _count_separators(text: bytes | bytearray) -> int:
+    """Return how many commas and opening brackets a text has."""
+    return sum(map(text.count, _SEPARATORS))

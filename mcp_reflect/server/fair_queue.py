@@ -14,7 +14,11 @@ MOST_HELD: Final = 16 << 20
 
 
 class FairQueue:
-    """Hands out turns: one at most to each tenant, AT_ONCE in all, to the tenants in a circle."""
+    """Hands out turns to tenants: one at most to each, AT_ONCE in all.
+
+    Tenants that wait come one after the other, however much each has to do: with a single turn, and the requests a1 a2
+    a3 of one tenant before b1 of another, the order is a1 a2 b1 a3: b takes its turn before a has all of its own.
+    """
 
     def __init__(self, at_once: int = AT_ONCE, most_held: int = MOST_HELD) -> None:
         self._at_once = at_once
@@ -25,7 +29,10 @@ class FairQueue:
         self._held: Counter[str] = Counter()
 
     def hold(self, tenant: str, size: int) -> bool:
-        """Count bytes of a tenant that wait; return False if they are too many. The first request is never refused."""
+        """Count the bytes of a request that waits; False, and not counted, if the tenant then has too many.
+
+        A tenant's only request is never refused: else one that is larger than the limit could never be sent.
+        """
         held = self._held[tenant]
         if held and held + size > self._most_held:
             return False
@@ -33,7 +40,7 @@ class FairQueue:
         return True
 
     def let_go(self, tenant: str, size: int) -> None:
-        """Count bytes as done."""
+        """Count the bytes of a request as done, which `hold` counted."""
         self._held[tenant] -= size
         if not self._held[tenant]:
             del self._held[tenant]
@@ -51,13 +58,14 @@ class FairQueue:
             self._give_back(tenant)
 
     async def _wait(self, tenant: str) -> None:
-        """Wait until a turn is given to the tenant; who is canceled gives one back that came just then."""
+        """Wait until a turn is given to the tenant."""
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tenant, deque()).append(turn)
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it came just then: the next one gets it
+            came_just_then = turn.done() and not turn.cancelled()
+            if came_just_then:  # nobody will use it: the next one gets it
                 self._give_back(tenant)
             raise
 

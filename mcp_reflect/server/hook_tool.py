@@ -25,16 +25,17 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.services.hook_events import ends_of, hook_answer, is_watched, kept_call, read_hook
 from mcp_reflect.storage.spool import append
 
-_TOLD: Final = b'__hook"'  # in the line of a transcript in which a model calls this tool
+_OWN_NAME: Final = b'__hook"'  # in the line of a transcript in which a model calls this tool
 _LOOKED_AT: Final = (1 << 16, 1 << 20)
 """Bytes at the end of a transcript, where the latest calls are: a short end first, then a longer one."""
 
 _MOST_AGENTS: Final = 8  # transcripts of subagents that are looked at, the latest
-_WAITS: Final = 20  # times that a transcript is looked at again for a call
+_MORE_LOOKS: Final = 20  # at a transcript, for a call that it does not show yet
 _PAUSE: Final = 0.025  # seconds between two looks: half a second in all
 _MOST_OBJECTS: Final = 200  # of a line of a transcript that are looked at
-_PACKED: Final = ("tool_input", "tool_response", "is_interrupt", "stop_hook_active")
-"""The fields that hosts send as JSON text."""
+_FIELDS_WITH_CALLS: Final = ("message", "content", "payload")
+_JSON_FIELDS: Final = ("tool_input", "tool_response", "is_interrupt", "stop_hook_active")
+"""The fields that hosts send as JSON in a text."""
 
 
 class Sight(Enum):
@@ -51,7 +52,7 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
 
     Only a call that was made is stored: what the tool is told of one is looked for in the session's transcript first.
     """
-    hook = read_hook(None, {name: _plain(name, value) for name, value in sent.items()})
+    hook = read_hook(None, {name: _unpacked_field(name, value) for name, value in sent.items()})
     if hook is None:
         return {}
     hook = replace(hook, witnessed=False)  # until a transcript shows the call
@@ -74,14 +75,20 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _was_made(context: Context, hook: HookInput) -> bool:
-    """Return whether a transcript shows a call; note what the tool was told of it.
+    """Return whether a transcript shows a call, and note what the tool was told of it.
 
-    One that is missing is noted as reported, so that it may let a last message pass. One of a subagent is not: it has a
-    transcript of its own, and the session's need not show it. A call of this very tool is a model's, and no call to note.
+    | the transcripts                                   | result | noted                                           |
+    |---------------------------------------------------|--------|-------------------------------------------------|
+    | show that a model called this very tool           | False  | nothing: there is no other call                 |
+    | of a subagent show it                             | True   | nothing: the session's own need not show it     |
+    | of the session show it                            | True   | as made                                         |
+    | do not show it                                    | False  | as missing: it may let a last message pass      |
+
+    A call without an id is none that can be looked for.
     """
     reported = context.reported
-    is_behind = not reported.missing.isdisjoint(reported.of(hook.root))
-    sight = await _sight_of(hook, is_behind=is_behind)
+    an_earlier_call_is_missing = not reported.missing.isdisjoint(reported.of(hook.root))
+    sight = await _sight_of(hook, is_behind=an_earlier_call_is_missing)
     if sight is Sight.OWN or not hook.call_id:
         return False
     if sight is Sight.OF_SUBAGENT:
@@ -92,7 +99,7 @@ async def _was_made(context: Context, hook: HookInput) -> bool:
 
 
 def _follow_transcript(context: Context, hook: HookInput) -> None:
-    """Let critique read the outputs of the session from now on, and the last message be judged by what was read along."""
+    """Read along in the session's transcript from now on, for critique and for the judgment of the last message."""
     path = hook.transcript or ""
     context.transcripts[context.scopes.own] = path
     context.session_files.follow(path, partial(services.last_message.new_file, context, hook))
@@ -109,10 +116,10 @@ async def _is_witnessed(context: Context, hook: HookInput) -> bool:
 
     A model may call this tool with the id of another call, or with a transcript that it wrote itself.
     """
-    named = await context.bank.warnings.transcript_of(context.scopes.own, hook.root)
-    if not named or named != hook.transcript:
+    path_named_by_host = await context.bank.warnings.transcript_of(context.scopes.own, hook.root)
+    if not path_named_by_host or path_named_by_host != hook.transcript:
         return False
-    return await asyncio.to_thread(_has_call, Path(named), hook)
+    return await asyncio.to_thread(_has_call, Path(path_named_by_host), hook)
 
 
 def _has_call(path: Path, hook: HookInput) -> bool:
@@ -128,22 +135,25 @@ def _has_call(path: Path, hook: HookInput) -> bool:
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects in a line of a transcript that may be calls: at its top, and in its message."""
-    waiting = [value]
+    """Yield the objects in a line of a transcript that may be calls: at its top, and in its message.
+
+    Claude Code writes a call as {"message": {"content": [{"id": …, "input": …}]}}, Codex as {"payload": {"call_id": …}}.
+    """
+    unread = [value]
     for _ in range(_MOST_OBJECTS):
-        if not waiting:
+        if not unread:
             return
-        part = waiting.pop()
+        part = unread.pop()
         if isinstance(part, dict):
-            yield cast("Mapping[str, Any]", part)
-            own = cast("Mapping[str, Any]", part)
-            waiting += [own[name] for name in ("message", "content", "payload") if name in own]
+            record = cast("Mapping[str, Any]", part)
+            yield record
+            unread += [record[name] for name in _FIELDS_WITH_CALLS if name in record]
         elif isinstance(part, list):
-            waiting += cast("list[Any]", part)
+            unread += cast("list[Any]", part)
 
 
 def _is_call(part: Mapping[str, Any], hook: HookInput) -> bool:
-    """Return whether an object of a transcript is the very call of a hook: its id, and its arguments or its command."""
+    """Return whether an object of a transcript is the very call of a hook: by its id, and its arguments or its command."""
     if hook.call_id not in (part.get("id"), part.get("call_id")):
         return False
     recorded_arguments = unpacked(part.get("input", part.get("arguments")))
@@ -154,48 +164,61 @@ def _is_call(part: Mapping[str, Any], hook: HookInput) -> bool:
     return bool(recorded_call.commands) and recorded_call.commands == hook_call.commands
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Return a value as a hook command would get it; None for a placeholder that the host did not fill."""
+def _unpacked_field(name: str, value: Any) -> Any:
+    """Return the value of a field as a hook command would get it.
+
+    | field         | value                       | result             |
+    |---------------|-----------------------------|--------------------|
+    | any           | "${tool_input}", not filled | None               |
+    | is_interrupt  | "true"                      | True               |
+    | tool_input    | '{"command": "make"}'       | {"command": "make"} |
+    | any other     | any                         | the value          |
+    """
     if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
         return None
-    if name in _PACKED and value in ("true", "false"):
+    if name not in _JSON_FIELDS:
+        return value
+    if value in ("true", "false"):
         return value == "true"
-    return unpacked(value) if name in _PACKED else value
+    return unpacked(value)
 
 
 async def _sight_of(hook: HookInput, *, is_behind: bool) -> Sight:
     """Look for the call in the session's transcript and its subagents', again while the host may be writing it.
 
-    `is_behind`: an earlier call of the session never came. If there is no file either, none will come.
+    `is_behind`: an earlier call of the session never came. If there is no file either, none will come, and one look has
+    to do.
     """
     if not hook.transcript or not hook.call_id:
         return Sight.MISSING
-    path, call_id = Path(hook.transcript), hook.call_id.encode()
-    waits = 0 if is_behind and not path.exists() else _WAITS
-    for _ in range(waits):
-        sight = await asyncio.to_thread(_look, path, call_id)
+    path = Path(hook.transcript)
+    call_id = hook.call_id.encode()
+    more_looks = 0 if is_behind and not path.exists() else _MORE_LOOKS
+    sight = await asyncio.to_thread(_look, path, call_id)
+    for _ in range(more_looks):
         if sight is not Sight.MISSING:
-            return sight
+            break
         await asyncio.sleep(_PAUSE)
-    return await asyncio.to_thread(_look, path, call_id)
+        sight = await asyncio.to_thread(_look, path, call_id)
+    return sight
 
 
 def _look(path: Path, call_id: bytes) -> Sight:
     """Return what the ends of a session's transcript and of its subagents' show of a call, by its id."""
-    transcripts_of_agents = sorted(path.with_suffix("").glob("subagents/*.jsonl"), key=_changed)
+    transcripts_of_agents = sorted(path.with_suffix("").glob("subagents/*.jsonl"), key=_changed_at)
     for bytes_of_end in _LOOKED_AT:
         for file in (path, *transcripts_of_agents[-_MOST_AGENTS:]):
             end = b"\n".join(ends_of(file, bytes_of_end))
             if call_id not in end:
                 continue
             lines = [line for line in end.splitlines() if call_id in line]
-            if any(_TOLD in line for line in lines):
+            if any(_OWN_NAME in line for line in lines):
                 return Sight.OWN
             return Sight.MADE if file == path else Sight.OF_SUBAGENT
     return Sight.MISSING
 
 
-def _changed(file: Path) -> float:
+def _changed_at(file: Path) -> float:
     """Return when a file was changed last, in seconds since 1970; 0 if it is gone."""
     try:
         return file.stat().st_mtime

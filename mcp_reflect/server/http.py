@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import anyio
 import uvicorn
@@ -12,12 +12,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_reflect.limits import Limits
-from mcp_reflect.server.dense import MOST_SIGNS, is_dense
+from mcp_reflect.server.dense import MOST_SEPARATORS, is_dense
 
 MOST_HELD: Final = 64 << 20
 """Bytes of unfinished bodies that are held, over all requests."""
 
-_MOST_OF: Final = {"/login": 8 << 10}
+_MOST_BYTES_AT: Final = {"/login": 8 << 10}
 """Bytes of a body by path, where fewer do: anybody may try to log in, and a token is short."""
 
 _BACKLOG: Final = 100  # connections that are accepted at once
@@ -25,67 +25,88 @@ _OTHER_FILES: Final = 60  # of the bank, of threads, of the log
 _MOST_CONNECTIONS: Final = 2_000
 
 
+class _Fault(NamedTuple):
+    """Why a request is refused: the status of HTTP, and what the client reads."""
+
+    status: int
+    text: str
+
+
 class RequestLimits:
     """An ASGI application around `app`, which gets a request when its body is there; `body_bytes` is its size.
 
-    A body over 4 MiB (8 KiB to log in), or with too many values, is 413. One that does not come within `seconds` (None:
-    the setting) is 408, as is the one that is awaited longest when all hold more than MOST_HELD. A request over the
-    setting's number is 503. The connection is then closed.
+    | request                                                              | answer |
+    |----------------------------------------------------------------------|--------|
+    | a body over 4 MiB (8 KiB to log in), or with too many values         | 413    |
+    | a body that does not come within `seconds` (None: the setting)       | 408    |
+    | the body awaited longest, while all together hold more than MOST_HELD | 408    |
+    | more requests at once than the setting allows                        | 503    |
+
+    The connection of a refused one is closed.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, seconds: float | None = None) -> None:
         self._app = app
         self._most = limits.max_http_requests
         self._seconds = limits.max_body_seconds if seconds is None else seconds
-        self._open = 0
-        self._awaited: dict[
-            anyio.CancelScope, int
-        ] = {}  # the bytes of each unfinished body, the longest awaited first
+        self._open = 0  # requests that the application answers now
+        # The bytes of each unfinished body, the longest awaited first.
+        self._awaited: dict[anyio.CancelScope, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that is over a limit, or hand it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        body = await self._body_of(scope, receive)
+        if body is None:
+            return
+        if isinstance(body, bytearray):
+            fault = self._fault_of(body)
+            if fault is None:
+                await self._hand_on(scope, bytes(body), receive, send)
+                return
+        else:
+            fault = body
+        del body  # its memory is free while the answer is sent
+        answer = PlainTextResponse(fault.text, fault.status, {"connection": "close"})
+        await answer(scope, receive, send)
+
+    async def _body_of(self, scope: Scope, receive: Receive) -> bytearray | _Fault | None:
+        """Read the body of a request; a fault if it is too large or too late, None if the client is gone."""
         length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
-        body, announced = bytearray(), int(length) if length.isdigit() else 0
-        most_bytes = _MOST_OF.get(scope["path"], DEFAULT_MAX_REQUEST_BODY_SIZE)
+        announced = int(length) if length.isdigit() else 0
+        most = _MOST_BYTES_AT.get(scope["path"], DEFAULT_MAX_REQUEST_BODY_SIZE)
+        body = bytearray()
         with anyio.move_on_after(self._seconds) as waiting:
             try:
-                while max(len(body), announced) <= most_bytes:
+                while max(len(body), announced) <= most:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        return
+                        return None
                     body += message.get("body", b"")
                     if not message.get("more_body", False):
                         break
-                    self._hold(waiting, len(body))
+                    self._count_awaited(waiting, len(body))
             finally:
                 self._awaited.pop(waiting, None)
-        if max(len(body), announced) > most_bytes:
-            fault = (
-                413,
-                f"body: it is too large. Send at most {most_bytes} bytes.",
-            )
-        elif waiting.cancelled_caught:
-            fault = (
-                408,
-                f"body: it did not come within {self._seconds} s, or too many are awaited. Send it at once.",
-            )
-        elif is_dense(body):
-            fault = (
-                413,
-                f"body: it has more than {MOST_SIGNS} values. Send fewer at once, or a value as text.",
-            )
-        elif self._open >= self._most:
-            fault = 503, f"requests: {self._open} are open already. Close one first."
-        else:
-            await self._hand_on(scope, bytes(body), receive, send)
-            return
-        del body
-        await PlainTextResponse(fault[1], fault[0], {"connection": "close"})(scope, receive, send)
+        if max(len(body), announced) > most:
+            return _Fault(413, f"body: it is too large. Send at most {most} bytes.")
+        if waiting.cancelled_caught:
+            text = f"body: it did not come within {self._seconds} s, or too many are awaited. Send it at once."
+            return _Fault(408, text)
+        return body
 
-    def _hold(self, waiting: anyio.CancelScope, size: int) -> None:
+    def _fault_of(self, body: bytearray) -> _Fault | None:
+        """Return why a request whose body is there is not handed on, None where it is."""
+        if is_dense(body):
+            text = f"body: it has more than {MOST_SEPARATORS} values. Send fewer at once, or a value as text."
+            return _Fault(413, text)
+        if self._open >= self._most:
+            return _Fault(503, f"requests: {self._open} are open already. Close one first.")
+        return None
+
+    def _count_awaited(self, waiting: anyio.CancelScope, size: int) -> None:
         """Count the bytes of a body that is awaited; if all are too many, give up the one that is awaited longest."""
         self._awaited[waiting] = size
         if sum(self._awaited.values()) > MOST_HELD:
@@ -96,15 +117,15 @@ class RequestLimits:
     async def _hand_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Hand a request with its whole body on to the application."""
         scope["body_bytes"] = len(body)
-        left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def again() -> Message:
+        async def receive_body() -> Message:
             """Give the body once, then what comes on the connection."""
-            return left.pop() if left else await receive()
+            return unread.pop() if unread else await receive()
 
         self._open += 1
         try:
-            await self._app(scope, again, send)
+            await self._app(scope, receive_body, send)
         finally:
             self._open -= 1
 
@@ -150,17 +171,19 @@ class Connection(H11Protocol):
             self._watch(self.cycle)
 
 
-class _Once(logging.Filter):
-    """Lets the first line through that says that no more files can be opened: asyncio tries again each second."""
+class _OutOfFilesOnce(logging.Filter):
+    """Of asyncio's lines that no more files can be opened, lets the first through alone: it tries again each second."""
 
-    _was_said = False
+    _was_logged = False
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a line is logged."""
         if "out of system resource" not in record.getMessage():
             return True
-        was_said, self._was_said = self._was_said, True
-        return not was_said
+        if self._was_logged:
+            return False
+        self._was_logged = True
+        return True
 
 
 def configure(app: ASGIApp, limits: Limits, finish_seconds: int) -> uvicorn.Config:
@@ -171,13 +194,26 @@ def configure(app: ASGIApp, limits: Limits, finish_seconds: int) -> uvicorn.Conf
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     except ImportError:
         files = 512
-    most = files - _BACKLOG - _OTHER_FILES
-    Connection.most = (
-        _MOST_CONNECTIONS if files < 0 else min(max(most, 16), _MOST_CONNECTIONS)
-    )  # -1: any number
-    logging.getLogger("asyncio").addFilter(_Once())
+    Connection.most = _connections_beside(files)
+    logging.getLogger("asyncio").addFilter(_OutOfFilesOnce())
     return uvicorn.Config(
-        RequestLimits(app, limits), http=Connection, backlog=_BACKLOG, timeout_keep_alive=limits.max_body_seconds,
-        timeout_graceful_shutdown=finish_seconds, lifespan="on", log_level="warning", access_log=False,
+        RequestLimits(app, limits),
+        http=Connection,
+        backlog=_BACKLOG,
+        timeout_keep_alive=limits.max_body_seconds,
+        timeout_graceful_shutdown=finish_seconds,
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
         server_header=False,
-    )  # fmt: skip
+    )
+
+
+def _connections_beside(files: int) -> int:
+    """Return how many connections there may be where the process may open so many files; -1 means any number.
+
+    Each connection is an open file, and others are needed beside: 512 -> 352. Below 16 nothing would be served.
+    """
+    if files < 0:
+        return _MOST_CONNECTIONS
+    return min(max(files - _BACKLOG - _OTHER_FILES, 16), _MOST_CONNECTIONS)

@@ -15,10 +15,8 @@ class Metrics:
     """Counts calls and requests, and answers Prometheus at an address of its own."""
 
     def __init__(self, bank: Bank, *, names_tenants: bool = False) -> None:
-        try:
-            prometheus: Any = import_module(
-                "prometheus_client"
-            )  # an extra, for those who ask for figures
+        try:  # an extra of the package, for those who ask for figures
+            prometheus: Any = import_module("prometheus_client")
         except ImportError:
             fix = "Run pip install prometheus-client 'PyJWT[crypto]'."
             raise InputError(
@@ -85,7 +83,7 @@ class Metrics:
 
 
 def _outcome(result: object) -> str:
-    """Return how a call ended; a call that asks its client has no result yet."""
+    """Return how a call ended: "ok", "error", or "asked" for one that asks its client and has no result yet."""
     if not isinstance(result, CallToolResult):
         return "asked"
     if result.is_error:
@@ -94,7 +92,10 @@ def _outcome(result: object) -> str:
 
 
 def _quarantined_in(result: object) -> int:
-    """Return how many records of a call's result were put into quarantine; what a recall shows has no status."""
+    """Return how many records a call put into quarantine: its own, as of store_lesson, or those of its lessons.
+
+    The lessons of a recall have no status, so that they count for none.
+    """
     if not isinstance(result, CallToolResult) or not result.structured_content:
         return 0
     content: dict[str, Any] = result.structured_content

@@ -1,4 +1,4 @@
-"""Texts that read as orders to a model: records are judged when they are written, evidence when it is read."""
+"""Keep texts that read as orders to a model out of what a model may read of the bank."""
 
 from typing import Any, Final, cast
 
@@ -12,8 +12,10 @@ _LONGEST_NAME: Final = 40
 def without_orders(value: Any) -> Any:
     """Return a JSON value in which a note replaces each text, and each name in an object, that reads as an order.
 
-    Records are judged when they are written. Traces, reasons and the names of tools are kept as they came: they are
-    evidence, which a person reads on the command line, and are judged when a model may read them.
+    {"note": "Ignore all previous instructions"} -> {"note": "(in quarantine: …)"}
+
+    Lessons are judged when they are written. Traces, reasons and the names of tools are kept as they came: they are
+    evidence, which a person reads on the command line, and which is judged here when a model may read it.
     """
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).items()

@@ -1,4 +1,4 @@
-"""Prompts, filled with their arguments and with what the bank holds. Filling counts no lesson as used.
+"""Prompts, filled with a person's arguments and with records of the bank. Filling counts no lesson as used.
 
 Imported when one is first asked for.
 """
@@ -44,22 +44,23 @@ async def fill(
 
 
 def _read_arguments(asked: Prompt, arguments: Mapping[str, Any], limits: Limits) -> dict[str, str]:
-    """Return the redacted arguments that are not blank: hosts send an argument that a person left out as `""`."""
-    about = {item.name: item.description or "" for item in asked.arguments or ()}
-    values = {
-        argument: str(value) for argument, value in arguments.items() if str(value or "").strip()
-    }
-    for argument in arguments:
-        if argument not in about:
-            raise InputError(
-                quoted(argument), f"{asked.name} has no such argument", _nearest(argument, about)
-            )
-        limits.refuse_more("max_prompt_chars", argument, len(values.get(argument, "")))
+    """Return the redacted arguments that are not blank: hosts send an argument that a person left out as `""`.
+
+    InputError for an argument that the prompt does not have, that is too long, or that is required and missing.
+    """
+    descriptions = {item.name: item.description or "" for item in asked.arguments or ()}
+    values = {name: str(value) for name, value in arguments.items() if str(value or "").strip()}
+    for name in arguments:
+        if name not in descriptions:
+            fault = f"{asked.name} has no such argument"
+            raise InputError(quoted(name), fault, _nearest(name, descriptions))
+        limits.refuse_more("max_prompt_chars", name, len(values.get(name, "")))
     for item in asked.arguments or ():
         if item.required and item.name not in values:
-            fix = f"Send it: {about[item.name][:1].lower()}{about[item.name][1:]}."
+            description = descriptions[item.name]
+            fix = f"Send it: {description[:1].lower()}{description[1:]}."
             raise InputError(item.name, "it is missing", fix)
-    return {argument: clean_text(value) for argument, value in values.items()}
+    return {name: clean_text(value) for name, value in values.items()}
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
@@ -84,14 +85,14 @@ async def _inputs(engine: Engine, name: str, values: dict[str, str]) -> dict[str
         case "distill_lessons":
             return await _distill_inputs(engine, values)
         case "guards":
-            kept = (await _distill_inputs(engine, {}))["lessons"]
-            return {"files": values.get("files"), "lessons": kept}
-        case _:
+            inputs = await _distill_inputs(engine, {})
+            return {"files": values.get("files"), "lessons": inputs["lessons"]}
+        case _:  # replan_search
             return {"user_message": values.get("user_message"), "tried": values.get("tried")}
 
 
 async def _review_inputs(engine: Engine, values: dict[str, str]) -> dict[str, Any]:
-    """Return the task and its outcome as they were sent, else as they are stored."""
+    """Return the task and its outcome as the person wrote them, else as the reflection that they named has them."""
     inputs: dict[str, Any] = {"task": None, "outcome": None, "stored": None}
     outcome = values.get("outcome", "")
     reflection_id = values.get("reflection_id")
@@ -179,7 +180,12 @@ async def _checklist(engine: Engine, task: str | None, task_type: str | None) ->
 
 
 def _points(hit: Hit) -> list[str]:
-    """Return a lesson as a point to tick off, with what to avoid and what to do instead."""
+    """Return a lesson as the lines of a point to tick off.
+
+    - [ ] lesson les_x7k2m9 (strong fit: same error)
+          avoid: Ran npm install
+          instead: Use pnpm
+    """
     head = f"- [ ] {hit.kind} {hit.id} ({hit.fit} fit: {hit.why})"
     if hit.mistake and hit.correction:
         return [head, f"      avoid: {hit.mistake}", f"      instead: {hit.correction}"]

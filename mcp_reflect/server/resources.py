@@ -1,4 +1,4 @@
-"""Resources: what the bank holds, addressed one by one. Reading counts no lesson as used.
+"""Resources: records of the bank, read one by one by their address. Reading counts no lesson as used.
 
 Imported when one is first asked for.
 """
@@ -43,9 +43,9 @@ _SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "gen
 
 
 async def read(engine: Engine, uri: str) -> str:
-    """Return a resource as JSON. Raises MCPError, with the address cleaned.
+    """Return a resource as JSON; MCPError, which has the address without secrets, if it cannot be read.
 
-    The SDK repeats the address of a ResourceError as it was sent, in its answer and in its log.
+    An error of the SDK's own kind will not do: it repeats the address as it was sent, in the answer and in the log.
     """
     try:
         value = await _value(engine, uri)
@@ -115,7 +115,7 @@ async def _reflections(engine: Engine) -> Any:
 
 
 async def _of_lesson(engine: Engine, name: str) -> Any:
-    """Return a lesson, or what lies one step from it in the graph."""
+    """Return a lesson, or what lies one step from it in the graph: the address of a lesson, then `/neighbors`."""
     bank = engine.bank
     scope = engine.scopes.own
     lesson_id = name.removesuffix("/neighbors")
@@ -146,21 +146,17 @@ async def _of_prompt(engine: Engine, name: str) -> Any:
 
 
 async def complete(engine: Engine, name: str, start: str) -> list[str]:
-    """Return values that begin with `start` for an argument of a prompt, or for a template of addresses."""
-    bank, scope, values = engine.bank, engine.scopes.own, []
+    """Return the values that begin with `start`; `name` is an argument of a prompt, or a template of addresses."""
+    bank = engine.bank
+    scope = engine.scopes.own
+    values: list[str] = []
     match name:
         case "lesson_id" | "lesson://{id}":
-            values = [
-                lesson.id
-                for lesson in await bank.lessons.latest(
-                    scope, kind=None, state=None, limit=_MOST_LOOKED_AT
-                )
-            ]
+            lessons = await bank.lessons.latest(scope, kind=None, state=None, limit=_MOST_LOOKED_AT)
+            values = [lesson.id for lesson in lessons]
         case "reflection_id" | "reflection://{id}":
-            values = [
-                reflection.id
-                for reflection in await bank.reflections.latest(scope, limit=_MOST_LOOKED_AT)
-            ]
+            reflections = await bank.reflections.latest(scope, limit=_MOST_LOOKED_AT)
+            values = [reflection.id for reflection in reflections]
         case "prompt://{name}":
             values = engine.context.runner.prompts.names()
         case "task_type":
@@ -178,14 +174,13 @@ async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
     bank, scope = engine.bank, engine.scopes.own
     lesson = await bank.lessons.get(scope, name)
     versions = [_shown(version) for version in await bank.lessons.history(scope, name)]
+    for version in versions:
+        # The words of a version were judged when they were written, the reason for it was not.
+        version["reason"] = without_orders(str(version.get("reason", "")))
     return {
         **_shown(plain(lesson)),
         "effectiveness_estimate": lesson.estimate(),
-        # The words of a version were judged when they were written, the reason for it was not.
-        "versions": [
-            {**version, "reason": without_orders(str(version.get("reason", "")))}
-            for version in versions
-        ],
+        "versions": versions,
         "links": without_orders(await bank.lessons.links(scope, name)),
         "neighbors": await _neighbors(engine, "record", name),
     }
@@ -206,7 +201,10 @@ async def _reflection(engine: Engine, name: str) -> dict[str, Any]:
 
 
 async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any]]:
-    """Return one step of the graph. A name that two records share came with a run, so it is judged here."""
+    """Return the records one step from a node of the graph, and `through` what name they are linked.
+
+    Such a name, as of a tool or file, came with a run: it was not judged when it was stored, so it is judged here.
+    """
     neighbors = await engine.bank.views.neighbors(engine.scopes.own, kind, name)
     for neighbor in neighbors:
         if "through" in neighbor:
@@ -215,12 +213,12 @@ async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any
 
 
 def _shown(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a lesson or a version of one, with times as text; from quarantine everything but its words."""
+    """Return a lesson or a version of one, with times as text; of one in quarantine everything but its words."""
     record = dated(record)
     if record.get("trust") != "quarantined":
         return record
-    kept = {name: value for name, value in record.items() if name not in _WORDS}
-    return {**kept, "text": quarantine_notice(record.get("held") or "it waits for a person")}
+    fields = {name: value for name, value in record.items() if name not in _WORDS}
+    return {**fields, "text": quarantine_notice(record.get("held") or "it waits for a person")}
 
 
 _OF_BANK: Final[Mapping[str, Callable[[Engine], Awaitable[Any]]]] = {

@@ -52,24 +52,39 @@ class Sampling:
             return self._from_state(self._asked - 1, request)
         return await self._ask(request)
 
-    def _from_state(self, place: int, request: Request) -> Reply:
-        """Return the reply that the client sent back, or end the call with the request for it."""
+    def _from_state(self, number: int, request: Request) -> Reply:
+        """Return the reply to the request of this number (from 0), or end the call with the request.
+
+        `self._replies` is the state that came back: for each request an object with its `question`, a digest. All but the
+        last have `text` and `stop` from earlier rounds; the answer to the last comes beside the state.
+
+        | the state                     | result                                                       |
+        |-------------------------------|--------------------------------------------------------------|
+        | ends with this request        | the answer that came beside it; UnreachableError without one |
+        | has this request, answered    | that answer                                                  |
+        | has another request here      | RefusedError: the arguments changed between two rounds       |
+        | has no request of this number | the call ends with the request                               |
+        """
         question = digest(f"{request.system}\0{request.user}", 32)
-        answer = (self._context.input_responses or {}).get(_KEY)
-        if place == len(self._replies) - 1 and self._replies[place] == {"question": question}:
+        if number >= len(self._replies):
+            raise self._ask_in_next_round(question, request)
+        if number == len(self._replies) - 1 and self._replies[number] == {"question": question}:
+            answer = (self._context.input_responses or {}).get(_KEY)
             if not isinstance(answer, types.CreateMessageResult):
                 raise protocol.UnreachableError(NAME, "the host sent no answer", "Call again")
-            self._replies[place] = {"question": question, **_plain(answer)}
-        if place < len(self._replies):
-            kept = self._replies[place]
-            if kept["question"] != question or "text" not in kept:
-                raise protocol.RefusedError(
-                    NAME, "the question changed between two rounds of a call", "Call again"
-                )
-            return _reply(kept)
+            self._replies[number] = {"question": question, **_plain(answer)}
+        kept = self._replies[number]
+        if kept["question"] != question or "text" not in kept:
+            raise protocol.RefusedError(
+                NAME, "the question changed between two rounds of a call", "Call again"
+            )
+        return _reply(kept)
+
+    def _ask_in_next_round(self, question: str, request: Request) -> InputNeeded:
+        """Return what ends the call with a request, and with the replies so far as its state."""
         state = json.dumps([*self._replies, {"question": question}])
         asked = types.CreateMessageRequest(method="sampling/createMessage", params=_params(request))
-        raise InputNeeded(
+        return InputNeeded(
             types.InputRequiredResult(input_requests={_KEY: asked}, request_state=state)
         )
 
@@ -112,13 +127,12 @@ def _params(request: Request) -> types.CreateMessageRequestParams:
 
 
 def _plain(answer: types.CreateMessageResult) -> dict[str, str]:
-    """Return the text of an answer and how it ended; an answer without text is empty."""
-    text, stop = "", Stop.EMPTY
+    """Return an answer as {"text": "…", "stop": "end"}; without text its stop is "empty", if the host names no other."""
+    text = ""
     if isinstance(answer.content, types.TextContent):
         text = answer.content.text
-    if text.strip():
-        stop = Stop.END
-    stop = _STOPS.get(answer.stop_reason or "", stop)
+    usual_stop = Stop.END if text.strip() else Stop.EMPTY
+    stop = _STOPS.get(answer.stop_reason or "", usual_stop)
     return {"text": text, "stop": stop.value}
 
 

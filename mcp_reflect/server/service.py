@@ -1,4 +1,4 @@
-"""Answer calls of tools: within limits, by the engine, as short results."""
+"""Answer calls of tools: the engine does the work, and its results and errors become what an agent reads."""
 
 import asyncio
 import json
@@ -30,21 +30,23 @@ if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
-_HOOK: Final = "hook"  # the tool that hosts' hooks call, which is not listed
-# How long a hook waits for another writer before it leaves the call in the spool.
+_HOOK: Final = "hook"
+"""The tool that hosts' hooks call, which is not listed."""
+
 _HOOK_SECONDS: Final = 0.25
-_ASKS_HOOKS: Final = (
-    "record_outcome",
-    "critique",
-    "store_lesson",
-)  # they use outputs that hooks saw, which may be in the spool
-_KEEPS_WORDS: Final = (
-    "store_lesson",
-    "reflect",
-    "record_outcome",
-)  # they say which words they did not keep
-_DREAM_SECONDS: Final = 300  # from the start, and between two looks whether a dream is due
-_TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
+"""For which a hook waits for another writer before it leaves the call in the spool, a file beside the bank."""
+
+_USE_OUTPUTS: Final = ("record_outcome", "critique", "store_lesson")
+"""Tools that use what hooks saw: calls that are in the spool have to be noted first."""
+
+_KEEP_WORDS: Final = ("store_lesson", "reflect", "record_outcome")
+"""Tools that say which of the sent words they did not keep."""
+
+_DREAM_SECONDS: Final = 300
+"""From the start, and between two looks whether a dream is due."""
+
+_NOTING_SECONDS: Final = 5
+"""In which calls of the spool are noted beside a call."""
 
 
 @cache
@@ -71,7 +73,7 @@ class Service:
         if settings.mode == "full":
             self.next_dream = time.monotonic() + _DREAM_SECONDS
         self.dreaming: asyncio.Task[None] | None = None
-        self._taking: asyncio.Task[None] | None = None
+        self._noting_spool: asyncio.Task[None] | None = None
         self.log = Log.of(settings)
         if settings.unknown:
             for problem in settings.misspelled():
@@ -88,7 +90,7 @@ class Service:
         return self._engine
 
     def _knowing_transcripts(self, engine: "Engine") -> "Engine":
-        """Let an engine know the transcripts that hooks tell of: a hook's engine learns them, critique reads them."""
+        """Let the two engines share the transcripts: the hooks' engine learns of them, critique's reads them."""
         engine.context = replace(engine.context, transcripts=self._transcripts)
         return engine
 
@@ -98,53 +100,56 @@ class Service:
             self.dreaming.cancel()  # it has changed nothing: a dream is applied in one transaction at its end
             with suppress(asyncio.CancelledError):
                 await self.dreaming
-        if self._taking is not None:
-            await self._taking
+        if self._noting_spool is not None:
+            await self._noting_spool
         if self._for_hooks is not None:
             await self._for_hooks.close()
         if self._engine is not None and self._own_engine:
             await self._engine.close()
 
     def _dream_sometimes(self) -> None:
-        """Begin the dream of the day beside a call, if one is due and nobody looked lately."""
+        """Begin the dream of the day beside a call, if nobody looked lately whether it is due."""
         if time.monotonic() < self.next_dream:
             return
         self.next_dream = time.monotonic() + _DREAM_SECONDS
+        self.dreaming = asyncio.create_task(self._dream_if_due())
 
-        async def dream() -> None:
-            """Consolidate the bank (merge what says the same, archive what is useless) if the day's time is due."""
-            from mcp_reflect.services import consolidate  # noqa: PLC0415 - see the class
+    async def _dream_if_due(self) -> None:
+        """Consolidate the bank (merge what says the same, archive what is useless) if the day's time is due."""
+        from mcp_reflect.services import consolidate  # noqa: PLC0415 - see the class
 
-            engine = self.engine()
-            try:
-                if await consolidate.due(engine.context):
-                    await consolidate.dream(engine.context)
-            except McpReflectError as error:  # the bank is busy
-                engine.log.info("dream_failed", error=type(error).__name__)
+        engine = self.engine()
+        try:
+            if await consolidate.due(engine.context):
+                await consolidate.dream(engine.context)
+        except McpReflectError as error:  # the bank is busy
+            engine.log.info("dream_failed", error=type(error).__name__)
 
-        self.dreaming = asyncio.create_task(dream())
+    def _begin_noting_spool(self) -> None:
+        """Begin to note the calls that hooks left in the spool, if there are any and nobody does it yet.
 
-    def _take_in_spool(self) -> None:
-        """Begin to note calls that hooks left beside the bank, if there are any."""
-        from mcp_reflect.storage.spool import ENDING, Spool  # noqa: PLC0415 - see the class
+        The service of a team leaves it alone: hooks of this machine wrote it, for a bank of this machine.
+        """
+        from mcp_reflect.storage.spool import ENDING  # noqa: PLC0415 - see the class
 
-        async def note() -> None:
-            """Note the calls in the spool, for a few seconds at most."""
-            from mcp_reflect import services  # noqa: PLC0415 - see the class
-
-            spooled_calls = await asyncio.to_thread(
-                lambda: services.spooled_calls
-            )  # an import takes .3 s
-            await spooled_calls.note_spooled(
-                (await self.engine().open()).context, Spool(bank), _TAKING_SECONDS
-            )
-
-        if self.is_of_team:  # hooks of this machine left it, for a bank of its own
+        if self.is_of_team:
             return
+        is_noting = self._noting_spool is not None and not self._noting_spool.done()
         bank = self.settings.bank_path
         file = bank.with_name(bank.name + ENDING)
-        if (self._taking is None or self._taking.done()) and file.exists() and file.stat().st_size:
-            self._taking = asyncio.create_task(note())
+        if not is_noting and file.exists() and file.stat().st_size:
+            self._noting_spool = asyncio.create_task(self._note_spool())
+
+    async def _note_spool(self) -> None:
+        """Note the calls in the spool, for a few seconds at most."""
+        from mcp_reflect import services  # noqa: PLC0415 - see the class
+        from mcp_reflect.storage.spool import Spool  # noqa: PLC0415 - same
+
+        # The first use imports the module, which takes .3 s.
+        spooled_calls = await asyncio.to_thread(lambda: services.spooled_calls)
+        engine = await self.engine().open()
+        spool = Spool(self.settings.bank_path)
+        await spooled_calls.note_spooled(engine.context, spool, _NOTING_SECONDS)
 
     async def call(
         self,
@@ -166,7 +171,16 @@ class Service:
     async def _answered(
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None", agent: str
     ) -> CallToolResult | InputRequiredResult:
-        """Answer a call: by the hook's tool, the board, or one of the eight tools; its errors become text."""
+        """Answer a call by the hook's tool, the board, or one of the eight tools.
+
+        | what ends the call                          | the agent reads                                             |
+        |---------------------------------------------|-------------------------------------------------------------|
+        | a result                                    | the result                                                  |
+        | a question to the client (`InputNeeded`)    | the question, which its client answers                      |
+        | the bank fails                              | what is wrong; in a team nothing about where the bank lies  |
+        | what was sent cannot be used                | the fault and the fix, with an example that works           |
+        | a fault of ours                             | that nothing was stored; the log has the trace              |
+        """
         if name == _HOOK and not self.is_of_team:
             return await self._answer_hook(arguments)
         names = _names(context)
@@ -184,36 +198,31 @@ class Service:
         except McpReflectError as error:
             return failure(_clean(f"{error}{_example(name, arguments, error)}"))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see the class
-
-            trace = clean_text(traceback.format_exc())  # a message may quote what was sent
+            trace = _clean(traceback.format_exc())  # a message may quote what was sent
             self.log.error("tool_failed", error=type(error).__name__, trace=trace)
-            return failure(
-                _clean(
-                    f"mcp-reflect failed inside {name}; nothing was stored. See its log for details."
-                )
-            )
+            text = f"mcp-reflect failed inside {name}; nothing was stored. See its log for details."
+            return failure(_clean(text))
         finally:
             name_agent("")
 
     async def _answer_tool(
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None"
     ) -> CallToolResult:
-        """Call a tool of the eight; say besides which of the sent words were not kept."""
+        """Call one of the eight tools, and say which of the sent words were not kept."""
         from mcp_reflect.server.short_results import answer, wants_detail  # noqa: PLC0415 - same
 
         engine = self.engine()
-        if name in _ASKS_HOOKS:
-            self._take_in_spool()
-            if self._taking is not None:
-                await asyncio.shield(self._taking)
+        if name in _USE_OUTPUTS:
+            self._begin_noting_spool()
+            if self._noting_spool is not None:
+                await asyncio.shield(self._noting_spool)
         cuts: list[str] = []
         with logged_with(session=engine.context.session, project=engine.scopes.own.project):
             result = await engine.call(name, arguments, _client(context), on_cut=cuts.append)
-        self._take_in_spool()
+        self._begin_noting_spool()
         self._dream_sometimes()
         value = answer(result, detail=wants_detail(arguments))
-        if name in _KEEPS_WORDS and cuts:
+        if name in _KEEP_WORDS and cuts:
             value["redacted"] = cuts[0]
         return CallToolResult(content=[_json(value)], structured_content=value)
 
@@ -239,9 +248,9 @@ class Service:
     async def _hook_engine(self) -> "Engine":
         """Return an engine that waits for other writers as briefly as a hook may.
 
-        It finds the project's name in the bank by itself, since a hook comes before the first call of a tool, and looks
-        again at each hook, since another process may give it another name. If the bank cannot be read now, the name
-        that the folder's files tell has to do.
+        The bank's name for the project is looked up at each hook: a hook comes before the first call of a tool, and
+        another process may have renamed the project. If the bank cannot be read now, the name that the folder's files
+        give has to do.
         """
         if not self._own_engine:
             return self.engine()
@@ -289,23 +298,29 @@ def _unknown(name: str, names: Collection[str]) -> CallToolResult:
 
 
 def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
-    """Return a call that works with the argument at fault, the nearest one to what was sent; nothing if none has it."""
+    """Return ` Example: {…}`: a call of the tool that works and has the argument at fault; empty if there is none.
+
+    Of several, it is the one that shares the most arguments with what was sent. The argument at fault of an error at
+    `events[3].tool` is `events`.
+    """
     if not isinstance(error, InputError) or isinstance(error, NotFoundError):
         return ""
     from mcp_reflect.server.catalog import TOOLS  # noqa: PLC0415 - only an error needs it
 
     at_fault = re.split(r"[.\[]", error.field)[0]
-    fitting = [
-        call for spec in TOOLS if spec.name == tool for call in spec.examples if at_fault in call
-    ]
-    nearest = max(fitting, key=lambda call: len(call.keys() & sent.keys()), default=None)
+    examples = [example for spec in TOOLS if spec.name == tool for example in spec.examples]
+    with_argument = [example for example in examples if at_fault in example]
+    nearest = max(with_argument, key=lambda call: len(call.keys() & sent.keys()), default=None)
     if nearest is None:
         return ""
     return f" Example: {json.dumps(nearest, ensure_ascii=False)}"
 
 
 def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
-    """Return the client's model and its questions to a person, where it declares them, and its progress reports."""
+    """Return what the client of a call offers: its model and its questions to a person, where it declares them.
+
+    None for a call without a client. Progress is reported to any.
+    """
     if context is None:
         return None
     from mcp_reflect.llm.runner import ClientCapabilities  # noqa: PLC0415 - see the class
@@ -316,7 +331,7 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
 
     llm = confirm = None
     declared = None
-    if context.protocol_version is not None:
+    if context.protocol_version is not None:  # None before a client has introduced itself
         declared = context.client_capabilities
     if declared is not None and declared.sampling is not None:
         from mcp_reflect.server.sampling import Sampling  # noqa: PLC0415 - see the class

@@ -63,19 +63,19 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
 
 
 def _short_recall(recall: Recall) -> dict[str, Any]:
-    """Return the hits; a recall that found none says so by an empty list."""
+    """Return the hits: {"recall_id": "rec_…", "lessons": […]}, with an empty list for a recall that found none."""
     short = {"recall_id": recall.recall_id, "lessons": [_short_hit(hit) for hit in recall.lessons]}
-    return {
-        "recall_id": recall.recall_id,
-        "lessons": [],
-        **compact({**short, "ignored": recall.ignored}),
-    }
+    without_empty_fields = compact({**short, "ignored": recall.ignored})
+    return {"recall_id": recall.recall_id, "lessons": [], **without_empty_fields}
 
 
 def _short_hit(hit: Hit) -> dict[str, Any]:
-    """Return a lesson with the strongest reason why it fits, and with whose word it is."""
-    strongest, *more = hit.why.split("; ")
-    origins = [clause for clause in more if clause in ORIGINS.values()]
+    """Return a lesson with the strongest reason why it fits, and with whose word it is.
+
+    The `why` "same error; same task type; imported from outside" -> "same error; imported from outside".
+    """
+    strongest, *others = hit.why.split("; ")
+    origins = [reason for reason in others if reason in ORIGINS.values()]
     why = "; ".join((_clipped(strongest, _WHY_CHARS), *origins))
     return {"id": short_id(hit.id), "text": hit.text, "fit": hit.fit, "why": why}
 
@@ -102,7 +102,10 @@ def _short_outcome(outcome: OutcomeResult) -> dict[str, Any]:
 
 
 def _counted(outcome: OutcomeResult) -> str | None:
-    """Return what the outcome made of the first lessons' effectiveness, or None if it counts for none."""
+    """Return what the outcome made of the first lessons: "as test; effectiveness now les_x7k2m9: 0.65".
+
+    None if it counts for none of them.
+    """
     if not outcome.counts:
         return None
     effects = [
@@ -136,7 +139,7 @@ def _short_critique(critique: Critique) -> dict[str, Any]:
 
 
 def _short_reflection(reflection: Reflection) -> dict[str, Any]:
-    """Return what was stored, and what was found where the agent sent no analysis of its own."""
+    """Return what was stored; where the agent sent no analysis of its own, also what rules or a model found."""
     short: dict[str, Any] = {
         "reflection_id": reflection.reflection_id,
         "strategy_id": reflection.strategy_id,
@@ -153,23 +156,23 @@ def _short_reflection(reflection: Reflection) -> dict[str, Any]:
 
 
 def _analysis(reflection: Reflection) -> dict[str, Any]:
-    """Return what rules or a model found. Facts that rules list share their room with the note."""
-    found: dict[str, Any] = {}
+    """Return what rules or a model found. The facts that rules list and the note together have _REFLECTION_CHARS."""
+    checks: dict[str, Any] = {}
     validation = reflection.validation
     if validation:
-        found["validation"] = {
+        checks["validation"] = {
             "valid": validation.valid,
             "failed_check": validation.failed_check,
             "detail": [check.detail for check in validation.checks if not check.passed],
         }
     if reflection.assessment:
-        found["assessment"] = plain(reflection.assessment)
+        checks["assessment"] = plain(reflection.assessment)
     note = _clipped(reflection.note or "", _NOTE_CHARS)
     text = reflection.reflection
     if reflection.thinker == RULES:
         text = _clipped(text, _REFLECTION_CHARS - len(note))
     return {
-        **found,
+        **checks,
         "thinker": reflection.thinker,
         "note": note,
         "reflection": text,
@@ -186,7 +189,10 @@ def _without(values: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
 
 
 def _clipped(text: str, limit: int) -> str:
-    """Return the text, or its first whole sentences within `limit` characters; a long sentence ends at a word."""
+    """Return the text, or its first whole sentences within `limit` characters.
+
+    Where they would fill less than a third of these, it ends within a sentence, behind a word: "The build failed in …".
+    """
     if len(text) <= limit:
         return text
     sentences = text[: text.rfind(". ", 0, limit) + 1]

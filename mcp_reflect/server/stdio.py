@@ -25,16 +25,18 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, Tex
 
 from mcp_reflect import children
 from mcp_reflect.errors import McpReflectError
-from mcp_reflect.server.dense import MOST_SIGNS, is_dense
+from mcp_reflect.server.dense import MOST_SEPARATORS, is_dense
 
-LOOK: Final = 4096
+ID_WITHIN: Final = 4096
 """Bytes at either end of a line in which its id is searched."""
 
 _LONG: Final = 1 << 20  # bytes of a line that is decoded in a thread
 _PIECE: Final = 1 << 16  # bytes of a line that is skipped, which are read at a time
 
 _ESCAPE: Final = re.compile(
-    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u]|\\u(?![dD][89a-fA-F]))|\\u[dD][0-9a-fA-F]{3}"
+    r"(?P<whole>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # both halves of a pair
+    r"|\\[^u]|\\u(?![dD][89a-fA-F]))"  # any other escape
+    r"|\\u[dD][0-9a-fA-F]{3}"  # one half alone
 )
 _ID: Final = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")'
 _FIRST_ID: Final = re.compile(_ID)
@@ -64,8 +66,8 @@ class Lines:
         file = sys.stdin.buffer
         while line := await to_thread.run_sync(file.readline, self._most + 1):
             if is_dense(line):
-                text = f"message: it has more than {MOST_SIGNS} values. Send fewer at once."
-                request = request_id(line[:LOOK], line[-LOOK:])
+                text = f"message: it has more than {MOST_SEPARATORS} values. Send fewer at once."
+                request = request_id(line[:ID_WITHIN], line[-ID_WITHIN:])
                 await self._answer(refusal(request, INVALID_REQUEST, text))
             elif len(line) > self._most:
                 await self._skip(line)
@@ -76,17 +78,17 @@ class Lines:
                 yield _decoded(line)
 
     async def _skip(self, start: bytes) -> None:
-        """Read a line that is too long to its end without keeping it, and refuse it; `start` was read of it."""
+        """Read a line that is too long to its end without keeping it, and refuse it; `start` was read already."""
         file = sys.stdin.buffer
         size = len(start)
-        tail = start[-LOOK:]
+        tail = start[-ID_WITHIN:]
         piece = start
         while piece and not piece.endswith(b"\n"):
             piece = await to_thread.run_sync(file.readline, _PIECE)
-            tail = (tail + piece)[-LOOK:]
+            tail = (tail + piece)[-ID_WITHIN:]
             size += len(piece)
         text = f"message: it has {size} bytes. Send at most {self._most}."
-        await self._answer(refusal(request_id(start[:LOOK], tail), INVALID_REQUEST, text))
+        await self._answer(refusal(request_id(start[:ID_WITHIN], tail), INVALID_REQUEST, text))
 
     async def _answer(self, error: JSONRPCError) -> None:
         """Send an error to the client, once there is a transport to send it by."""
@@ -97,7 +99,9 @@ class Lines:
 def request_id(head: bytes, tail: bytes) -> int | str | None:
     """Return the id of a request whose line begins with `head` and ends with `tail`, None if neither shows it.
 
-    The id stands before the params or behind them; within them, another id may stand.
+    {"jsonrpc": "2.0", "id": 7, "method": … and … }, "id": 7} -> 7
+
+    It is looked for before the params and behind them: within them, the id of something else may stand.
     """
     before_params = head.partition(b'"params"')[0]
     match = _FIRST_ID.search(before_params) or _LAST_ID.search(tail)
@@ -112,36 +116,53 @@ def _decoded(line: bytes) -> str:
 
 
 def readable(line: str) -> str:
-    """Return the line without a byte order mark, and with U+FFFD for each escaped half of a surrogate pair."""
+    r"""Return a line of JSON that can be parsed: without a byte order mark and without halves of surrogate pairs.
+
+    An escaped half that stands alone becomes U+FFFD: "\ud83d" alone does, in "\ud83d\ude00" it stays.
+    """
     line = line.removeprefix("\ufeff")
     if "\\ud" not in line and "\\uD" not in line:
         return line
-    return _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line)
+    return _ESCAPE.sub(lambda escape: escape["whole"] or "\ufffd", line)
 
 
 def fault_of(error: Exception) -> JSONRPCError | None:
-    """Return the answer to a line that the SDK's reader refused with `error`; None if no answer is due."""
+    """Return the answer to a line that the SDK's reader refused; None if no answer is due.
+
+    | the line                         | answer                                     |
+    |----------------------------------|--------------------------------------------|
+    | is blank                         | none                                       |
+    | is no JSON                       | the fault of it, with the id that it shows |
+    | is a response or a notification  | none: neither is ever answered             |
+    | is any other value               | that it is no request, with its id         |
+
+    `error` is of pydantic, whose `errors()` say what was wrong; any other error says nothing of a line.
+    """
     faults: list[dict[str, Any]] = getattr(error, "errors", list)()
-    for fault in faults:
-        if fault["type"] == "json_invalid":
-            data = fault["input"].encode("utf-8", "replace")
-            if not data.strip():
-                return None
-            text = f"message: {fault['ctx']['error']}. Send one JSON object a line."
-            return refusal(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text)
     if not faults:
         return None
+    for fault in faults:
+        if fault["type"] == "json_invalid":
+            return _fault_of_no_json(fault)
     inputs = [fault["input"] for fault in faults if fault["type"] in ("missing", "model_type")]
     message = inputs[0] if inputs else None
-    request: int | str | None = None
-    if isinstance(message, dict):
-        values = cast("dict[str, Any]", message)
-        if "method" not in values or "id" not in values:
-            return None  # a response or a notification: neither is ever answered
-        sent_id = values["id"]
-        if isinstance(sent_id, int | str) and not isinstance(sent_id, bool):
-            request = sent_id
-    return refusal(request, INVALID_REQUEST, _NO_MESSAGE)
+    if not isinstance(message, dict):
+        return refusal(None, INVALID_REQUEST, _NO_MESSAGE)
+    values = cast("dict[str, Any]", message)
+    if "method" not in values or "id" not in values:
+        return None
+    sent_id = values["id"]
+    is_id = isinstance(sent_id, int | str) and not isinstance(sent_id, bool)
+    return refusal(sent_id if is_id else None, INVALID_REQUEST, _NO_MESSAGE)
+
+
+def _fault_of_no_json(fault: dict[str, Any]) -> JSONRPCError | None:
+    """Return the answer to a line that is no JSON, by pydantic's record of its fault; None to a blank line."""
+    line = fault["input"].encode("utf-8", "replace")
+    if not line.strip():
+        return None
+    text = f"message: {fault['ctx']['error']}. Send one JSON object a line."
+    return refusal(request_id(line[:ID_WITHIN], line[-ID_WITHIN:]), PARSE_ERROR, text)
 
 
 async def messages(

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.server.dense import MOST_SIGNS, is_dense
+from mcp_reflect.server.dense import MOST_SEPARATORS, is_dense
 from tests.server.teams import replica
 from tests.sessions import sessions
 
-MANY = MOST_SIGNS + 10
+MANY = MOST_SEPARATORS + 10
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ MANY = MOST_SIGNS + 10
 )
 def test_a_message_with_too_many_values_is_dense(value: str) -> None:
     assert is_dense(f"[{','.join([value] * MANY)}]".encode())
-    assert not is_dense(f"[{','.join([value] * (MOST_SIGNS // 2 - 1))}]".encode())
+    assert not is_dense(f"[{','.join([value] * (MOST_SEPARATORS // 2 - 1))}]".encode())
 
 
 def test_an_object_with_too_many_names_is_dense() -> None:
@@ -30,7 +30,7 @@ def test_an_object_with_too_many_names_is_dense() -> None:
     st.lists(st.sampled_from(['"', "\\", ",", "[", "{", "a", "\n", "ä"]), max_size=12).map("".join)
 )
 def test_what_stands_in_texts_counts_for_nothing(piece: str) -> None:
-    text = f"{piece}[,]" * (MOST_SIGNS // 2)
+    text = f"{piece}[,]" * (MOST_SEPARATORS // 2)
     assert not is_dense(json.dumps({"a": text, "b": [text[:9], text]}).encode())
 
 
@@ -49,4 +49,4 @@ async def test_the_service_refuses_a_dense_message(settings: Settings) -> None:
                 headers={"Content-Type": "application/json"},
             )
             assert answer.status_code == 413
-            assert f"more than {MOST_SIGNS} values" in answer.text
+            assert f"more than {MOST_SEPARATORS} values" in answer.text

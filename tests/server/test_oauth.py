@@ -16,7 +16,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
-from mcp_reflect.server.tenants import JwtVerifier, OAuthOptions
+from mcp_reflect.server.authentication import JwtVerifier, OAuthOptions
 from tests.server.calls import refused, told
 from tests.server.teams import replica
 from tests.server.test_team import CALL, LESSON, SENT, status
