@@ -90,6 +90,23 @@ class Folder:
             return cls(GLOBAL, part=part)
         return cls(f"{folder}{part}", part=part, below=below)
 
+    def trees_around(self, directory: str) -> tuple[str, ...]:
+        """Return the names of the working tree: its own, and where a link leads to `directory`, the one by that link.
+
+        Of a part of a repository they are those of the part. Without a repository there are none.
+        """
+        if not self.trees:
+            return ()
+        tree = Path(f"{self.trees[0]}{self.part.replace('#', '/')}")
+        here = resolved_or_same(Path(directory))
+        if not here.is_relative_to(tree):
+            return (str(tree),)
+        depth = len(here.relative_to(tree).parts)
+        linked = Path(directory)
+        for _ in range(depth):
+            linked = linked.parent
+        return tuple(dict.fromkeys((str(tree), str(linked))))
+
     def first_commit(self) -> str | None:
         """Return the project's name by its first commit, `commit:ID`; None if it has none. Starts a process of git."""
         if self.git is None:

@@ -39,6 +39,8 @@ from mcp_reflect.storage.spool import (
     Spool,
     folder_key,
     note_project,
+    note_session,
+    project_of_session,
     team_spool,
 )
 
@@ -112,7 +114,9 @@ def _answer(
     earlier hooks. `began` is the process's start, in monotonic seconds.
     """
     if settings.project is None and hook.folder:
-        settings = replace(settings, folder=_folder_of_session(Path(hook.folder)))
+        folder = _folder_of_session(Path(hook.folder))
+        hook = replace(hook, began_with=_began_with(hook, settings))
+        settings = replace(settings, folder=folder)
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
     if not _needs_bank(hook, settings):
@@ -144,6 +148,14 @@ def _first_words(hook: HookInput, settings: Settings) -> dict[str, Any] | None:
     return hook_answer(hook, KEEP)
 
 
+def _began_with(hook: HookInput, settings: Settings) -> str | None:
+    """Return the project with which the session began, else the folder that the host names; None where nothing says it."""
+    project = None
+    if not isinstance(settings.bank, ServerUrl):
+        project = project_of_session(str(settings.bank_path), hook.root)
+    return project or os.environ.get(SESSION_FOLDER) or None
+
+
 def _folder_of_session(folder: Path) -> Path:
     """Return the folder whose project a hook works for.
 
@@ -167,6 +179,10 @@ async def _answer_by_bank(
         with suppress(OSError):
             key = folder_key(hook.folder)
             note_project(str(engine.bank.path), key, engine.scopes.own.project)
+            if hook.moment is Moment.START:
+                note_session(
+                    str(engine.bank.path), hook.root, engine.scopes.own.project, anew=hook.anew
+                )
     seconds_left = _TAKING_SECONDS - (time.monotonic() - began)
     await services.spooled_calls.note_spooled(engine.context, left_by_others, seconds_left)
     line = await _claim_line(engine, hook)
@@ -221,7 +237,7 @@ def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
         "result": clean_output(hook.result, _END_CHARS),
         "error": clean_output(hook.error, _END_CHARS),
     }
-    sent = replace(hook, folder=None, transcript=None, **ends)
+    sent = replace(hook, folder=None, began_with=None, transcript=None, **ends)
     return {"hook": compact(asdict(sent)), "transcript": transcript[-MOST_TRANSCRIPT_CHARS:]}
 
 

@@ -12,7 +12,7 @@ import os
 import sys
 from contextlib import suppress
 from time import monotonic
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_reflect.moments.payload import (
     child_prompt,
@@ -26,6 +26,9 @@ from mcp_reflect.moments.payload import (
 )
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.places import BANK, NESTED, PROJECT, bank_file, filled_in_name
+
+if TYPE_CHECKING:
+    from mcp_reflect.storage.sqlite.hook_reader import CallAtHand
 
 MAX_SECONDS: Final = 3.0
 """The process ends after this time, whatever it waits for."""
@@ -266,9 +269,27 @@ def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
     """Return whether the bank surely knows no failure and no guard that a call may meet."""
     from mcp_reflect.storage.sqlite.hook_reader import may_be_known  # noqa: PLC0415 - calls alone need it
 
+    return not may_be_known(bank, call_at_hand(bank, project, sent))
+
+
+def call_at_hand(bank: str, project: str | None, sent: dict[str, Any]) -> "CallAtHand":
+    """Return a call with where it is made; a setting that names the project names it for every folder."""
+    from mcp_reflect.storage.spool import (  # noqa: PLC0415 - calls alone need it
+        SESSION_FOLDER,
+        project_in,
+        project_of_session,
+    )
+    from mcp_reflect.storage.sqlite.hook_reader import CallAtHand  # noqa: PLC0415 - the same
+
     arguments = unpacked(sent.get("tool_input"))
     text = json.dumps(arguments, ensure_ascii=False)
-    return not may_be_known(bank, project, sent["tool_name"], arguments, text)
+    tool, folder = sent["tool_name"], sent.get("cwd")
+    if os.environ.get(PROJECT) is not None or not isinstance(folder, str):
+        return CallAtHand(tool, arguments, text, project)
+    began_with = project_of_session(bank, str(sent.get("session_id")))
+    if began_with is None:
+        began_with = project_in(bank, os.environ.get(SESSION_FOLDER) or "")
+    return CallAtHand(tool, arguments, text, project, folder, began_with)
 
 
 def _put_into_spool(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:

@@ -4,7 +4,6 @@
 enforces is refused; any other one passes.
 """
 
-import json
 import os
 from typing import Any, Final
 
@@ -30,7 +29,8 @@ def refusal_unchecked(
     bank = bank_file(os.environ.get(BANK))
     if "url" in options or bank is None:
         return _refusal_unanswered(event, sent, options)
-    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
+    from mcp_reflect.cli.quick_hook import call_at_hand  # noqa: PLC0415 - calls alone need it
+    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - the same
     from mcp_reflect.storage.sqlite.hook_reader import enforced_by_name  # noqa: PLC0415 - the same
 
     tool, folder = sent.get("tool_name"), sent.get("cwd")
@@ -39,10 +39,11 @@ def refusal_unchecked(
     project = os.environ.get(PROJECT)
     if project is None and isinstance(folder, str):
         project = project_in(bank, folder_key(folder))
-    text = json.dumps(unpacked(sent.get("tool_input")), ensure_ascii=False)
+    call = call_at_hand(bank, project, sent)
+    text = call.text
     for escape in (r"\n", r"\t", r"\r"):  # a word begins after them
         text = text.replace(escape, " ")
-    lesson_id = enforced_by_name(bank, project, tool, text)
+    lesson_id = enforced_by_name(bank, call._replace(text=text))
     if lesson_id is None:
         return None
     return refusal(event, UNCHECKED.format(lesson_id))

@@ -1,29 +1,25 @@
 """A call as guards see it: the programs that it starts, the files that it changes, its values."""
 
-import posixpath
-import re
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from mcp_reflect.guards.items import MOST_VALUE_CHARS, name_of, tool_key
+from mcp_reflect.guards.folders import NamedChange, PlacedCommand, placed_in_order
+from mcp_reflect.guards.items import MOST_VALUE_CHARS, WILDCARDS, name_of, tool_key
 from mcp_reflect.guards.knowledge import subcommand_depth
+from mcp_reflect.guards.paths import SeenChange, joined
 from mcp_reflect.guards.program import HeadUse, HeadUses, Program, after_head
 from mcp_reflect.guards.shell_tools import command_text, is_powershell, is_shell, tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import (
     Command,
-    Inside,
     Script,
-    base_name,
-    copied_into,
+    changes_of,
     invocations_of,
     patched_files,
     read_script,
-    written_files,
 )
 
 _MOST_VALUES: Final = 400
@@ -33,11 +29,6 @@ _MOST_TOOL_CHARS: Final = 200
 _EDIT_WORDS: Final = frozenset(
     "edit write create insert replace patch update str move rename".split()
 )
-_CHANGING_FOLDER: Final = frozenset(("cd", "pushd", "popd"))
-_MAY_NOT_RUN_HERE: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED}
-"""Where a `cd` may not run at all, or runs in a shell of its own: in an `if`, a loop, a subshell."""
-
-_MOST_FOLDER_CHARS: Final = 1_000
 _VARIABLE_ALONE: Final = lazy_compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?[-+][^{}$]*)?\})")
 _SUBCOMMAND: Final = lazy_compile(r"[A-Za-z][\w:-]*")
 _NAME_PARTS: Final = lazy_compile(r"[\W_]+")
@@ -66,6 +57,7 @@ class Call:
         self.arguments = arguments
         self.shell = is_shell(self.tool)
         self.powershell = is_powershell(self.tool)
+        self.counted: frozenset[int] | None = None
 
     @cached_property
     def script(self) -> Script:
@@ -99,11 +91,14 @@ class Call:
         `X=push; test -f a && X=pull; git $X` may start git with push and with pull.
         """
         started: list[Program] = []
-        for _, programs in self.by_command:
-            started += programs
-        for command in self.script.possible:
-            started += self._programs_of(command)
+        for place, command in enumerate((*self.commands, *self.script.possible)):
+            if self._is_counted(place):
+                started += self._programs_of(command)
         return tuple(started)
+
+    def _is_counted(self, place: int) -> bool:
+        """Return whether the programs of a command may go against a guard (`part`)."""
+        return self.counted is None or place in self.counted
 
     @cached_property
     def by_name(self) -> dict[str, list[Program]]:
@@ -130,25 +125,25 @@ class Call:
         return {}
 
     @cached_property
-    def written(self) -> tuple[str, ...]:
-        """The files that it changes, without `./`, `//` and `a/..` in their paths."""
-        return tuple(map(_normal_path, self._written))
-
-    @cached_property
-    def written_in_folders(self) -> tuple[str, ...]:
-        """The files that it changes if the last operand of its `cp`, `mv` or `ln` is a folder.
-
-        The words of a command do not say whether it is one; a guard that names a folder does.
-        """
-        if not self.shell:
-            return ()
-        return tuple(map(_normal_path, self._behind_folders(copied_into)))
+    def changes(self) -> tuple[SeenChange, ...]:
+        """The files that it changes, without `./`, `//` and `a/..` in their paths, as seen from the call's own folder."""
+        return tuple(
+            SeenChange(
+                change.path, removes=change.removes, names=change.names, if_folder=change.if_folder
+            )
+            for change in self.named_changes
+        )
 
     @property
-    def _written(self) -> Sequence[str]:
-        """The files that it changes, as they are named: by its commands, by its path argument, or in its patches."""
+    def written(self) -> tuple[str, ...]:
+        """The paths of the files that it changes."""
+        return tuple(change.path for change in self.changes if not change.if_folder)
+
+    @cached_property
+    def named_changes(self) -> tuple[NamedChange, ...]:
+        """What it changes, as it is named: by its commands, by its path argument, or in its patches."""
         if self.shell:
-            return self._behind_folders(written_files)
+            return tuple(self._changes_of_commands())
         if not tool_words(self.tool) & _EDIT_WORDS:
             return ()
         values: dict[str, Json] = {"patch": self.arguments}
@@ -156,27 +151,49 @@ class Call:
             values = self.arguments
         candidates = [values.get(name) for name in _PATHS]
         named_files = [value for value in candidates if isinstance(value, str)]
-        return named_files or _patched_by(values)
+        paths = named_files or _patched_by(values)
+        return tuple(NamedChange(joined("", path), is_in_known_folder=True) for path in paths)
 
-    def _behind_folders(self, files_of: Callable[[Command], list[str]]) -> list[str]:
-        """Return the files of its commands, each behind the folder that `cd` led to.
+    def _changes_of_commands(self) -> Iterator[NamedChange]:
+        """Yield what its commands change, each path behind the folder that `cd` and `git -C` led to."""
+        for placed in self.placed_commands:
+            for change in changes_of(placed.command, self.commands[: placed.command.number]):
+                folder = placed.shell_folder if change.is_redirect else placed.folder
+                yield NamedChange(
+                    joined(folder or "", change.path),
+                    is_in_known_folder=folder is not None,
+                    removes=change.removes,
+                    names=change.names,
+                    if_folder=change.if_folder,
+                )
 
-        `cd web && tee a.txt` changes `web/a.txt`. `files_of` gives the files of one command. Each script has a folder of
-        its own: `bash -c` runs another script.
+    @cached_property
+    def placed_commands(self) -> tuple[PlacedCommand, ...]:
+        """Its commands with the folders that they run in; those that may run are the last ones."""
+        placed = [*placed_in_order(self.commands)]
+        placed += (PlacedCommand(command, None) for command in self.script.possible)
+        return tuple(placed)
+
+    @property
+    def may_reach_any_file(self) -> bool:
+        """Whether it changes what its words do not name whole: a folder with all in it, a pattern, what is searched for."""
+        return any(
+            change.removes or change.names or not WILDCARDS.isdisjoint(change.path)
+            for change in self.changes
+        )
+
+    def part(self, counted: Iterable[int], changes: Iterable[SeenChange]) -> "Call":
+        """Return the part of this call that a project's guards hold.
+
+        Only the programs of the commands in `counted` (their places in `placed_commands`) go against a guard; the others
+        stay what came before and behind them.
         """
-        files: list[str] = []
-        folders: dict[int, str] = {}
-        in_subshell = _SubshellFolder()
-        for command in self.commands:
-            folder = folders.get(command.script, "")
-            in_subshell = _next_in_subshell(in_subshell, command, folder)
-            folder = in_subshell.folder or folder
-            files += (posixpath.join(folder, file) for file in files_of(command))
-            if base_name(command.program) in _CHANGING_FOLDER:
-                folders[command.script] = _folder_behind(command, folder)
-        for command in self.script.possible:
-            files += files_of(command)
-        return files
+        part = Call(self.tool, self.arguments)
+        part.counted = frozenset(counted)
+        part.script = self.script
+        part.placed_commands = self.placed_commands
+        part.changes = tuple(changes)
+        return part
 
     @cached_property
     def values(self) -> tuple[tuple[str, str], ...]:
@@ -205,9 +222,9 @@ class Call:
         variable decides what is run (`words_if_empty`): `pytest $TESTS` gives nothing.
         """
         started: list[Program] = []
-        for command in self.commands:
+        for place, command in enumerate(self.commands):
             words = words_if_empty(command)
-            if words is not None:
+            if words is not None and self._is_counted(place):
                 programs = invocations_of(words, command.fed_by)
                 started += (Program(self, command, program) for program in programs)
         return tuple(started)
@@ -224,8 +241,8 @@ class Call:
         `git push > out.txt` has `$ git`, `out.txt`, `*.txt`, `*`, `out.txt/` and `tool bash`.
         """
         keys = {f"$ {name}" for name in self.by_name}
-        for file in (*self.written, *self.written_in_folders):
-            keys |= _keys_of_file(file)
+        for change in self.changes:
+            keys |= _keys_of_file(change.path)
         return keys | {tool_key(self.tool)}
 
 
@@ -281,65 +298,6 @@ def _first_known_index(command: Command, start: int) -> int:
         if not is_empty:
             return index
     return len(command.words)
-
-
-@dataclass(frozen=True, slots=True)
-class _SubshellFolder:
-    """The folder of commands that `&&` joins behind a `cd` in a subshell: `(cd dist && tee a)`. Empty outside of one."""
-
-    folder: str = ""
-    inside: tuple[Inside, ...] = ()
-
-
-def _next_in_subshell(
-    state: _SubshellFolder, command: Command, outer_folder: str
-) -> _SubshellFolder:
-    """Return the folder of a command in a subshell; `state` is that of the command before it.
-
-    Commands do not say where their subshell ends: so only those count that `&&` joins, as people write it.
-
-    | the command                                      | the folder                       |
-    | goes on behind `&&`, and is no `cd`              | stays                            |
-    | `cd dist` that begins a subshell                 | dist, behind the outer folder    |
-    | `cd dist` behind `&&` in one, or anything else   | none                             |
-    """
-    goes_on = bool(state.folder) and command.before == "&&" and command.inside == state.inside
-    if goes_on and base_name(command.program) not in _CHANGING_FOLDER:
-        return state
-    if command.program != "cd" or command.inside[-1:] != (Inside.SUBSHELL,):
-        return _SubshellFolder()
-    inside_of_subshell = command.inside[:-1]
-    folder = _folder_behind(replace(command, inside=inside_of_subshell), outer_folder)
-    return _SubshellFolder("" if goes_on else folder, command.inside)
-
-
-def _folder_behind(command: Command, folder: str) -> str:
-    """Return the folder in which the commands behind a `cd` run: `web/src` behind `cd src` in the folder `web`.
-
-    It is empty where that is not certain: `cd $X`, `cd -`, a `cd` in an `if`. An empty folder is never wrong, since paths
-    are then compared without one.
-    """
-    if command.pipes or command.is_background:  # a shell of its own
-        return folder
-    is_certain = (
-        command.program in ("cd", "pushd")
-        and command.before != "||"
-        and _MAY_NOT_RUN_HERE.isdisjoint(command.inside)
-        and not command.unknown
-        and len(command.arguments) == 1
-        and command.arguments[0][:1] not in ("-", "~", "+")
-    )
-    if not is_certain:
-        return ""
-    return posixpath.join(folder, command.arguments[0].replace("\\", "/"))[-_MOST_FOLDER_CHARS:]
-
-
-def _normal_path(path: str) -> str:
-    """Return a path without what leads nowhere: `./a//b/../c` is `a/c`."""
-    plain = path.replace("\\", "/")
-    if not plain:
-        return path
-    return re.sub(r"^//+", "/", posixpath.normpath(plain))
 
 
 def _patched_by(values: dict[str, Json]) -> list[str]:

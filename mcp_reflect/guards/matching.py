@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
-from mcp_reflect.guards.items import NUMBER, WILDCARDS, has_words, is_path, name_of
+from mcp_reflect.guards.items import NUMBER, WILDCARDS, has_words, name_of
 from mcp_reflect.guards.program import HeadUse, HeadUses, after_head
 
 # First arguments with which a program only tells something, or goes on with a step or undoes it: `git rebase --abort`.
@@ -33,25 +33,12 @@ def matches(guard: Guard, call: Call) -> bool:
 
 
 def _is_met_by_files(guard: Guard, call: Call) -> bool:
-    """Return whether a call changes a file that a guard names.
-
-    `cp a.js dist` may change `dist/a.js`, if dist is a folder: a guard that names the path with a folder says that it is.
-    """
-    paths = guard.has[0]
-    if _changes(call.written, paths, guard.lacks):
-        return True
-    paths_with_folder = [path for path in paths if "/" in path]
-    return _changes(call.written_in_folders, paths_with_folder, guard.lacks)
-
-
-def _changes(files: Sequence[str], paths: Sequence[str], excepted: Sequence[str]) -> bool:
-    """Return whether one of the files is at one of the paths, and at none of the excepted ones."""
-    return any(_is_one_of(file, paths) and not _is_one_of(file, excepted) for file in files)
-
-
-def _is_one_of(file: str, paths: Sequence[str]) -> bool:
-    """Return whether a file is at one of some paths, folders or patterns."""
-    return any(is_path(file, path) for path in paths)
+    """Return whether a call changes a file that a guard names, and that is none of its exceptions."""
+    for change in call.changes:
+        is_excepted = any(map(change.is_within, guard.lacks))
+        if not is_excepted and any(map(change.reaches, guard.has[0])):
+            return True
+    return False
 
 
 def _has_one_of(call: Call, items: Sequence[str]) -> bool:

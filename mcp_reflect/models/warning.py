@@ -52,6 +52,7 @@ class HookInput:
     of_agent: bool = False  # a subagent stops
     parent: str | None = None  # the host's name of the session that a subagent works for
     child_prompt: str | None = None  # the prompt of the agent that the call starts
+    began_with: str | None = None  # the project, or the folder, with which the session began
 
     @property
     def root(self) -> str:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
+from mcp_reflect.guards.places import Where
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.texts import MOST_TOLD, within
 from mcp_reflect.security.clean import Clean
@@ -88,6 +89,7 @@ async def _before_call(context: Context, hook: HookInput) -> _HookWords:
         call_id=hook.call_id,
         holds=hook.holds,
         only_advice=True,
+        where=_where(context, hook),
     )
     if warning is not None and warning.hold:
         return _HookWords(warning.text, refuses=True)
@@ -112,8 +114,21 @@ async def _after_call(context: Context, hook: HookInput) -> _HookWords:
         shows_late=True,
         call_id=hook.call_id,
         witnessed=hook.witnessed,
+        where=_where(context, hook),
     )
     return _HookWords(after.text)
+
+
+def _where(context: Context, hook: HookInput) -> Where | None:
+    """Return where a call is made, None where that says nothing of projects.
+
+    A setting or a token names the project of all calls then, or the host is on another machine.
+    """
+    own_folder = context.scopes.folder
+    if own_folder is None or not hook.folder:
+        return None
+    began_with = hook.began_with or context.scopes.own.project
+    return Where(hook.folder, own_folder.trees_around(hook.folder), began_with)
 
 
 async def _at_stop(context: Context, hook: HookInput, transcript: str) -> _HookWords:

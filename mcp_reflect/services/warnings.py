@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.places import Where
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.session_state import SessionNotes, SessionState
 from mcp_reflect.models.warning import AfterCall, CallWarning, Match
@@ -59,7 +60,12 @@ async def session_state(context: Context, scope: Scope, session: str) -> Session
 
 
 async def _look_up(
-    context: Context, tool: str, arguments: Json, session: str, project: str | None
+    context: Context,
+    tool: str,
+    arguments: Json,
+    session: str,
+    project: str | None,
+    where: Where | None = None,
 ) -> tuple[Scope, WatchedCall]:
     """Return a call with all that the bank knows about it and its session, and the scope that it belongs to.
 
@@ -89,6 +95,7 @@ async def _look_up(
         bare_key=forms.bare_key,
         loose_key=forms.loose_key,
         head=forms.head,
+        where=where if project is None else None,
     )
     return scope, WatchedCall(tool, kept, forms, known, state)
 
@@ -103,10 +110,12 @@ async def before_call(
     project: str | None = None,
     holds: bool = True,
     only_advice: bool = False,
+    where: Where | None = None,
 ) -> CallWarning | None:
     """Return the warning that is due before a call, or None.
 
     `holds`: the host can refuse the call. `only_advice`: nothing is said without a correction, and nothing twice.
+    `where`: the folder in which the call is made, where a host of this machine says it.
 
     | a guard of a lesson | the call is known to fail | said                                      |
     |---------------------|---------------------------|-------------------------------------------|
@@ -116,7 +125,7 @@ async def before_call(
     """
     if is_own_tool(tool, arguments):
         return None
-    scope, call = await _look_up(context, tool, arguments, session, project)
+    scope, call = await _look_up(context, tool, arguments, session, project, where)
     settings = context.settings
     guard_warning = await _at_guard(context, scope, call, holds=holds)
     warned = warn_before(
@@ -236,12 +245,13 @@ async def after_call(
     answers: bool = True,
     call_id: str | None = None,
     witnessed: bool = True,
+    where: Where | None = None,
 ) -> AfterCall:
     """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`.
 
     `shows_late`: the host shows nothing before a call, so the lesson that it goes against is shown now. Without
     `answers` nobody reads what is said, and nothing counts as said. A call that was not `witnessed`, since a tool alone
-    reported it, may bring an ask for a lesson; it is no known failure, and proves nothing.
+    reported it, may bring an ask for a lesson; it is no known failure, and proves nothing. `where` as for `before_call`.
     """
     if is_own_tool(tool, arguments):
         scope = context.scopes.named(project)
@@ -249,7 +259,7 @@ async def after_call(
             context, scope, clean(session), tool, arguments, str(result)
         )
         return AfterCall(failed=False)
-    scope, call = await _look_up(context, tool, arguments, session, project)
+    scope, call = await _look_up(context, tool, arguments, session, project, where)
     answered = answered_call(
         call.tool,
         call.arguments,

@@ -51,6 +51,7 @@ from mcp_reflect.shell.acts import (
     parts_in,
 )
 from mcp_reflect.shell.bash_reader import read_bash
+from mcp_reflect.shell.changed import PathChange, changes_of, named_folders, runs_elsewhere
 from mcp_reflect.shell.commands import (
     SUBSTITUTED,
     Command,
@@ -85,12 +86,14 @@ __all__ = [
     "Invocation",
     "Option",
     "Part",
+    "PathChange",
     "PipePlace",
     "Redirection",
     "Script",
     "act_of",
     "acts_in",
     "base_name",
+    "changes_of",
     "copied_into",
     "doing_in",
     "invocations_of",
@@ -98,6 +101,7 @@ __all__ = [
     "is_viewed",
     "is_viewer",
     "line_of",
+    "named_folders",
     "own_commands",
     "part_of",
     "parts_in",
@@ -106,6 +110,7 @@ __all__ = [
     "read_files",
     "read_option",
     "read_script",
+    "runs_elsewhere",
     "unwrapped",
     "written_files",
 ]

@@ -9,7 +9,7 @@ from mcp_reflect.shell.programs import Invocation, Option, base_name, read_optio
 from mcp_reflect.shell.tables import words_of_table
 
 _MOST_PATCH_CHARS: Final = 60_000  # of a patch that is looked through
-_IN_PLACE: Final = re.compile(r"--in-place|-[^-]?[^-]?i")
+IN_PLACE: Final = re.compile(r"--in-place|-[^-]?[^-]?i")
 _OUTPUT_OPTIONS: Final = {
     "curl": frozenset(("-o", "--output")),
     "wget": frozenset(("-O", "--output-document")),
@@ -40,7 +40,7 @@ def _written_by(invocation: Invocation, command: Command) -> list[str]:
     if name in words_of_table("programs that write their operands"):
         return operands
     if name in words_of_table("programs that edit in place"):
-        if any(_IN_PLACE.match(word) for word in words):
+        if any(IN_PLACE.match(word) for word in words):
             return operands
         return []
     if name in words_of_table("programs that copy"):

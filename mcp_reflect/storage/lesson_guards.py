@@ -1,11 +1,13 @@
 """The guards of lessons that are on, by the programs, files and tools of the calls that they may meet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import Guard, stored_guard
 from mcp_reflect.guards.matching import key_may_be_met, matches, may_be_met
+from mcp_reflect.guards.views import EVERYWHERE
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.storage import lesson_records
@@ -22,31 +24,48 @@ _MOST_MET: Final = 300
 """Guards of the same program that one call is compared with."""
 
 
-def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
+_PROGRAM_OR_TOOL: Final = ("$ ", "tool ")
+"""Begin the keys of guards that name no file."""
+
+
+def guards_met(
+    reading: Reading, scope: Scope, call: Call, whole: Call | None = None
+) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against, those that a person keeps first.
 
-    A call that could not be read in full may go against a guard: then each lesson counts whose program, file or tool its
+    `call` may be the part of it that is the project's: then lessons for all projects are asked about the `whole` call. A
+    call that could not be read in full may go against a guard: then each lesson counts whose program, file or tool its
     words have.
     """
+    whole = whole or call
     if call.script.is_partial:
-        return _met_by(reading, scope, call, _keys_in(reading, scope, call), may_be_met)
-    return _met_by(reading, scope, call, sorted(call.keys), matches)
+        return _met_by(reading, scope, call, call, _keys_in(reading, scope, call), may_be_met)
+    keys = whole.keys
+    if whole.may_reach_any_file:
+        rows = reading.rows("guard_keys_of_project", scoped(scope))
+        keys |= {row["key"] for row in rows if not row["key"].startswith(_PROGRAM_OR_TOOL)}
+    return _met_by(reading, scope, call, whole, sorted(keys), matches)
 
 
-def guards_in_doubt(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
+def guards_in_doubt(
+    reading: Reading, scope: Scope, call: Call, whole: Call | None = None
+) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against if a variable that nobody here knows is empty.
 
-    `terraform $X destroy` goes against a guard of `terraform destroy`.
+    `terraform $X destroy` goes against a guard of `terraform destroy`. `whole` as for `guards_met`.
     """
-    if not call.programs_if_unknown_empty:
+    whole = whole or call
+    if not whole.programs_if_unknown_empty:
         return ()
-    return _met_by(reading, scope, call, sorted(call.keys_if_unknown_empty), may_be_met)
+    keys = sorted(whole.keys_if_unknown_empty)
+    return _met_by(reading, scope, call, whole, keys, may_be_met)
 
 
 def _met_by(
     reading: Reading,
     scope: Scope,
     call: Call,
+    whole: Call,
     keys: list[str],
     meets: Callable[[Guard, Call], bool],
 ) -> tuple[Lesson, ...]:
@@ -56,8 +75,33 @@ def _met_by(
     met: list[Lesson] = []
     for lesson in each_once.values():
         guard = stored_guard(lesson.guard)
-        if guard is not None and meets(guard, call):
+        asked_about = call if lesson.project else whole
+        if guard is not None and meets(guard, asked_about):
             met.append(lesson)
+    return tuple(met)
+
+
+def guards_of_others(
+    reading: Reading,
+    scope: Scope,
+    views: Mapping[str, Call],
+    meets: Callable[[Reading, Scope, Call, Call], tuple[Lesson, ...]],
+) -> tuple[Lesson, ...]:
+    """Return the lessons of other projects that a person enforces, and which the call goes against in their folders.
+
+    `views` has the part of the call that is each project's, and `meets` is `guards_met` or `guards_in_doubt`. Lessons for
+    all projects are asked with those of the project of the scope.
+    """
+    met: list[Lesson] = []
+    for project, call in views.items():
+        if project in (scope.project, EVERYWHERE):
+            continue
+        of_project = replace(scope, project=project)
+        mode = guard_mode(reading, of_project)
+        for lesson in meets(reading, of_project, call, views[EVERYWHERE]):
+            is_enforced = (lesson.guard_mode or mode) is GuardMode.ENFORCE
+            if lesson.project and is_enforced and mode is not GuardMode.OFF:
+                met.append(replace(lesson, guard_mode=GuardMode.ENFORCE))
     return tuple(met)
 
 

@@ -166,6 +166,9 @@ SESSION_FOLDER: Final = "CLAUDE_PROJECT_DIR"
 
 _SUBPROJECTS: Final = "MCP_REFLECT_SUBPROJECTS"
 _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
+_MOST_SESSIONS: Final = 100  # sessions whose project is kept, the last ones
+_SESSION: Final = "session "
+"""Begins the key of a session, which is kept with the project that it began in."""
 
 
 def folder_key(folder: str) -> str:
@@ -197,8 +200,26 @@ def note_project(bank: str, folder: str, project: str) -> None:
         return
     known.pop(folder, None)
     known[folder] = project  # as the last one
-    kept = dict(list(known.items())[-_MOST_FOLDERS:])
-    replace_whole(bank + _FOLDERS, json.dumps(kept).encode())
+    sessions = [key for key in known if key.startswith(_SESSION)]
+    folders = [key for key in known if not key.startswith(_SESSION)]
+    for key in (*folders[:-_MOST_FOLDERS], *sessions[:-_MOST_SESSIONS]):
+        del known[key]
+    replace_whole(bank + _FOLDERS, json.dumps(known).encode())
+
+
+def note_session(bank: str, session: str, project: str, *, anew: bool) -> None:
+    """Keep the project in whose folder a session began. OSError if it cannot be written.
+
+    One that begins `anew`, after it forgot what it was shown, may be in another folder by now: it began where it did.
+    """
+    key = _SESSION + session
+    if not (anew and project_in(bank, key)):
+        note_project(bank, key, project)
+
+
+def project_of_session(bank: str, session: str) -> str | None:
+    """Return the project in whose folder a session began, None where no hook saw its start."""
+    return project_in(bank, _SESSION + session)
 
 
 def forget_projects(bank: str) -> None:

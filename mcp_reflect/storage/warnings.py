@@ -1,11 +1,13 @@
 """Warnings of calls that are known to fail: what a session was told, and what came of it."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.places import Where
+from mcp_reflect.guards.views import EVERYWHERE, views_of
 from mcp_reflect.models.common import Json, Scope, from_json
 from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.models.proposal import PREFIX, ProposalKind
@@ -14,11 +16,13 @@ from mcp_reflect.models.session_state import GuardStage, SessionNotes, SessionSt
 from mcp_reflect.models.warning import MAY_BE_EMPTY, KnownCalls, KnownFailure, Sequel
 from mcp_reflect.storage.counting import counts, counts_of_last_messages, counts_of_sessions
 from mcp_reflect.storage.failures import failures_of, note_failure, note_worked
+from mcp_reflect.storage.grounds import place_in
 from mcp_reflect.storage.lesson_guards import (
     PASSED,
     guard_mode,
     guards_in_doubt,
     guards_met,
+    guards_of_others,
     is_guarded,
     note_passed,
 )
@@ -94,11 +98,13 @@ class WarningRepository(Repository):
         loose_key: str,
         head: str,
         call: Call,
+        where: Where | None = None,
     ) -> tuple[SessionState, KnownCalls]:
         """Return the state of a session, and what is known of a call that it is about to make.
 
         Known are earlier failures of the same call, failures of this session with the same head, the lessons about both,
-        and the lessons whose guards the call goes against. Failures come the latest first. A session that hooks did not
+        and the lessons whose guards the call goes against, also of other projects in whose folders it works, where the
+        host says `where` it is made. Failures come the latest first. A session that hooks did not
         watch before has a new state, with `held_out`.
         """
 
@@ -111,7 +117,7 @@ class WarningRepository(Repository):
             state = session_state(reading, scope, session)
             if state is None:
                 state = SessionState(id=session, held_out=held_out)
-            guarded = _guards_against(reading, scope, call)
+            guarded = _guards_against(reading, scope, call, where)
             mode: GuardMode | None = None
             if guarded.lessons:
                 mode = guard_mode(reading, scope)
@@ -354,16 +360,23 @@ class _Guarded(NamedTuple):
     unread: str
 
 
-def _guards_against(reading: Reading, scope: Scope, call: Call) -> _Guarded:
+def _guards_against(reading: Reading, scope: Scope, call: Call, where: Where | None) -> _Guarded:
     """Return the lessons whose guards a call goes against, without those that hooks must not show.
 
     If it meets no guard for certain, guards are looked for that it meets where an unknown variable is empty:
     `rm -rf $BUILD/dist` may be `rm -rf /dist`.
     """
-    met = guards_met(reading, scope, call)
+    views: Mapping[str, Call] = {EVERYWHERE: call, scope.project: call}
+    if where is not None:
+        views = views_of(call, place_in(reading, scope, where))
+    own = views.get(scope.project) or call.part((), ())
+    whole = views[EVERYWHERE]
+    met = guards_met(reading, scope, own, whole)
+    met += guards_of_others(reading, scope, views, guards_met)
     unread = call.script.why_partial
     if not (met or unread):
-        met = guards_in_doubt(reading, scope, call)
+        met = guards_in_doubt(reading, scope, own, whole)
+        met += guards_of_others(reading, scope, views, guards_in_doubt)
         unread = MAY_BE_EMPTY
     return _Guarded(tuple(lesson for lesson in met if not suspicion_of(lesson)), unread)
 

@@ -219,7 +219,7 @@ def test_the_path_of_an_edit_is_compared_as_it_is_without_detours(call: Any, met
 
 
 @pytest.mark.parametrize(
-    "command", ["cp bundle.js bundle.js.bak", "mv bundle.js old", "cp bundle.js other/"]
+    "command", ["cp bundle.js bundle.js.bak", "mv bundle.ts bundle.js.old", "cp bundle.js other/"]
 )
 def test_a_copy_of_a_file_is_no_change_of_it_where_nobody_says_that_its_place_is_a_folder(
     command: str,

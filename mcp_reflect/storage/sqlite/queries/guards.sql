@@ -28,6 +28,10 @@ SELECT key FROM guards WHERE lesson_id = :id AND tenant = :tenant;
 -- The keys of all guards that are on in a project.
 SELECT DISTINCT key FROM guards WHERE tenant = :tenant AND project IN (:project, '') AND key <> '';
 
+-- name: guard_projects
+-- The projects that have guards which are on.
+SELECT DISTINCT project FROM guards WHERE tenant = :tenant AND key <> '' AND project <> '';
+
 -- name: guards_mode
 -- What guards do in a project, which stands where the id of a lesson would, under the key that no guard has.
 SELECT lesson_id AS mode FROM guards WHERE tenant = :tenant AND project = :project AND key = '' LIMIT 1;

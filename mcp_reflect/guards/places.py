@@ -1,0 +1,113 @@
+"""Where a call works: the projects whose guards hold there, and the part of the call that each of them holds.
+
+A guard of a project holds what is done in the folders of that project, wherever a call is made:
+
+| what is done                                        | guards that hold it                              |
+|-----------------------------------------------------|--------------------------------------------------|
+| a command in a folder of a known project            | those of that project                            |
+| a command elsewhere: `cd /tmp`, an unknown folder    | those of the call's folder, and of the session's |
+| a path that is written lies in a known project      | those of that project                            |
+| a path that is written elsewhere                    | of those two, the ones that name it from `/` on   |
+| a call of another tool                              | those of the call's folder, and of the session's |
+
+The folder of a command is the call's own, after `cd`, and `git -C`, `make -C`, `npm --prefix` and the like choose
+another. Of two projects within each other, the inner one counts; a guard of the outer one that names a path with its
+folders, `vendor/lib/a.py`, holds there as well.
+"""
+
+import posixpath
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.guards.paths import is_absolute, joined
+
+_MOST_GROUNDS: Final = 2_000  # folders of projects that are compared with a path
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFolder:
+    """A folder of a project: `ProjectFolder("github.com/acme/shop", "/work/shop")`.
+
+    `is_part`: it is a part of a repository that settings may make a project of its own. An agent's shell can set that for
+    a hook of its own, so that the guards of the whole repository hold in it as well.
+    """
+
+    project: str
+    root: str
+    is_part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a host says that a call is made, on this machine.
+
+    `folder` is the call's own. `trees` are the names of the working tree around it, if that has a project of its own.
+    `began_with` is the project, or a folder, with which the session began; empty where the host does not say it.
+    """
+
+    folder: str
+    trees: tuple[str, ...] = ()
+    began_with: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlace:
+    """Where a call is made, as far as words and the bank tell.
+
+    `folder` is the call's own, empty where the host does not say it. `own` is the project of that folder and `session`
+    the one in whose folder the session began. `grounds` are the folders of all projects that the bank knows.
+    """
+
+    own: str
+    session: str = ""
+    folder: str = ""
+    grounds: tuple[ProjectFolder, ...] = ()
+
+    @property
+    def at_hand(self) -> tuple[str, ...]:
+        """The projects whose guards hold where nothing says another one."""
+        return tuple(dict.fromkeys(project for project in (self.own, self.session) if project))
+
+    def roots_of(self, project: str) -> tuple[str, ...]:
+        """Return the folders of a project, without a slash at the end."""
+        return tuple(folder.root for folder in self.grounds if folder.project == project)
+
+    def absolute(self, path: str) -> str:
+        """Return a path as seen from the call's folder; the same path where nobody knows that folder."""
+        if path == "~" or path[:2] == "~/":
+            return joined("", posixpath.expanduser(path)) if self.folder else path
+        return joined(self.folder, path)
+
+    def projects_at(self, path: str) -> tuple[str, ...]:
+        """Return the projects whose guards hold in the folder of a path: the innermost one; of a part also the one around.
+
+        None are known for a path that lies in no folder of a project.
+        """
+        projects: list[str] = []
+        for folder in self.around(path):
+            projects.append(folder.project)
+            if not folder.is_part:
+                break
+        return tuple(dict.fromkeys(projects))
+
+    def around(self, path: str) -> list[ProjectFolder]:
+        """Return the folders of projects in which a path lies, the innermost first."""
+        if not is_absolute(path):
+            return []
+        prefix = f"{path.rstrip('/')}/"
+        around = [
+            folder
+            for folder in self.grounds[:_MOST_GROUNDS]
+            if prefix.startswith(f"{folder.root}/")
+        ]
+        return sorted(around, key=lambda folder: -len(folder.root))
+
+    def projects_in(self, path: str) -> Iterable[str]:
+        """Return the projects whose folders lie in a path: `rm -rf /work` removes `/work/shop`."""
+        prefix = f"{path.rstrip('/')}/"
+        return [
+            folder.project
+            for folder in self.grounds[:_MOST_GROUNDS]
+            if f"{folder.root}/".startswith(prefix)
+        ]

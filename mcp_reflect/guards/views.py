@@ -1,0 +1,67 @@
+"""The part of a call that the guards of each project hold: see `places` for which project holds what."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.folders import NamedChange, PlacedCommand
+from mcp_reflect.guards.paths import SeenChange, is_absolute
+from mcp_reflect.guards.places import CallPlace
+
+EVERYWHERE = ""
+"""Stands for the guards that are for all projects."""
+
+_NOWHERE = ("\0",)
+"""The folder of a project that a path does not lie in: only the guards that name the path from `/` on hold it."""
+
+
+def views_of(call: Call, place: CallPlace) -> Mapping[str, Call]:
+    """Return, by project, the part of a call that its guards hold; under EVERYWHERE all of it."""
+    commands: dict[str, set[int]] = defaultdict(set)
+    changes: dict[str, list[SeenChange]] = defaultdict(list)
+    for index, placed in enumerate(call.placed_commands):
+        for project in _projects_of_command(placed, place):
+            commands[project].add(index)
+    for change in call.named_changes:
+        for project, seen in _changes_by_project(change, place):
+            changes[project].append(seen)
+    projects = dict.fromkeys((*place.at_hand, *commands, *changes))
+    views = {project: call.part(commands[project], changes[project]) for project in projects}
+    in_full = [_with_path(change, place.absolute(change.path)) for change in call.named_changes]
+    every_index = range(len(call.placed_commands))
+    return {**views, EVERYWHERE: call.part(every_index, (*call.changes, *in_full))}
+
+
+def _projects_of_command(placed: PlacedCommand, place: CallPlace) -> Iterable[str]:
+    """Return the projects whose guards hold a command: that of its folder, else those that are at hand."""
+    if placed.folder is None:
+        return place.at_hand
+    return place.projects_at(place.absolute(placed.folder or ".")) or place.at_hand
+
+
+def _changes_by_project(change: NamedChange, place: CallPlace) -> Iterator[tuple[str, SeenChange]]:
+    """Yield the projects whose guards may name a path, each with the change as it sees it."""
+    path = place.absolute(change.path)
+    if not change.is_in_known_folder or not is_absolute(path):
+        for project in place.at_hand:
+            yield project, _with_path(change, change.path)
+        return
+    owners = place.projects_at(path)
+    for project in owners:
+        yield project, _with_path(change, path, place.roots_of(project))
+    outer = {folder.project for folder in place.around(path)} - {*owners}
+    for project in outer:
+        seen = _with_path(change, path, place.roots_of(project))
+        yield project, replace(seen, is_in_inner=True)
+    inside = set(place.projects_in(path)) if change.removes or change.names else set[str]()
+    for project in inside - {*owners} - outer:
+        yield project, _with_path(change, path, place.roots_of(project))
+    for project in {*place.at_hand} - inside - {*owners} - outer:
+        has_no_folder = not owners and not place.roots_of(project)
+        yield project, _with_path(change, path, () if has_no_folder else _NOWHERE)
+
+
+def _with_path(change: NamedChange, path: str, roots: tuple[str, ...] = ()) -> SeenChange:
+    """Return a change of a path, as seen from the folders of a project."""
+    return SeenChange(path, roots, change.removes, change.names, change.if_folder)

@@ -1,0 +1,291 @@
+"""The files and folders that a command certainly writes, replaces or removes, for guards of files.
+
+`files.written_files` has what is written, for who asks what was made. Here is also what is removed, moved away or
+restored, by whatever program; patterns and searches stand as they are written, and nobody looks at the disk.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from mcp_reflect.shell.commands import Command
+from mcp_reflect.shell.files import IN_PLACE, copied_into, patched_files
+from mcp_reflect.shell.programs import Invocation, read_option
+from mcp_reflect.shell.searches import FOUND, FileSearch, search_of, searches_before
+from mcp_reflect.shell.tables import words_of_table
+
+_LINKING: Final = "ln"
+_ONLY_FOLDERS: Final = frozenset(("-d", "--directory"))  # of `install`: it makes folders
+_STAGED: Final = frozenset(("-S", "--staged"))
+_WORKTREE: Final = frozenset(("-W", "--worktree"))
+_NEW_BRANCH: Final = frozenset(("-b", "-B", "--orphan", "-t", "--track", "--detach", "-d"))
+_GIT_VALUED: Final = frozenset(
+    (
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "-s",
+        "--source",
+        "-m",
+        "--message",
+        "-e",
+    )
+)
+_FOLDER_VARIABLES: Final = frozenset(("GIT_DIR", "GIT_WORK_TREE"))
+_NOT_DONE: Final = frozenset(("-n", "--dry-run", "--cached", "-h", "--help"))
+
+
+@dataclass(frozen=True, slots=True)
+class PathChange:
+    """A path that a command changes, as it is written; it may hold a pattern of the shell: `dist/*`.
+
+    `removes`: with all below it. `names`: not the path itself, but what has one of these names or patterns below it, as
+    `find` searches. `if_folder`: only if the last operand of a `cp` is a folder, which the words do not say.
+    `is_redirect`: the shell writes it, in its own folder; all else is in the folder that the program was given.
+    """
+
+    path: str
+    removes: bool = False
+    names: tuple[str, ...] = ()
+    if_folder: bool = False
+    is_redirect: bool = False
+
+
+def changes_of(command: Command, earlier: Sequence[Command]) -> Iterator[PathChange]:
+    """Yield what a command changes; `earlier` are the commands before it, of which one may feed `xargs`."""
+    if runs_elsewhere(command.fed_by):
+        return
+    for path in command.writes:
+        yield PathChange(path, is_redirect=True)
+    searches: list[FileSearch] = []
+    for invocation in command.invocations:
+        if runs_elsewhere(invocation.wrappers):
+            return
+        if invocation.wrappers:
+            yield from _by_started(invocation, searches, command)
+        else:
+            yield from _by_program(invocation, command)
+        searches = search_of(invocation) or searches
+        if invocation.name == "xargs":
+            searches = searches_before(command, earlier, invocation)
+    for file in copied_into(command):
+        yield PathChange(file, if_folder=True)
+
+
+def _by_started(
+    invocation: Invocation, searches: Sequence[FileSearch], command: Command
+) -> Iterator[PathChange]:
+    """Yield what a program changes that another one starts; `{}` stands for what `find` or `xargs` gives it."""
+    arguments = invocation.arguments
+    if searches and searches[0].is_appended:
+        arguments = (*arguments, FOUND)
+    for change in _by_program(replace_arguments(invocation, arguments), command):
+        if FOUND not in change.path:
+            yield change
+        elif change.path == FOUND:
+            for search in searches:
+                yield from _found(search, change)
+
+
+def replace_arguments(invocation: Invocation, arguments: tuple[str, ...]) -> Invocation:
+    """Return a program with other arguments."""
+    return Invocation(invocation.program, arguments, invocation.wrappers)
+
+
+def _found(search: FileSearch, change: PathChange) -> Iterator[PathChange]:
+    """Yield the change of what a search gives to a program."""
+    if search.is_certain:
+        yield replace(change, path=search.path, names=search.names, removes=change.removes)
+
+
+def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange]:
+    """Yield what one program changes, by its name, its operands and its options."""
+    name, words = invocation.name.lower(), invocation.arguments
+    if name == "git":
+        yield from _by_git(words)
+        return
+    if name == "apply_patch":
+        yield from map(PathChange, patched_files("\n".join((*words, command.document))))
+        return
+    yield from map(PathChange, _values_by_table(name, words))
+    operands = _operands(name, words)
+    if name in words_of_table("programs that remove their operands"):
+        if _NOT_DONE.isdisjoint(words):
+            yield from (PathChange(path, removes=True) for path in operands)
+    elif name in words_of_table("programs that move their operands"):
+        yield from _moved(operands, has_target="-t" in words)
+    elif _is_written(name, words):
+        yield from map(PathChange, operands)
+    elif name in words_of_table("programs that copy") or name == _LINKING:
+        yield from map(PathChange, _targets(name, operands, words))
+    elif name == "dd":
+        yield from (PathChange(word[3:]) for word in words if word.startswith("of="))
+    elif (search := search_of(invocation)) and search[0].deletes and search[0].is_certain:
+        yield from (PathChange(found.path, removes=True, names=found.names) for found in search)
+
+
+def _is_written(name: str, words: Sequence[str]) -> bool:
+    """Return whether a program writes each of its operands: always, in place, or by one of its words."""
+    if name in words_of_table("programs that write their operands"):
+        return True
+    if name in words_of_table("programs that edit in place"):
+        return any(IN_PLACE.match(word) for word in words)
+    if name in words_of_table("programs that rewrite their operands"):
+        return words_of_table("words with which nothing is rewritten").isdisjoint(words)
+    return any(
+        f"{name}:{word}" in words_of_table("words with which a program rewrites its operands")
+        for word in words
+    )
+
+
+def _moved(operands: Sequence[str], *, has_target: bool) -> Iterator[PathChange]:
+    """Yield what `mv a b c` changes: a and b are away, and c is written."""
+    sources = operands if has_target else operands[:-1]
+    if has_target or len(operands) > 1:
+        yield from (PathChange(path, removes=True) for path in sources)
+    if not has_target and len(operands) > 1:
+        yield PathChange(operands[-1])
+
+
+def _targets(name: str, operands: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Return what `cp`, `install` or `ln` writes; `ln -s ../a` makes a link `a` in its folder."""
+    if name == "install" and not _ONLY_FOLDERS.isdisjoint(words):
+        return []
+    if len(operands) > 1:
+        return [operands[-1]]
+    if name == _LINKING and operands:
+        return [operands[0].rstrip("/").rsplit("/", 1)[-1]]
+    return []
+
+
+@lru_cache(maxsize=128)
+def _options_in(table: str, program: str) -> frozenset[str]:
+    """Return the options that a table has for a program: `-o` and `--output` of `curl:-o curl:--output`."""
+    pairs = (entry.partition(":") for entry in words_of_table(table))
+    return frozenset(option for name, _, option in pairs if name == program)
+
+
+def _operands(name: str, words: Sequence[str]) -> list[str]:
+    """Return the operands of a program, without the values of its options and a script that is its first operand."""
+    operands = list(
+        operands_behind(words, _options_in("options of programs that write, with a value", name))
+    )
+    if name not in words_of_table("programs whose first operand is a script"):
+        return operands
+    with_script = _options_in("options with a script", name)
+    has_script = any(read_option(word, with_script).name for word in words if word[:1] == "-")
+    return operands if has_script else operands[1:]
+
+
+def operands_behind(words: Sequence[str], valued: frozenset[str]) -> Iterator[str]:
+    """Yield the words that are neither options nor their values; behind `--` all words are operands."""
+    is_value = False
+    for index, word in enumerate(words):
+        if is_value:
+            is_value = False
+        elif word == "--":
+            yield from words[index + 1 :]
+            return
+        elif word[:1] == "-" and word != "-":
+            is_value = read_option(word, valued).takes_next
+        else:
+            yield word
+
+
+def _values_by_table(name: str, words: Sequence[str]) -> list[str]:
+    """Return the files that options of a program name to be written: `dist/a.js` of `curl -o dist/a.js`."""
+    return values_of(words, _options_in("options that name a file to write", name))
+
+
+def values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
+    """Return the values of some options in their order, each in its word or behind it."""
+    values: list[str] = []
+    for at, word in enumerate(words if options else ()):
+        option = read_option(word, options)
+        if word[:1] != "-" or not option.name:
+            continue
+        values += words[at + 1 : at + 2] if option.takes_next else [option.value]
+    return values
+
+
+def named_folders(command: Command) -> list[str]:
+    """Return the folders that the programs of a command are told to work in, each as seen from the one before.
+
+    `git -C web push` and `make -C web` are told `web`, and so is `GIT_DIR=web/.git git push`. The words of a program that
+    another one starts are not words of that.
+    """
+    folders = [
+        _without_git(value)
+        for name, _, value in (word.partition("=") for word in command.assignments)
+        if name in _FOLDER_VARIABLES and value
+    ]
+    for invocation in command.invocations:
+        options = _options_in("options that name the folder of a command", invocation.name.lower())
+        if options:
+            folders += map(_without_git, values_of(_own_words(invocation), options))
+    return folders
+
+
+def _own_words(invocation: Invocation) -> tuple[str, ...]:
+    """Return the arguments of a program without the words of the one that it starts."""
+    inner = invocation.inner
+    if inner and invocation.arguments[-len(inner) :] == inner:
+        return invocation.arguments[: -len(inner)]
+    return invocation.arguments
+
+
+def runs_elsewhere(programs: Sequence[str]) -> bool:
+    """Return whether one of the programs that start another one runs it on other files: `ssh`, `docker exec`."""
+    firsts = {program.partition(" ")[0] for program in programs}
+    return not firsts.isdisjoint(words_of_table("programs that run others on other files"))
+
+
+def _without_git(folder: str) -> str:
+    """Return a folder, for the data of a repository the one around it: `web` for `web/.git`."""
+    plain = folder.rstrip("/")
+    if plain == ".git":
+        return "."
+    return plain.removesuffix("/.git") or folder
+
+
+def _by_git(words: Sequence[str]) -> Iterator[PathChange]:
+    """Yield what git changes of the working tree by a path that is named: by `restore`, `checkout`, `rm`, `mv`, `clean`."""
+    operands = list(operands_behind(words, _GIT_VALUED))
+    if not operands:
+        return
+    subcommand, *paths = operands
+    flags = frozenset(word for word in words if word[:1] == "-")
+    if subcommand == "restore" and (_STAGED.isdisjoint(flags) or not _WORKTREE.isdisjoint(flags)):
+        yield from map(PathChange, paths)
+    elif subcommand == "checkout" and _NEW_BRANCH.isdisjoint(flags):
+        yield from map(PathChange, _checked_out(words, paths))
+    elif subcommand == "rm" and _NOT_DONE.isdisjoint(flags):
+        yield from (PathChange(path, removes=True) for path in paths)
+    elif subcommand == "mv" and _NOT_DONE.isdisjoint(flags):
+        yield from _moved(paths, has_target=False)
+    elif subcommand == "clean" and _is_forced(flags) and _NOT_DONE.isdisjoint(flags):
+        yield from map(PathChange, paths)
+    elif subcommand == "stash" and paths[:1] in (["push"], ["save"]):
+        yield from map(PathChange, paths[1:])
+
+
+def _checked_out(words: Sequence[str], operands: Sequence[str]) -> Sequence[str]:
+    """Return the files that `git checkout` restores.
+
+    They stand behind `--`, or behind a commit. One word alone may be a branch: only one with a dot is taken for a file.
+    """
+    if "--" in words:
+        return words[words.index("--") + 1 :]
+    if len(operands) > 1:
+        return operands[1:]
+    return [word for word in operands if "." in word.strip(".")]
+
+
+def _is_forced(flags: frozenset[str]) -> bool:
+    """Return whether `git clean` has `-f`, alone or among other letters: without it, it removes nothing."""
+    return any(
+        flag == "--force" or (flag[:2] != "--" and "f" in flag) for flag in flags
+    ) and not any(flag[:2] != "--" and "n" in flag for flag in flags)

@@ -1,0 +1,198 @@
+"""A guard of a file holds what certainly writes, replaces or removes it, by whatever program, and nothing else."""
+
+import pytest
+
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import parse_guard
+from mcp_reflect.guards.matching import matches
+from mcp_reflect.guards.places import CallPlace, ProjectFolder
+from mcp_reflect.guards.views import views_of
+
+SHOP = "/work/shop"
+PLACE = CallPlace(own="shop", folder=SHOP, grounds=(ProjectFolder("shop", SHOP),))
+
+CHANGED = {
+    "dist/bundle.js": [
+        "rm dist/bundle.js",
+        "rm -rf dist",
+        "rm -rf dist/*",
+        "rm -rf ./dist/",
+        "rm dist/*.js",
+        "rm -f dist/bund*",
+        "rm -rf di*",
+        "rm -rf *",
+        "rm -rf .",
+        "rm -rf /work/shop",
+        "rm -rf /work",
+        "sudo rm -rf /work/shop/dist",
+        "cd dist && rm bundle.js",
+        "cd dist; rm -- bundle.js",
+        "bash -c 'rm -rf dist'",
+        "cd web && bash -c 'rm -rf ../dist'",
+        "unlink dist/bundle.js",
+        "shred -u dist/bundle.js",
+        "find dist -delete",
+        "find . -name bundle.js -delete",
+        "find . -name '*.js' -exec rm {} +",
+        "find . -type d -name dist -exec rm -rf {} \\;",
+        "find dist -type f -print0 | xargs -0 rm",
+        "find . -name bundle.js | xargs -I{} rm {}",
+        "find dist -name '*.js' -exec sed -i s/a/b/ {} +",
+        "echo dist/bundle.js | xargs rm -f",
+        "git ls-files dist | xargs rm",
+        "git restore dist/bundle.js",
+        "git restore --staged --worktree dist/bundle.js",
+        "git checkout -- dist/bundle.js",
+        "git checkout HEAD~1 -- dist/bundle.js",
+        "git checkout HEAD~1 dist/bundle.js",
+        "git checkout dist/bundle.js",
+        "git rm dist/bundle.js",
+        "git rm -r dist",
+        "git mv dist/bundle.js old.js",
+        "git -C /work/shop rm dist/bundle.js",
+        "git clean -fdx dist/bundle.js",
+        "git stash push dist/bundle.js",
+        "prettier --write dist/bundle.js",
+        "npx prettier -w dist/bundle.js",
+        "eslint --fix dist/bundle.js",
+        "biome check --write dist/bundle.js",
+        "mv dist/bundle.js /tmp/",
+        "mv dist /tmp/old",
+        "mv /tmp/new.js dist/bundle.js",
+        "mv -t /tmp dist/bundle.js",
+        "sed -i s/a/b/ dist/bundle.js",
+        "sed -i -e s/a/b/ dist/*.js",
+        "sed -ni.bak p dist/bundle.js",
+        "perl -pi -e s/a/b/ dist/bundle.js",
+        "tee -a dist/bundle.js",
+        "echo x | sudo tee dist/bundle.js > /dev/null",
+        "truncate -s 0 dist/bundle.js",
+        "dd if=/dev/zero of=dist/bundle.js",
+        "cp /tmp/x dist/bundle.js",
+        "cp /tmp/bundle.js dist/",
+        "cp -t dist /tmp/bundle.js",
+        "ln -sf /tmp/x dist/bundle.js",
+        "cd dist && ln -sf ../build/bundle.js",
+        "install -m 644 /tmp/x dist/bundle.js",
+        "rsync -a /tmp/x dist/bundle.js",
+        "curl -so dist/bundle.js https://x",
+        "wget -O dist/bundle.js https://x",
+        "esbuild a.ts --outfile=dist/bundle.js",
+        "jq . a | sponge dist/bundle.js",
+        "gzip dist/bundle.js",
+        "echo x > dist/bundle.js",
+        ": >> /work/shop/dist/bundle.js",
+        "cd / && : > work/shop/dist/bundle.js",
+        "black dist/bundle.js",
+    ],
+    "dist/": [
+        "rm di*",
+        "rm -rf dist/*",
+        "find dist -name '*.map' -delete",
+        "git checkout -- dist",
+        "touch x; tee web/dist/a.js",
+        "mv dist old",
+    ],
+    "prod.yaml": ["rm *.yaml", "rm config/prod.yaml", "find . -name prod.yaml -delete", "rm -rf ."],
+    "config/prod.yaml": ["tee config/prod.yaml", "rm config/*.yaml", "rm -r config"],
+    "*.pem": ["rm keys/a.pem", "tee a.pem"],
+    "/etc/hosts": ["sudo tee -a /etc/hosts", "sed -i s/a/b/ /etc/hosts", "cd /etc && rm hosts"],
+    "~/.npmrc": ["rm ~/.npmrc", "echo x >> ~/.npmrc", "cd ~ && rm .npmrc", "cd ~; tee .npmrc"],
+}
+UNCHANGED = {
+    "dist/bundle.js": [
+        "cat dist/bundle.js",
+        "cp dist/bundle.js /tmp/",
+        "rm dist/other.js",
+        "rm -rf distribution",
+        "rm other/dist/bundle.js",
+        "rm /tmp/dist/bundle.js",
+        "rm -rf /work/other",
+        "rm -rf other/*",
+        "rm *.log",
+        "rm .*",
+        "rm *.js",
+        "cd /tmp && rm -rf dist",
+        "find dist -name '*.map' -delete",
+        "find . -name '*.pyc' -delete",
+        "find . -path ./dist -prune -o -name '*.js' -exec rm {} +",
+        "find dist -mtime +30 -delete",
+        "find . -not -name '*.js' -delete",
+        "find dist -name bundle.js",
+        "find dist -name bundle.js -exec cat {} +",
+        "find dist -name bundle.js | xargs cat",
+        "find src -print0 | xargs -0 rm",
+        "git restore --staged dist/bundle.js",
+        "git rm --cached dist/bundle.js",
+        "git rm -n dist/bundle.js",
+        "git add dist/bundle.js",
+        "git checkout dist",
+        "git checkout -b dist/bundle.js",
+        "git clean -n dist/bundle.js",
+        "git diff -- dist/bundle.js",
+        "git log -- dist/bundle.js",
+        "prettier --check dist/bundle.js",
+        "prettier --write src",
+        "eslint dist/bundle.js",
+        "sed -n p dist/bundle.js",
+        "sed -i 's#a#dist/bundle.js#' README.md",
+        "sed s/a/b/ dist/bundle.js > /tmp/x",
+        "perl -pi -e 's#a#dist/bundle.js#' README.md",
+        "dd if=dist/bundle.js of=/tmp/x",
+        "mv /tmp/a /tmp/dist/bundle.js",
+        "install -d dist/bundle.js",
+        "tar czf a.tgz dist",
+        "rsync -a dist/bundle.js host:",
+        "ssh host 'rm -rf dist'",
+        "ssh host rm dist/bundle.js",
+        "docker run --rm img rm -rf dist",
+        "echo rm dist/bundle.js",
+        "gzip -k dist/bundle.js",
+        "black --check dist/bundle.js",
+        "git commit -m 'rm dist/bundle.js'",
+        "touch /tmp/dist/bundle.js",
+        "ln -s dist/bundle.js latest.js",
+        "curl -o /tmp/x https://x/dist/bundle.js",
+        "truncate -s 0 /tmp/log",
+        "git -C /tmp/other rm dist/bundle.js",
+        "cd web && rm dist/bundle.js",
+    ],
+    "dist/": [
+        "rm dist.tgz",
+        "rm -rf distribution",
+        "ls dist/*",
+        "sed -i s/a/dist/ x",
+        "mkdir -p dist",
+    ],
+    "prod.yaml": [
+        "rm logs/*.yaml",
+        "rm prod.yaml.bak",
+        "rm -rf config",
+        "mv /tmp/prod.yaml /tmp/b",
+    ],
+    "config/prod.yaml": [
+        "tee other/config/prod.yaml",
+        "tee /srv/config/prod.yaml",
+        "rm config/dev.yaml",
+        "rm config/*.json",
+        "mv config/dev.yaml config/test.yaml",
+    ],
+    "*.pem": ["rm keys/a.pub", "cat a.pem"],
+    "/etc/hosts": ["cat /etc/hosts", "tee etc/hosts", "rm /etc/hosts.bak"],
+    "~/.npmrc": ["tee .npmrc", "cat ~/.npmrc"],
+}
+
+
+def _meets(guard: str, command: str) -> bool:
+    call = views_of(Call("Bash", {"command": command}), PLACE)["shop"]
+    return matches(parse_guard(f"Edit: {guard}"), call)
+
+
+@pytest.mark.parametrize("guard", CHANGED)
+def test_what_changes_the_file_is_held(guard: str) -> None:
+    assert [command for command in CHANGED[guard] if not _meets(guard, command)] == []
+
+
+@pytest.mark.parametrize("guard", UNCHANGED)
+def test_what_leaves_the_file_as_it_is_passes(guard: str) -> None:
+    assert [command for command in UNCHANGED[guard] if _meets(guard, command)] == []
