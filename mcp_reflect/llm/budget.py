@@ -1,4 +1,4 @@
-"""Limits on tokens, and what was spent. Each completion reserves the most that it could take.
+"""Limits on the tokens of language models: each completion reserves the most that it could take.
 
 With a limit per day the reservation is in the store before anything is sent, so no process passes the limit. A server
 that is killed during a completion, or cannot write after it, leaves its reservation counted.
@@ -59,6 +59,12 @@ class Account:
 
         The most that it could take is checked against both limits and, for that of the day, reserved; afterwards
         what it really took is counted in its place.
+
+        | the completion                         | it counts                                                  |
+        |----------------------------------------|------------------------------------------------------------|
+        | has a reply                            | what the endpoint counted, else an estimate of both texts  |
+        | is too late, garbled or canceled       | an estimate of what was sent: it may have been paid for    |
+        | was refused, or not reached            | nothing                                                    |
         """
         input_tokens = _input_tokens(request)
         most_tokens = input_tokens + request.max_tokens
@@ -68,13 +74,11 @@ class Account:
         if self._per_day is not None:
             reserved = most_tokens
             await self._reserve(name, reserved)
-        spent = input_tokens  # what a request without a reply (too late, canceled) may have cost
+        spent = input_tokens
         try:
             reply = await ask(request)
             counted_by_endpoint = reply.usage.input_tokens + reply.usage.output_tokens
-            spent = counted_by_endpoint or input_tokens + _tokens(
-                reply.text
-            )  # the endpoint may not count them
+            spent = counted_by_endpoint or input_tokens + _tokens(reply.text)
         except LLMError as error:
             if not isinstance(error, TimedOutError | GarbledReplyError):
                 spent = 0
@@ -132,7 +136,7 @@ def _check(name: str, setting: str, limit: int | None, spent: int, most: int) ->
 
 
 def _input_tokens(request: Request) -> int:
-    """Return a high estimate of the tokens that a request sends, with what the API puts around its texts."""
+    """Return a high estimate of the tokens that a request sends, with those that the API puts around its texts."""
     schema = ""
     if request.schema is not None:
         schema = json.dumps(request.schema)

@@ -1,4 +1,4 @@
-"""Embedders: chosen by the setting, checked, and not asked for a while after a failure."""
+"""The model that makes vectors of texts, as the setting names it: its vectors are checked, its failures cost no wait."""
 
 import asyncio
 import math
@@ -9,6 +9,7 @@ from operator import mul
 from typing import Any, Final, Protocol
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.llm.endpoint_calls import call
 from mcp_reflect.llm.local_model import PROVIDER, USUAL_MODEL, LocalModel
 from mcp_reflect.llm.protocol import (
     GarbledReplyError,
@@ -18,7 +19,7 @@ from mcp_reflect.llm.protocol import (
     whole,
 )
 from mcp_reflect.llm.providers import Endpoint, open_endpoint, open_package, parse_spec
-from mcp_reflect.llm.sdk import OPENAI_KEY_NAME, OPENAI_URL, OPENAI_URL_SETTING, call, open_openai
+from mcp_reflect.llm.sdk import OPENAI_KEY_NAME, OPENAI_URL, OPENAI_URL_SETTING, open_openai
 
 Vector = Sequence[float]
 """A unit vector; the cosine of two is the sum of their products."""
@@ -27,11 +28,16 @@ SETTING: Final = "MCP_REFLECT_EMBEDDINGS"
 EXAMPLES: Final = '"words", "local", "openai:nomic-embed-text@http://localhost:11434/v1" or "off"'
 ENTRY_POINTS: Final = "mcp_reflect.embedder"
 OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
-_SILENCE_SECONDS: Final = 60.0  # the caller waits a shorter time, and cancels
+_SILENCE_SECONDS: Final = 60.0
+"""For which an endpoint may send nothing; the caller cancels before that."""
 
-FIRST_PAUSE: Final = 30.0  # seconds after a failure without a request; doubled by each further one
+FIRST_PAUSE: Final = 30.0
+"""Seconds after a failure in which nothing is asked; each further failure doubles them, up to LONGEST_PAUSE."""
+
 LONGEST_PAUSE: Final = 900.0
-LOADING_SECONDS: Final = 10.0  # who waits so long waits for a model that is loaded
+LOADING_SECONDS: Final = 10.0
+"""A caller with so much time waits for a model that is being loaded; any other is told at once that there is none."""
+
 _LEAST_NORM: Final = 1e-6  # a shorter vector has no direction
 _MOST_BACKGROUND: Final = 0.9
 """The most that `measure` returns as a mean cosine: a model that gives all texts one vector shall not divide by zero."""
@@ -130,19 +136,25 @@ class CheckedEmbedder:
         except Exception as error:  # noqa: BLE001 - may be code that is not ours: its words may hold the texts
             fault = f"gave no vectors ({type(error).__name__})"
         else:
-            if len(vectors) != len(texts):
-                fault = f"gave {len(vectors)} vectors for {len(texts)} texts"
-            elif not all(_LEAST_NORM < norm < math.inf for norm in norms):
-                fault = "gave a vector without a direction (empty, zero, or not finite)"
-            elif len({len(vector) for vector in vectors}) > 1:
-                fault = "gave vectors of different lengths"
-            else:
+            fault = _fault_of(vectors, norms, len(texts))
+            if fault is None:
                 return [
                     [number / norm for number in vector]
                     for vector, norm in zip(vectors, norms, strict=True)
                 ]
         fix = "Name another embedding model, or write to its makers"
         raise GarbledReplyError(self.name, f"{self._maker} {fault}", fix)
+
+
+def _fault_of(vectors: Sequence[Vector], norms: Sequence[float], text_count: int) -> str | None:
+    """Return why vectors with these lengths (`norms`) cannot be those of so many texts, None if they can."""
+    if len(vectors) != text_count:
+        return f"gave {len(vectors)} vectors for {text_count} texts"
+    if not all(_LEAST_NORM < norm < math.inf for norm in norms):
+        return "gave a vector without a direction (empty, zero, or not finite)"
+    if len({len(vector) for vector in vectors}) > 1:
+        return "gave vectors of different lengths"
+    return None
 
 
 def _is_loading(embedder: Embedder) -> bool:
@@ -179,38 +191,52 @@ class Patient:
         return self._clock.now() < self._resting_until
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Sequence[Vector] | None:
-        """Return a unit vector for each text, or None after `seconds` (see `problem`)."""
-        if self.resting or (seconds < LOADING_SECONDS and self._waits_for_model()):
+        """Return a unit vector for each text, or None, of which `problem` says why.
+
+        | the embedder                                      | result   | afterwards                      |
+        |---------------------------------------------------|----------|---------------------------------|
+        | pauses after a failure                            | None     | the pause goes on               |
+        | loads its model, and `seconds` are few or over    | None     | no pause: loading is no failure |
+        | fails, or has no vectors within `seconds`         | None     | a pause, longer than the last   |
+        | gives vectors                                     | them     | no pause                        |
+        """
+        if self.resting or (seconds < LOADING_SECONDS and self._notes_loading()):
             return None
         try:
             async with asyncio.timeout(seconds):
                 vectors = await self._opened().embed(texts)
         except TimeoutError:
-            if self._waits_for_model():
-                return None
-            fault = f"no vectors within {seconds:g} s"
-            failure: LLMError = TimedOutError(
-                self._opened().name, fault, "Run a faster one, or wait longer"
-            )
+            if not self._notes_loading():
+                fault = f"no vectors within {seconds:g} s"
+                fix = "Run a faster one, or wait longer"
+                self._begin_pause(TimedOutError(self._opened().name, fault, fix))
+            return None
         except LLMError as error:
-            failure = error
-        else:
-            self.problem, self._pause, self._resting_until = None, 0.0, 0.0
-            return vectors
+            self._begin_pause(error)
+            return None
+        self.problem = None
+        self._pause = 0.0
+        self._resting_until = 0.0
+        return vectors
+
+    def _begin_pause(self, failure: LLMError) -> None:
+        """Ask nothing for a while after a failure, each time for longer."""
         self.problem = str(failure)
         self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
         self._resting_until = self._clock.now() + self._pause
-        return None
 
-    def _waits_for_model(self) -> bool:
-        """Return whether a model is being loaded, which is no failure; one question waited for it, others need not."""
+    def _notes_loading(self) -> bool:
+        """Return whether a model is being loaded, and note it as the problem if so."""
         if self._embedder is None or not _is_loading(self._embedder):
             return False
         self.problem = f"{self._embedder.name}: the model is being loaded"
         return True
 
     async def measure(self, seconds: float) -> tuple[int, float] | None:
-        """Return the length of the vectors, and the mean cosine (0 to .9) of unrelated texts: models differ in both."""
+        """Return the length of the vectors, and the mean cosine (0 to .9) of unrelated texts; None without vectors.
+
+        Models differ in both: where unrelated texts have a cosine of .7, one of .75 says little.
+        """
         vectors = await self.embed(UNRELATED, seconds)
         if not vectors:
             return None

@@ -1,11 +1,11 @@
-"""The JSON of replies of language models: read from any text, and the schema that asks for it.
+"""Read the JSON in replies of language models, out of any text.
 
 No text makes the reader raise. Objects that are JSON are read as they are, broken ones by the library `json_repair`.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
 from mcp_reflect.models.common import Json
@@ -32,7 +32,7 @@ _THOUGHT = re.compile(rf"(?is)\A.*</{_THINKING}|<{_THINKING}.*")
 def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
     """Return the object in a text that has most of `keys` (the last of equals), or None where no object has any.
 
-    It also looks inside wrappers such as `{"analysis": {...}}` or a list of one.
+    'Here you are: {"analysis": {"mistake": "…"}}' with the key "mistake" -> {"mistake": "…"}
     """
     best: dict[str, Json] | None = None
     most = 1
@@ -54,7 +54,13 @@ def _objects_at_any_depth(text: str) -> Iterator[dict[str, Json]]:
 def objects_in(text: str) -> list[dict[str, Json]]:
     """Return the objects of a text in order: first those that had to be repaired, then those that are valid JSON.
 
-    A text with too many nested brackets, those in strings included, has none.
+    | the text                                        | its objects                                         |
+    |-------------------------------------------------|-----------------------------------------------------|
+    | has too many nested brackets, also in strings   | none                                                |
+    | is an object                                    | that one                                            |
+    | is a JSON string, which has a text in it        | those of the text in it                             |
+    | has objects among other words                   | those outside of the model's thinking               |
+    | has a brace at which no object begins, or none  | also those that the library makes of the text       |
     """
     if _depth(re.findall(r"[{}\[\]]", text), "{[") > MAX_DEPTH:
         return []
@@ -84,29 +90,30 @@ def objects_in(text: str) -> list[dict[str, Json]]:
 
 
 def without_thinking(text: str) -> str:
-    """Remove text in thinking tags, unless no object stands outside them.
+    """Return a reply without what its model thought: "<think>A or B?</think>{…}" -> "{…}".
 
-    A text that begins with an object stays as it is: tags inside a JSON string belong to it.
+    It stays as it is where it begins with an object, since tags inside of a JSON string belong to the string, and where
+    all objects stand in the thinking.
     """
     if text.lstrip()[:1] in {"{", "["}:
         return text
     answer = _THOUGHT.sub("", text)
-    stands_inside_alone = "{" in text and "{" not in answer
-    if stands_inside_alone:
+    has_objects_in_thinking_alone = "{" in text and "{" not in answer
+    if has_objects_in_thinking_alone:
         return text
     return answer
 
 
 def _depth(brackets: Iterable[str], opening: str) -> int:
-    """Return how many brackets are open at most at one place."""
-    is_open = 0
+    """Return how many brackets are open at once at most: 2 for `[ ] [ [ ] ]`."""
+    open_now = 0
     deepest = 0
     for bracket in brackets:
         if bracket in opening:
-            is_open += 1
-            deepest = max(deepest, is_open)
+            open_now += 1
+            deepest = max(deepest, open_now)
         else:
-            is_open -= 1
+            open_now -= 1
     return deepest
 
 
@@ -126,7 +133,7 @@ def _repaired(text: str) -> Iterator[dict[str, Json]]:
 
 
 def _inside(value: Json, depth: int = 4) -> Iterator[dict[str, Json]]:
-    """Yield the objects inside a value, the innermost first."""
+    """Yield the objects inside a value, each after those inside of it, down to `depth` levels."""
     if not depth:
         return
     for item in _items_of(value):
@@ -144,59 +151,12 @@ def _items_of(value: Json) -> Iterable[Json]:
     return ()
 
 
-# The JSON schema of a reply, from the shape in a prompt template: in the narrow form to which providers hold a reply.
-# It closes each object, requires all its names, and has no limits but in descriptions.
-
-_TYPES = ("string", "number", "integer", "boolean")
-
-
-def schema_of(shape: Mapping[str, Json]) -> dict[str, Json]:
-    """Return `{"importance": "number 0..1", "tags": ["string"]}` as a schema that requires every name."""
-    return {
-        "type": "object",
-        "properties": {name: _schema(item) for name, item in shape.items()},
-        "required": list(shape),
-        "additionalProperties": False,
-    }
-
-
-def _schema(item: Json) -> Json:
-    """Return the schema of a part of a shape: an object, a list of what its first item shows, or a plain value."""
-    if item == {}:
-        return {"type": "object"}
-    if isinstance(item, dict):
-        return schema_of(item)
-    if item == []:
-        return {"type": "array", "items": _schema_of_value("string")}
-    if isinstance(item, list):
-        return {"type": "array", "items": _schema(item[0])}
-    return _schema_of_value(str(item))
-
-
-def _schema_of_value(text: str) -> dict[str, Json]:
-    """Return `number 0..1 or null` as a schema: its type, whether it may be null, and the words as a description."""
-    json_type = _type_of(text)
-    schema: dict[str, Json] = {"type": json_type}
-    if "or null" in text:
-        schema = {"anyOf": [{"type": json_type}, {"type": "null"}]}
-    description = text.removeprefix(json_type).lstrip(", ")
-    if description and description != "or null":
-        schema["description"] = description
-    return schema
-
-
-def _type_of(text: str) -> str:
-    """Return the type of JSON that the words of a shape begin with; a text where they name none."""
-    for name in _TYPES:
-        if text.startswith(name):
-            return name
-    return "string"
-
-
 def as_mapping(value: Json, key: str) -> Json:
-    """Return a list such as `[{key: "safety", "score": 0.9}]`, which a closed schema allows, as an object by `key`.
+    """Return a list of named entries as an object, anything else as it is.
 
-    Anything but a list stays as it is; entries without a name are left out.
+    [{"criterion": "safety", "score": 0.9}] -> {"safety": {"criterion": "safety", "score": 0.9}} for the key "criterion".
+    A closed schema (`reply_schemas`) asks for such a list, since it allows no names that are not in it. Entries without
+    the key or a `name` are left out.
     """
     if not isinstance(value, list):
         return value
@@ -208,8 +168,3 @@ def as_mapping(value: Json, key: str) -> Json:
         if name:
             by_name[str(name)] = entry
     return by_name
-
-
-def is_closed(schema: Mapping[str, Json]) -> bool:
-    """Return whether no object in the schema allows additional names, so that a provider can enforce it."""
-    return '{"type": "object"}' not in json.dumps(schema)

@@ -39,13 +39,17 @@ def _package(name: str) -> Any:
 class LoadedModel:
     """A tokenizer and a network, ready to run."""
 
-    tokenizer: Any
-    session: Any
-    inputs: frozenset[str]
-    takes_first_token: bool
+    tokenizer: Any  # of the package `tokenizers`
+    session: Any  # of the package `onnxruntime`: the network
+    inputs: frozenset[str]  # the names of the arrays that the network takes
+    takes_first_token: bool  # a text's vector is that of its first token, not the mean of all
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text: the mean of its tokens, or the first token's where the model says so."""
+        """Return a vector for each text.
+
+        The network gives a vector for each token (texts by tokens by dimensions), or for each text (texts by
+        dimensions). Tokens that only fill a short text up to the longest one have a mask of 0, and do not count.
+        """
         np = _package("numpy")
         encoded = self.tokenizer.encode_batch(list(texts))
         mask = np.array([encoding.attention_mask for encoding in encoded], dtype=np.int64)
@@ -56,7 +60,7 @@ class LoadedModel:
         }
         inputs = {name: column for name, column in columns.items() if name in self.inputs}
         output = self.session.run(None, inputs)[0]
-        if output.ndim == 2:  # texts by dimensions: the network took the mean itself
+        if output.ndim == 2:  # a vector for each text: the network took the mean itself
             vectors = output
         elif self.takes_first_token:
             vectors = output[:, 0]
@@ -69,7 +73,7 @@ class LoadedModel:
 class LocalModel:
     """A sentence model by its repository on the hub, or by its folder.
 
-    It is loaded once, in a thread, when the first texts come. Who does not want to wait may cancel: loading goes on.
+    It is loaded once, in a thread, when the first texts come. A caller that will not wait may cancel: loading goes on.
     """
 
     def __init__(self, model: str) -> None:
@@ -92,7 +96,7 @@ class LocalModel:
 
     def _run(self, loaded: LoadedModel, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts in this thread, one batch after the other."""
-        with self._running:  # a question and a batch of lessons share one core
+        with self._running:  # two batches at once would take each other's core
             return loaded.embed(texts)
 
     def _load(self) -> LoadedModel:
@@ -154,7 +158,7 @@ def _read_settings(path: Path | None) -> dict[str, Any]:
 
 
 def _in_folder(folder: Path) -> FileNamed:
-    """Return what finds the files of a model in a folder."""
+    """Return a function that finds the files of a model in a folder."""
 
     def file_named(name: str) -> Path | None:
         """Return the path of a file of the folder, None for none."""
@@ -165,10 +169,13 @@ def _in_folder(folder: Path) -> FileNamed:
 
 
 def _on_hub(repository: str) -> FileNamed:
-    """Return what finds the files of a repository on this machine, or else brings them there from the hub."""
+    """Return a function that finds the files of a repository on this machine, or else brings them there from the hub."""
 
     def file_named(name: str) -> Path | None:
-        """Return the path of a file of the repository on this machine, None for none."""
+        """Return the path of a file of the repository, None if it has no such file.
+
+        UnreachableError where the file is not on this machine, and the hub does not bring it.
+        """
         hub = _package("huggingface_hub")
         errors = _package("huggingface_hub.errors")
         try:

@@ -31,7 +31,8 @@ from mcp_reflect.search_path import find_program, safe_path
 from mcp_reflect.security.redact import quoted
 
 _LONGEST_QUOTE = 300
-_READ_IN = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "prompt")
+_INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "prompt")
+_OUTPUT_COUNTS = ("output_tokens", "candidates", "thoughts")
 _NO_LOGIN = re.compile(r"log(ged)? ?in|auth|api.?key|credential|\b401\b", re.IGNORECASE)
 _OF_THE_HOST = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
 """Variables by which Claude Code knows that it runs inside itself, which it refuses."""
@@ -46,38 +47,47 @@ class ProgramOutput(NamedTuple):
 
 
 def _read(output: str) -> ProgramOutput:
-    """Read the JSON of Claude Code and Gemini CLI (one object, perhaps after other text), or of Codex (one a line)."""
+    """Return the last text and error in the output of a program, and the sum of its tokens.
+
+    | program     | output                    | text                                           | tokens                    |
+    |-------------|---------------------------|------------------------------------------------|---------------------------|
+    | Claude Code | one object                | {"result": …}                                  | {"usage": {…}}            |
+    | Gemini CLI  | one object                | {"response": …}                                | {"stats": {"models": …}}  |
+    | Codex       | objects, one a line       | {"item": {"type": "agent_message", "text": …}} | {"usage": {…}}            |
+
+    An output with neither text nor error is itself the error.
+    """
     text = ""
     error = ""
     usage = Usage()
     for event in _objects(output):
         item = _section(event, "item")
         failure = _section(event, "error")
-        said = event.get("result") or event.get("response")
+        answer = event.get("result") or event.get("response")
         if failure or event.get("is_error") or event.get("type") == "error":
-            error = str(failure.get("message") or event.get("message") or said)
+            error = str(failure.get("message") or event.get("message") or answer)
         elif item.get("type") == "agent_message":
             text = str(item.get("text", ""))
-        elif isinstance(said, str):
-            text = said
-        usage = _added(usage, _section(event, "usage"))
-        for model in _section(_section(event, "stats"), "models").values():  # of Gemini CLI
-            usage = _added(usage, _section(model, "tokens"))
+        elif isinstance(answer, str):
+            text = answer
+        usage = _with_counts(usage, _section(event, "usage"))
+        for model in _section(_section(event, "stats"), "models").values():
+            usage = _with_counts(usage, _section(model, "tokens"))
     if not error and not text:
         error = output
     return ProgramOutput(text, usage, error)
 
 
-def _added(usage: Usage, counts: Mapping[str, Json]) -> Usage:
-    """Return the tokens with those that a program counts under its own names."""
+def _with_counts(usage: Usage, counts: Mapping[str, Json]) -> Usage:
+    """Return the tokens with those that a program counts, each under names of its own, added to them."""
     return Usage(
-        usage.input_tokens + count_of(counts, *_READ_IN),
-        usage.output_tokens + count_of(counts, "output_tokens", "candidates", "thoughts"),
+        usage.input_tokens + count_of(counts, *_INPUT_COUNTS),
+        usage.output_tokens + count_of(counts, *_OUTPUT_COUNTS),
     )
 
 
 def _objects(output: str) -> list[Mapping[str, Json]]:
-    """Return the objects of an output: the one that begins at its first brace, else those that are a line each."""
+    """Return the objects of an output: the one from its first brace to its end, else those that are a line each."""
     whole_object = json_of(output[output.find("{") :])
     if isinstance(whole_object, dict):
         return [whole_object]
@@ -86,7 +96,7 @@ def _objects(output: str) -> list[Mapping[str, Json]]:
 
 
 def _section(body: object, name: str) -> Mapping[str, Json]:
-    """Return the object under a name of another one, empty if there is none."""
+    """Return the object that stands in another one under a name, empty if none does: `body[name]` of odd input."""
     if not isinstance(body, dict):
         return {}
     value = cast("dict[str, Json]", body).get(name)
@@ -97,33 +107,23 @@ def _section(body: object, name: str) -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class ModelProgram:
-    """A program: its title, and its command with the words that take everything but the answer away."""
+    """A program of an agent."""
 
-    title: str
+    title: str  # as people know it
     command: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # arguments that take tools, hooks and servers away, and ask for JSON
 
+
+_CLAUDE_CODE_SETTINGS = json.dumps({"disableAllHooks": True})
 
 PROGRAMS: Mapping[str, ModelProgram] = {
     "claude-code": ModelProgram(
         "Claude Code",
         "claude",
         (
-            *(
-                "-p",
-                "--output-format",
-                "json",
-                "--tools",
-                "",
-                "--strict-mcp-config",
-                "--no-session-persistence",
-            ),
-            *(
-                "--settings",
-                json.dumps({"disableAllHooks": True}),
-                "--system-prompt",
-                "Answer the request.",
-            ),
+            *("-p", "--output-format", "json", "--tools", "", "--strict-mcp-config"),
+            *("--no-session-persistence", "--settings", _CLAUDE_CODE_SETTINGS),
+            *("--system-prompt", "Answer the request."),
         ),
     ),
     "codex": ModelProgram(
@@ -131,30 +131,17 @@ PROGRAMS: Mapping[str, ModelProgram] = {
         "codex",
         (
             *("exec", "--json", "--ephemeral", "--ignore-user-config", "--skip-git-repo-check"),
-            *(
-                "--sandbox",
-                "read-only",
-                "-c",
-                "features.hooks=false",
-                "-c",
-                "features.shell_tool=false",
-            ),
-            *("-c", "features.unified_exec=false"),
+            *("--sandbox", "read-only", "-c", "features.hooks=false"),
+            *("-c", "features.shell_tool=false", "-c", "features.unified_exec=false"),
         ),
     ),
     "gemini": ModelProgram(
         "Gemini CLI",
         "gemini",
         (
-            *(
-                "-p",
-                "Answer the request above.",
-                "--output-format",
-                "json",
-                "--approval-mode",
-                "plan",
-            ),
-            *("--skip-trust", "-e", "none", "--allowed-mcp-server-names", "none"),
+            *("-p", "Answer the request above.", "--output-format", "json"),
+            *("--approval-mode", "plan", "--skip-trust", "-e", "none"),
+            *("--allowed-mcp-server-names", "none"),
         ),
     ),
 }
@@ -181,7 +168,9 @@ class AgentProgram:
     def __init__(self, spec: Spec, program: ModelProgram, path: str) -> None:
         self._name = spec.name
         self._program = program
-        self._command = (path, *program.words, *(("--model", spec.model) if spec.model else ()))
+        self._command = [path, *program.words]
+        if spec.model:
+            self._command += ["--model", spec.model]
 
     async def complete(self, request: Request) -> Reply:
         """Return the program's reply. Raises `RefusedError` where it failed, or has no login."""

@@ -1,4 +1,4 @@
-"""Prompt templates: shipped files, a person's overrides of them by name, and their rendering.
+"""Prompt templates: shipped files, each of which a person's own file of the same name may override.
 
 A template has front matter, a fixed system part and a user part with `$name` places:
 
@@ -71,24 +71,20 @@ class _Places(string.Template):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A template that has been checked. `output` is the shape of the reply, None for plain text.
-
-    `inputs` are the places of the user part, in their order. `text` is the whole file, to be shown or copied. `problem`
-    says why an override of it was passed over.
-    """
+    """A template that has been checked."""
 
     name: str
     version: int
     role: str
-    inputs: tuple[str, ...]
-    output: Mapping[str, Json] | None
+    inputs: tuple[str, ...]  # the names of the places in the user part, in their order
+    output: Mapping[str, Json] | None  # the shape of the reply, None for plain text
     token_limit: int
     system: str
     user: str
-    text: str
+    text: str  # the whole file, to be shown or copied
     file: str
     overridden: bool = False
-    problem: PromptError | None = None
+    problem: PromptError | None = None  # why an override of it was passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +156,10 @@ class Prompts:
         return problems + [PromptError(str(path), 1, "overrides nothing", fix) for path in others]
 
     def render(self, name: str, **inputs: Input) -> Rendered:
-        """Return the prompt with its places filled. `inputs` are the shipped template's; an override may use fewer."""
+        """Return the prompt with its places filled. `inputs` has all that the shipped template names.
+
+        An override may use fewer of them.
+        """
         template = self.load(name)
         parts = [template.system, DATA_RULE]
         if template.output is not None:
@@ -211,7 +210,10 @@ def _template(path: Path) -> Template:
 
 
 def _front_matter(lines: list[str], file: str) -> dict[str, str]:
-    """Return the values of the keys; each key is known and has a usable value."""
+    """Return the values by key of the lines between the first two lines of `---`, so that they begin at line 2.
+
+    PromptError for a key that is missing or not known, and for a value that cannot be used.
+    """
     values: dict[str, str] = {}
     for number, line in enumerate(lines, 2):
         key, _, value = (part.strip() for part in line.partition(":"))
@@ -228,7 +230,11 @@ def _front_matter(lines: list[str], file: str) -> dict[str, str]:
 
 
 def _refuse_misfit(override: Template, shipped: Template) -> None:
-    """Raise PromptError for an override that needs an unknown input or has another output."""
+    """Raise PromptError for an override that cannot serve in place of the shipped template.
+
+    It may not need an input that nobody gives, nor have one in its system part, which is the same for all calls; its
+    reply must have the same fields, since code reads them.
+    """
     unknown = set(override.inputs) - set(shipped.inputs)
     if unknown:
         name = min(unknown)
@@ -246,28 +252,38 @@ def _refuse_misfit(override: Template, shipped: Template) -> None:
 
 def _refuse_line(override: Template, words: str, fault: str, fix: str) -> NoReturn:
     """Raise PromptError for the first line of an override with some words, else for its first line."""
-    number_of_fault = 1
-    for number, line in enumerate(override.text.splitlines(), 1):
-        if words in line.replace("{", ""):  # a place may be written `${name}`
-            number_of_fault = number
-            break
-    raise PromptError(override.file, number_of_fault, fault, fix)
+    lines = override.text.splitlines()
+    # A place may be written `${name}` as well as `$name`.
+    numbers = [number for number, line in enumerate(lines, 1) if words in line.replace("{", "")]
+    raise PromptError(override.file, numbers[0] if numbers else 1, fault, fix)
 
 
 def _fenced(inputs: Mapping[str, Input]) -> dict[str, str]:
-    """Return the text for each place. All fences share one seal, which occurs in no content."""
+    """Return the text for each place.
+
+    | the input             | its text                                              |
+    |-----------------------|-------------------------------------------------------|
+    | None, or empty        | "(none given)"                                        |
+    | a text                | the text between fences, as data that gives no orders |
+    | a member of an enum   | its value                                             |
+    | a number              | the number                                            |
+
+    All fences of a prompt share one seal, a word that occurs in no text, so that no text can close its own fence.
+    """
     texts = {
         name: value
         for name, value in inputs.items()
         if isinstance(value, str) and not isinstance(value, Enum)
     }
-    mark = seal(list(texts.values()))
+    common_seal = seal(list(texts.values()))
     filled: dict[str, str] = {}
     for name, value in inputs.items():
         if value is None or value == "":
             filled[name] = NONE
         elif name in texts:
-            filled[name] = fence(name, texts[name], mark)
+            filled[name] = fence(name, texts[name], common_seal)
+        elif isinstance(value, Enum):
+            filled[name] = str(value.value)
         else:
-            filled[name] = str(value.value if isinstance(value, Enum) else value)
+            filled[name] = str(value)
     return filled

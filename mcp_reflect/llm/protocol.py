@@ -8,14 +8,12 @@ from typing import Protocol, cast
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import Json
 
-# A tool never fails with an error of a completion: it falls back to rules.
-
 
 class LLMError(McpReflectError):
-    """A completion that failed.
+    """A completion that failed. No tool fails with it: each falls back to rules.
 
-    `llm` names who was asked (`provider:model`), `fault` says what happened, `fix` what to do about it;
-    the three together are the message. None of them holds a key.
+    `llm` names who was asked (`provider:model`), `fault` says what happened, `fix` what to do about it; the three
+    together are the message. None of them holds a key.
     """
 
     def __init__(self, llm: str, fault: str, fix: str) -> None:
@@ -72,18 +70,13 @@ class Role(StrEnum):
 
 
 class Stop(StrEnum):
-    """The reason why a reply ends. Only END is an answer.
+    """The reason why a reply ends. Only END is an answer."""
 
-    end: the reply is whole. length: it was cut off at `max_tokens` or the context's end. refusal: the
-    language model declined, with or without words. tool_use: it called a tool nobody offered. empty:
-    it said nothing.
-    """
-
-    END = "end"
-    LENGTH = "length"
-    REFUSAL = "refusal"
-    TOOL_USE = "tool_use"
-    EMPTY = "empty"
+    END = "end"  # it is whole
+    LENGTH = "length"  # it was cut off at `max_tokens`, or at the end of the context
+    REFUSAL = "refusal"  # the model declined, with or without words
+    TOOL_USE = "tool_use"  # it called a tool that nobody offered
+    EMPTY = "empty"  # it has no words
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +104,15 @@ TextListener = Callable[[TextChunk], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question.
-
-    `system` is the same for every question of a role, so that a provider can cache it; `user` is what
-    changes. `schema` is the JSON schema of the reply, None for free text. `max_tokens` (1 or more)
-    limits the reply; `timeout` is the seconds (more than 0) in which the reply must be there, retries
-    included. `on_text` hears the text as it is written, from models that can stream.
-    """
+    """One question."""
 
     role: Role
-    system: str
-    user: str
-    schema: Mapping[str, Json] | None = None
-    max_tokens: int = 2000
-    timeout: float = 40.0
-    on_text: TextListener | None = None
+    system: str  # the same for every question of a role, so that a provider can cache it
+    user: str  # what changes
+    schema: Mapping[str, Json] | None = None  # the JSON schema of the reply, None for free text
+    max_tokens: int = 2000  # of the reply, 1 or more
+    timeout: float = 40.0  # seconds in which the reply must be there, retries included
+    on_text: TextListener | None = None  # hears the text as it is written, if the model streams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +146,10 @@ def reply_of(llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
 
 
 def count_of(usage: object, *names: str) -> int:
-    """Return the sum of the counts under these names in an object or a mapping; what is not a count is 0."""
+    """Return the sum of the counts under these names in an object or a mapping; a value that is no count is 0.
+
+    {"input_tokens": 20, "cached": None} with "input_tokens", "cached" -> 20
+    """
     fields: object = usage
     if not isinstance(usage, Mapping):
         fields = getattr(usage, "__dict__", {})
@@ -168,5 +158,5 @@ def count_of(usage: object, *names: str) -> int:
 
 
 def whole(text: str) -> str:
-    """Return `text` with each half of a surrogate pair replaced: it can be neither sent nor stored."""
+    """Return `text` with U+FFFD for each half of a surrogate pair that stands alone: no encoding has a place for it."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

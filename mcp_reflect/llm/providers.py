@@ -1,4 +1,4 @@
-"""From settings to the language model of each role: its provider, its address, and its key."""
+"""The language model of each role, by the settings that name its provider, its address and its key."""
 
 import asyncio
 import ipaddress
@@ -52,31 +52,45 @@ class Spec:
 
 
 def parse_spec(setting: str, text: str, examples: str = _EXAMPLES) -> Spec | None:
-    """Return the spec in `text`, None for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
+    """Return the spec in `text`. Raises `LLMSettingError`, which names `setting`.
+
+    | text                                   | spec                                                 |
+    |----------------------------------------|------------------------------------------------------|
+    | "" or "off"                            | None                                                 |
+    | "claude-code"                          | Spec("claude-code", ""): the program knows its model |
+    | "anthropic:claude-sonnet-5-5"          | Spec("anthropic", "claude-sonnet-5-5")               |
+    | "openai:qwen3@http://localhost:11434/" | Spec("openai", "qwen3", "http://localhost:11434")    |
+    """
     text = text.strip()
     if text.casefold() in {"", OFF}:
         return None
-    provider, colon, model_and_address = text.partition(":")
+    provider, _, model_and_address = text.partition(":")
     provider = provider.strip().casefold()
     if provider in _PROGRAMS and not model_and_address.strip():
         return Spec(provider, "")
     parts = [part.strip() for part in _ADDRESS.split(model_and_address, maxsplit=1)]
     model = parts[0]
     address = parts[1] if len(parts) > 1 else None
-    # A bad value may hold a password in its address.
-    quote = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), _SHOWN_VALUE)
-    fault = ""
-    if not colon or not _PROVIDER.fullmatch(provider) or model_and_address.startswith("//"):
-        fault = f'"{quote}" names no provider'
-    elif not model or any(char.isspace() or not char.isprintable() for char in model):
-        fault = f'"{quote}" names no model'
-    elif address is None and _BARE_ADDRESS.search(model):
-        fault = f'the address in "{quote}" does not start with http:// or https://'
-    if fault:
+    fault = _fault_of_spec(text, provider, model, has_address=address is not None)
+    if fault is not None:
         raise LLMSettingError(setting, fault, f"Write {examples}")
     if address is None:
         return Spec(provider, model)
     return Spec(provider, model, parse_base_url(setting, address))
+
+
+def _fault_of_spec(text: str, provider: str, model: str, *, has_address: bool) -> str | None:
+    """Return what is wrong with a text that is to name a provider and its model, None if nothing is."""
+    # A bad value may have a password in its address.
+    quote = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), _SHOWN_VALUE)
+    is_address_alone = text.partition(":")[2].startswith("//")
+    if ":" not in text or not _PROVIDER.fullmatch(provider) or is_address_alone:
+        return f'"{quote}" names no provider'
+    if not model or any(char.isspace() or not char.isprintable() for char in model):
+        return f'"{quote}" names no model'
+    if not has_address and _BARE_ADDRESS.search(model):
+        return f'the address in "{quote}" does not start with http:// or https://'
+    return None
 
 
 def parse_base_url(setting: str, text: str) -> str:
@@ -100,7 +114,10 @@ def parse_base_url(setting: str, text: str) -> str:
 
 
 def is_near(url: str) -> bool:
-    """Return whether the host of an address is this machine or in a private network, as far as its name shows."""
+    """Return whether the host of an address is this machine or in a private network, as far as its name shows.
+
+    True for `http://localhost:11434`, `http://10.0.0.7` and `http://box.lan`, False for `https://api.openai.com`.
+    """
     host = urlsplit(url).hostname or ""
     try:
         return not ipaddress.ip_address(host).is_global
@@ -131,16 +148,13 @@ def _read_keys(path: Path) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The model (`provider:model`), its address, its key (empty: it needs none), and the variable of the key.
+    """Where a model is asked, and with which key."""
 
-    `retries` is how many times the SDK may try again, as long as the time of the request lasts.
-    """
-
-    llm: str
+    llm: str  # `provider:model`
     url: str
-    key: str = field(repr=False)
-    key_name: str
-    retries: int = 2
+    key: str = field(repr=False)  # empty where it needs none
+    key_name: str  # the variable that has the key
+    retries: int = 2  # that the SDK may make, as long as the time of the request lasts
 
 
 def open_endpoint(
@@ -184,7 +198,8 @@ def open_package(
 ) -> tuple[Any, str]:
     """Return what another package opens for `spec` by its entry point in `group`, and the name of the package.
 
-    `setting` names the provider. Raises `LLMSettingError`, the package's own or ours, which names all providers.
+    `setting` is the name of the variable that has the spec, `ours` are the providers of this package. Raises
+    `LLMSettingError`, the package's own, or ours that lists all providers.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415 - only for a provider that is not ours
 

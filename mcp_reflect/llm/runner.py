@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.llm.budget import Account, TokenCounter, spent_in_call
-from mcp_reflect.llm.json_replies import read_object, schema_of, without_thinking
+from mcp_reflect.llm.json_replies import read_object, without_thinking
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import (
     LLM,
@@ -22,6 +22,7 @@ from mcp_reflect.llm.protocol import (
     TextListener,
 )
 from mcp_reflect.llm.providers import Model, Registry
+from mcp_reflect.llm.reply_schemas import schema_of
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.injection import fence
@@ -46,15 +47,12 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCapabilities:
-    """The capabilities of a call's client: its own model (`sampling`), progress reports, and a listener to text.
+    """What the client of a call offers; None for what it does not."""
 
-    `confirm` asks its person.
-    """
-
-    llm: LLM | None = None
+    llm: LLM | None = None  # its own model, which it lets us ask (`sampling`)
     progress: Progress | None = None
     on_text: TextListener | None = None
-    confirm: Confirm | None = None
+    confirm: Confirm | None = None  # asks its person
 
 
 NO_CLIENT: Final = ClientCapabilities()
@@ -62,15 +60,11 @@ NO_CLIENT: Final = ClientCapabilities()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResult(Generic[_Read]):
-    """The result of a request to a model. `value` is None where no model gave a usable reply, and `note` says why.
+    """The result of a request to a model. The tokens are those of all its replies."""
 
-    `note` also marks a value that was read from plain text. `thinker` names who answered, and the tokens
-    are those of all its replies.
-    """
-
-    value: _Read | None = None
-    thinker: str | None = None
-    note: str | None = None
+    value: _Read | None = None  # None where no model gave a usable reply
+    thinker: str | None = None  # who gave it
+    note: str | None = None  # why there is no value, or that it was read from plain text
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -130,11 +124,11 @@ class ModelRunner:
         same_call: bool = False,
         seconds: float = CALL_SECONDS,
     ) -> ModelResult[_Read]:
-        """Ask once, and once more where the reply cannot be used.
+        """Ask the model of a role, and once more where its reply cannot be used.
 
-        `read` converts a JSON object and, with `reads_text`, plain text to the value. It raises InputError for anything
-        else. `same_call`: it counts toward the limit per call together with the question before. `seconds` is what
-        the whole may take.
+        `read` converts a JSON object and, with `reads_text`, plain text to the value; it raises InputError for anything
+        else. With `same_call`, the tokens count toward the limit per call together with those of the question before.
+        `seconds` is what both replies together may take. Whatever fails becomes the `note` of a result without a value.
         """
         llm = self.llm(role, host)
         if llm is None:
@@ -204,7 +198,7 @@ def _result_of(
 def _with_fault(request: Request, rendered: Rendered, fault: str) -> Request:
     """Return the question again, with why the reply could not be used.
 
-    The fault may quote the reply, and the reply a text of the trace: it is data too.
+    The fault is fenced as data: it may quote the reply, and the reply a text of the run, which may give orders.
     """
     shown_fault = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
     user_part = f"{rendered.user}\n\n{shown_fault}\nReply again with the JSON object alone."
@@ -219,7 +213,16 @@ async def _converse(
     *,
     reads_text: bool,
 ) -> ModelResult[_Read]:
-    """Return the value of one of at most two replies; else of the plain text of the last one."""
+    """Return the value of the first of at most two replies that has one.
+
+    | the reply                                        | result                                                       |
+    |--------------------------------------------------|--------------------------------------------------------------|
+    | ends neither whole nor cut off                   | no value, and why                                            |
+    | has an object that `read` takes                  | its value                                                    |
+    | has none, and there is time for another          | the question once more, with the fault                       |
+    | has none, and is the last; `reads_text`          | the value of its plain text, noted as such, if `read` takes it |
+    | has none, and is the last                        | no value, and the fault                                      |
+    """
     deadline = time.monotonic() + request.timeout
     field_names = set(rendered.template.output or {})
     replies: list[Reply] = []
@@ -245,7 +248,10 @@ async def _converse(
 
 
 async def _complete(llm: LLM, request: Request) -> Reply:
-    """Return the reply. Where nothing was streamed, its text is heard as one chunk."""
+    """Return the reply; the listener of a request hears its text as one chunk where the model did not stream it.
+
+    An error of the listener is raised after the reply is there, since it is not a fault of the model.
+    """
     listener = request.on_text
     if listener is None:
         return await llm.complete(request)

@@ -1,39 +1,35 @@
-"""Claude by Anthropic's SDK; by OpenAI's, each endpoint of chat completions: Ollama, vLLM, LM Studio and more."""
+"""Models by the SDK of Anthropic (Claude) or of OpenAI, which speaks to each endpoint of chat completions.
+
+Such endpoints are OpenAI, Ollama, vLLM, LM Studio and more.
+"""
 
 import asyncio
-import math
-import re
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from mcp_reflect.llm.json_replies import is_closed
+from mcp_reflect.llm.endpoint_calls import call, garbled, status_error
 from mcp_reflect.llm.protocol import (
     LLM,
-    GarbledReplyError,
-    LLMError,
     LLMSettingError,
     RefusedError,
     Reply,
     Request,
     Stop,
     TextChunk,
-    TimedOutError,
-    UnreachableError,
     Usage,
     count_of,
     reply_of,
     whole,
 )
-from mcp_reflect.llm.providers import MAIN, Endpoint, Spec, is_near, open_endpoint
-from mcp_reflect.security.redact import quoted
+from mcp_reflect.llm.providers import MAIN, Endpoint, Spec, open_endpoint
+from mcp_reflect.llm.reply_schemas import is_closed
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncByteStream, AsyncClient, Response
+    from httpx2 import AsyncClient
     from openai import AsyncOpenAI
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -43,11 +39,6 @@ OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_URL_SETTING = "OPENAI_BASE_URL"
 OPENAI_KEY_NAME = "OPENAI_API_KEY"
 _NO_KEY = "none"  # the SDKs insist on a key
-_LONGEST_QUOTE = 300  # characters
-_LONGEST_BODY = 16 * 1024 * 1024  # bytes
-# OpenAI quotes a wrong key with its start and its end
-_KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
-_Answered = TypeVar("_Answered")
 _SCHEMA_WORDS = (
     "output_config",
     "output_format",
@@ -67,26 +58,29 @@ _STOPS = {
 
 
 class SdkModel:
-    """One model of one SDK, which a subclass calls. It remembers what the endpoint refused."""
+    """One model of one SDK, which a subclass calls. It remembers which parameters the endpoint refused."""
 
     PACKAGE: ClassVar[str]
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self._model = model
         self._endpoint = endpoint
-        self._structured = True
+        self._takes_schema = True
         self._limit_name = "max_tokens"
         if endpoint.url == OPENAI_URL:
             self._limit_name = "max_completion_tokens"
 
     async def complete(self, request: Request) -> Reply:
-        """Return the reply; ask again without parameters that the endpoint refuses. The prompt has the schema too."""
+        """Return the reply; ask again without the parameters that the endpoint refuses.
+
+        Without a schema the reply still has its shape: the prompt says it too.
+        """
         # The import takes two seconds, in which others are answered; `ask` tells what to install where it fails.
         with suppress(ImportError):
             await asyncio.to_thread(import_module, self.PACKAGE)
         request = replace(request, system=whole(request.system), user=whole(request.user))
         while True:
-            if not (self._structured and request.schema and is_closed(request.schema)):
+            if not (self._takes_schema and request.schema and is_closed(request.schema)):
                 request = replace(request, schema=None)
             try:
                 return await call(self._endpoint, request.timeout, partial(self.ask, request))
@@ -95,7 +89,7 @@ class SdkModel:
                     raise
 
     def _can_do_without(self, request: Request, error: RefusedError) -> bool:
-        """Return whether the endpoint refused a parameter only, and leave that out from now on."""
+        """Return whether the endpoint refused a parameter only, which is left out or renamed from now on."""
         if error.status not in (400, 422):
             return False
         fault = error.fault.casefold()
@@ -103,7 +97,7 @@ class SdkModel:
             self._limit_name = "max_completion_tokens"
             return True
         if request.schema and any(word in fault for word in _SCHEMA_WORDS):
-            self._structured = False
+            self._takes_schema = False
             return True
         return False
 
@@ -152,9 +146,9 @@ class Anthropic(SdkModel):
             message = await messages.create(**body)
         else:
             async with messages.stream(**body) as stream:
-                tell = _teller(request)
+                pass_on = _passes_on(request)
                 async for text in stream.text_stream:
-                    tell(text)
+                    pass_on(text)
                 message = await stream.get_final_message()
         if not isinstance(getattr(message, "content", None), list):
             raise garbled(self._endpoint)
@@ -173,8 +167,8 @@ class Anthropic(SdkModel):
             cached = {"type": "ephemeral"}
             body["system"] = [{"type": "text", "text": request.system, "cache_control": cached}]
         if request.schema is not None:
-            answer_format = {"type": "json_schema", "schema": dict(request.schema)}
-            body["output_config"] = {"format": answer_format}
+            reply_format = {"type": "json_schema", "schema": dict(request.schema)}
+            body["output_config"] = {"format": reply_format}
         return body
 
 
@@ -211,7 +205,7 @@ class OpenAIModel(SdkModel):
     PACKAGE = "openai"
 
     async def ask(self, request: Request, client: "AsyncClient") -> Reply:
-        """Return the text of the first choice, its end, and the tokens."""
+        """Return the reply in the first choice of the completion, or raise the error that stands in its place."""
         body = self._body(request)
         sdk = open_openai(self._endpoint, client, request.timeout)
         completions = cast("Any", sdk.chat.completions)
@@ -219,10 +213,10 @@ class OpenAIModel(SdkModel):
             completion = await completions.create(**body)
         else:
             async with completions.stream(**body, stream_options={"include_usage": True}) as stream:
-                tell = _teller(request)
+                pass_on = _passes_on(request)
                 async for event in stream:
                     if event.type in ("content.delta", "refusal.delta"):
-                        tell(event.delta)
+                        pass_on(event.delta)
                 # The final one raises where it is cut off or refused.
                 completion = stream.current_completion_snapshot
         if not completion.choices:
@@ -230,6 +224,10 @@ class OpenAIModel(SdkModel):
             if error:  # some routers report a fault under status 200
                 raise status_error(self._endpoint, 200, error)
             raise garbled(self._endpoint)
+        return self._reply_in(completion, request)
+
+    def _reply_in(self, completion: Any, request: Request) -> Reply:
+        """Return the text of the first choice, or else the model's refusal, with its end and the tokens."""
         usage = getattr(completion, "usage", None)
         tokens = Usage(count_of(usage, "prompt_tokens"), count_of(usage, "completion_tokens"))
         choice = completion.choices[0]
@@ -252,156 +250,20 @@ class OpenAIModel(SdkModel):
             self._limit_name: request.max_tokens,
         }
         if request.schema is not None:
-            named = {"name": "answer", "schema": dict(request.schema), "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
+            named_schema = {"name": "answer", "schema": dict(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": named_schema}
         return body
 
 
-def _teller(request: Request) -> Callable[[str], None]:
-    """Return a function that passes pieces of a reply to the listener of the request."""
-    first = True
+def _passes_on(request: Request) -> Callable[[str], None]:
+    """Return a function that passes pieces of a reply to the listener of the request, and marks the first."""
+    is_first = True
 
-    def tell(piece: str) -> None:
+    def pass_on(piece: str) -> None:
         """Pass a piece on; an empty one is no piece."""
-        nonlocal first
+        nonlocal is_first
         if piece and request.on_text:
-            request.on_text(TextChunk(role=request.role, text=whole(piece), first=first))
-            first = False
+            request.on_text(TextChunk(role=request.role, text=whole(piece), first=is_first))
+            is_first = False
 
-    return tell
-
-
-async def call(
-    endpoint: Endpoint, seconds: float, ask: Callable[["AsyncClient"], Awaitable[_Answered]]
-) -> _Answered:
-    """Return what `ask` gets by an HTTP client. Whatever goes wrong is raised as an `LLMError`."""
-    try:
-        async with open_client(endpoint, seconds) as client:
-            return await ask(client)
-    except LLMError as error:
-        fault = error
-    except Exception as error:  # noqa: BLE001 - code of other packages
-        fault = error_of(error, endpoint)
-    raise fault  # not inside the handler: the context of the SDK's error may hold the key
-
-
-def open_client(endpoint: Endpoint, seconds: float) -> "AsyncClient":
-    """Return the HTTP client of one request. `seconds` is how long the endpoint may be silent.
-
-    It follows no redirect, which could carry the key to another host, and ends a body after 16 MiB. A machine nearby
-    is not asked through a proxy. Raises `LLMSettingError` where the proxy of the environment cannot be used.
-    """
-    from httpx2 import AsyncByteStream, AsyncClient  # noqa: PLC0415 - imported with the first request
-
-    end = time.monotonic() + seconds
-
-    class Limited(AsyncByteStream):
-        """A body that ends after _LONGEST_BODY bytes."""
-
-        def __init__(self, body: "AsyncByteStream") -> None:
-            self._body = body
-            self.aclose = body.aclose
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            """Yield the body in chunks, up to the limit."""
-            bytes_left = _LONGEST_BODY
-            async for chunk in self._body:
-                yield chunk[:bytes_left]
-                bytes_left -= len(chunk)
-                if bytes_left <= 0:
-                    return
-
-    async def check(response: "Response") -> None:
-        """Bound the body, and let the SDK not wait longer than the request may last."""
-        if _wait(response.headers) >= end - time.monotonic():
-            response.headers["x-should-retry"] = "false"  # the SDKs go by this header
-        response.stream = Limited(cast("AsyncByteStream", response.stream))
-
-    is_tls = endpoint.url.lower().startswith("https://")  # a TLS context costs some 70 ms
-    try:
-        return AsyncClient(
-            timeout=seconds,
-            verify=is_tls,
-            trust_env=not is_near(endpoint.url),
-            event_hooks={"response": [check]},
-        )
-    except (ImportError, ValueError):
-        fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
-    raise LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
-
-
-def _wait(headers: Mapping[str, str]) -> float:
-    """Return the seconds that an endpoint asks to wait; a date counts as too long."""
-    try:
-        return float(headers.get("retry-after", 0))
-    except ValueError:
-        return math.inf
-
-
-def error_of(error: Exception, endpoint: Endpoint) -> LLMError:
-    """Return what an SDK raised as one of our errors, without the key and without the error itself."""
-    class_names = {base.__name__ for base in type(error).__mro__}
-    body = cast("object", getattr(error, "body", None))
-    is_event = "APIError" in class_names and isinstance(body, dict)  # of a stream
-    if "APIStatusError" in class_names or is_event:
-        return status_error(endpoint, getattr(error, "status_code", 200), cast("object", body))
-    if class_names & {"APITimeoutError", "TimeoutException"}:
-        return TimedOutError(endpoint.llm, "no reply in time", "Try again, or set a faster model")
-    if class_names & {"APIConnectionError", "HTTPError", "InvalidURL"}:
-        cause = error.__cause__ or error
-        fix = "Check that it runs and is reachable"
-        if not is_near(endpoint.url):
-            fix += ", also through the proxy that HTTPS_PROXY may name"
-        return UnreachableError(
-            endpoint.llm, f"no reply from {endpoint.url} ({type(cause).__name__})", fix
-        )
-    return garbled(endpoint)
-
-
-def garbled(endpoint: Endpoint) -> LLMError:
-    """Return the error for a good status with a body that is not a reply."""
-    fix = "Check that the address is this provider's API"
-    return GarbledReplyError(endpoint.llm, f"{endpoint.url} sent a body that is not a reply", fix)
-
-
-def status_error(endpoint: Endpoint, status: int, body: object) -> LLMError:
-    """Return the error for an HTTP status, with the server's own words, cut short and without the key."""
-    words = _message(body)
-    if endpoint.key:
-        words = words.replace(endpoint.key, "[key]")  # an endpoint may quote what it received
-    words = quoted(" ".join(_KEY_SHAPE.sub("[key]", words).split()).rstrip("."), _LONGEST_QUOTE)
-    fault = f"HTTP {status}"
-    if words:
-        fault += f": {words}"
-    return RefusedError(endpoint.llm, fault, _fix_for_status(endpoint, status), status=status)
-
-
-def _fix_for_status(endpoint: Endpoint, status: int) -> str:
-    """Return what a person can do about an HTTP status."""
-    if status in (401, 402, 403):
-        if not endpoint.key:
-            return f"Set {endpoint.key_name}"
-        return f"Check the key in {endpoint.key_name} and its account"
-    if status == 429:
-        return "Wait, or raise the account's limits or credit"
-    if status >= 500 or status < 300:
-        return "Wait, or set another model for this role"
-    if status in (404, 405, 410) or status < 400:
-        return (
-            f"Check the model's name and the address {endpoint.url} "
-            "(many servers want /v1 at its end)"
-        )
-    return "Check the model and the endpoint, or send less"
-
-
-def _message(body: object) -> str:
-    """Return the words of an error: a text, or that in the first field which APIs use for it."""
-    if isinstance(body, str):
-        return body
-    if not isinstance(body, dict):
-        return ""
-    fields = cast("Mapping[str, object]", body)
-    for name in ("error", "message", "detail"):
-        if fields.get(name):
-            return _message(fields[name])
-    return ""
+    return pass_on

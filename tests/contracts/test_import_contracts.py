@@ -105,6 +105,7 @@ HOMES = {
     "storage/sqlite/__init__.py": "import sqlite3",
     "storage/sqlite/some_query.py": "import sqlite3",
     "storage/postgres/some_query.py": "import psycopg",
+    "llm/endpoint_calls.py": "import httpx2",
     "llm/sdk.py": "import httpx2",
 }
 

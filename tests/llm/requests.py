@@ -2,9 +2,9 @@
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.budget import Account
-from mcp_reflect.llm.json_replies import schema_of
 from mcp_reflect.llm.protocol import LLM, Request, Role
 from mcp_reflect.llm.providers import Model, Registry
+from mcp_reflect.llm.reply_schemas import schema_of
 from mcp_reflect.models.common import Json
 
 SCHEMA = schema_of({"reflection": "string", "importance": "number 0..1"})

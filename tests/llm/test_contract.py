@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.json_replies import schema_of
 from mcp_reflect.llm.protocol import (
     GarbledReplyError,
     LLMError,
@@ -20,6 +19,7 @@ from mcp_reflect.llm.protocol import (
     UnreachableError,
 )
 from mcp_reflect.llm.providers import Spec
+from mcp_reflect.llm.reply_schemas import schema_of
 from mcp_reflect.llm.sdk import open_llm
 from mcp_reflect.models.common import Json
 from tests.llm.contract import ask, every_dialect, failing, fault, left_nothing_behind

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.llm.json_replies import as_mapping, is_closed, objects_in, read_object, schema_of
+from mcp_reflect.llm.json_replies import as_mapping, objects_in, read_object
+from mcp_reflect.llm.reply_schemas import is_closed, schema_of
 from mcp_reflect.models.common import Json
 from tests.llm.messy import CASES, Case
 
