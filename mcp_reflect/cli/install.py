@@ -278,13 +278,28 @@ def _server_file(host: HostConfig, options: Namespace) -> Path:
         return host.file()
     if host.project is None:
         raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
-    return Path.cwd() / host.project
+    return _file_of_project(host.project)
+
+
+def _file_of_project(name: str) -> Path:
+    """Return a file of the project that is worked in, by its name below the folder, with no link in its path.
+
+    InputError where a link leads out of the folder: whoever made the repository put it there, and what a person agrees
+    to is a change of the project. A link to another file of the project is followed.
+    """
+    folder = Path.cwd().resolve()
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder):
+        raise InputError(
+            "--here", f"{name} is a link that leads to {path}", "Remove the link first."
+        )
+    return path
 
 
 def _hooks_file(hooks: HookSettings, options: Namespace) -> Path:
     """Return the file for the hooks: the person's, or with --here the project's."""
     if options.here:
-        return Path.cwd() / (hooks.project_file or hooks.file)
+        return _file_of_project(hooks.project_file or hooks.file)
     return person_file(hooks.file)
 
 

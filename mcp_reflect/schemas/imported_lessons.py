@@ -11,7 +11,10 @@ from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, Source, St
 from mcp_reflect.models.outcome import Evidence
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments
-from mcp_reflect.schemas.lessons import LessonArguments
+from mcp_reflect.schemas.lessons import LessonArguments, Texts
+
+_MOST_PROJECT_CHARS: Final = 1_000
+"""Characters of a project's name: it may be a path, and lines from outside bring names of their own."""
 
 
 class ImportArguments(LessonArguments):
@@ -29,7 +32,7 @@ class ImportArguments(LessonArguments):
     correction: Annotated[str, fields.most("max_lesson_chars")] | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     guard: Annotated[str, Field(max_length=MOST_GUARD_CHARS)] | None = None
-    project: str | None = None
+    project: Annotated[str, Field(max_length=_MOST_PROJECT_CHARS)] | None = None
     state: State = State.ACTIVE
     trust: Trust = Trust.OBSERVED
 
@@ -37,6 +40,13 @@ class ImportArguments(LessonArguments):
     def _advice(self) -> str | None:
         """None: older banks have such lessons, and a lesson may be edited step by step."""
         return None
+
+    def _texts(self) -> Texts:
+        """Return the texts of the lesson. Exports of 0.2.0 have an empty correction beside a lesson in one text."""
+        was_one_text = self.lesson is None and "correction" in self.model_fields_set
+        if was_one_text and self.mistake and not self.correction:
+            return Texts(self.mistake, self.mistake, "")
+        return super()._texts()
 
     def draft(self, source: Source) -> LessonDraft:
         """Return the lesson that the bank stores, with its state, and in quarantine if the line says so."""
@@ -101,6 +111,7 @@ class OwnExportArguments(ImportArguments):
     held: str | None = None
     unarmed: str | None = None
     guard_mode: GuardMode | None = None
+    pinned_at: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     versions: tuple[VersionArguments, ...] = ()
     outcomes: tuple[PastOutcomeArguments, ...] = ()
 
@@ -117,7 +128,24 @@ class OwnExportArguments(ImportArguments):
         }
         return Lesson(**values, project=project)
 
+    def _texts(self) -> Texts:
+        """Return the texts as they were stored; nothing is read out of a text."""
+        if self.lesson is None:
+            return super()._texts()
+        correction = self.correction or ""
+        mistake = self.mistake or ""
+        if not correction:
+            mistake = mistake or self.lesson
+        return Texts(self.lesson, mistake, correction)
+
+    def _importance(self, source: Source) -> float:
+        """Return the importance as it was stored: a person may have raised an agent's."""
+        if self.importance is None:
+            return super()._importance(source)
+        return self.importance
+
 
 _AS_STORED: Final = (
-    "id trust tags strength times_applied effectiveness wins losses proof held outside told agent unarmed guard_mode"
+    "id trust tags strength times_applied effectiveness wins losses proof held outside told agent unarmed guard_mode "
+    "pinned_at"
 ).split()

@@ -250,19 +250,19 @@ class LessonArguments(Arguments):
             return importance
         return min(importance, MOST_OF_AGENT)
 
-    def _texts(self) -> "_Texts":
+    def _texts(self) -> "Texts":
         """Return the texts of the lesson from what was sent of them."""
         mistake, correction = self.mistake or "", self.correction or ""
         if self.lesson is not None:
             return _texts_beside(self.lesson, mistake, correction)
         if mistake and correction:
-            return _Texts(lesson_text(mistake, correction), mistake, correction)
+            return Texts(lesson_text(mistake, correction), mistake, correction)
         if correction:
-            return _Texts(correction, "", correction)
-        return _Texts(f"Tried without success: {mistake}", mistake, "")
+            return Texts(correction, "", correction)
+        return Texts(f"Tried without success: {mistake}", mistake, "")
 
 
-class _Texts(NamedTuple):
+class Texts(NamedTuple):
     """A lesson as a whole, and its mistake and correction, empty where they are not known."""
 
     text: str
@@ -270,18 +270,18 @@ class _Texts(NamedTuple):
     correction: str
 
 
-def _texts_beside(lesson: str, mistake: str, correction: str) -> _Texts:
+def _texts_beside(lesson: str, mistake: str, correction: str) -> Texts:
     """Return the texts of a lesson that was sent as one text, perhaps with its mistake or correction beside it.
 
     The one text stands for a part that is missing. Alone it is taken apart, if it can be.
     """
     if mistake or correction:
         correction = correction or lesson
-        return _Texts(lesson_text(mistake or lesson, correction), mistake, correction)
+        return Texts(lesson_text(mistake or lesson, correction), mistake, correction)
     mistake, correction = lesson_parts(lesson)
     if mistake:
-        return _Texts(lesson, mistake, correction)
-    return _Texts(lesson, lesson, "")
+        return Texts(lesson, mistake, correction)
+    return Texts(lesson, lesson, "")
 
 
 _OUTCOMES: Final[dict[str, Any]] = {

@@ -20,6 +20,7 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import working_tree
 from mcp_reflect.services.imports import import_lessons
+from mcp_reflect.storage.transfer import exported_words
 from mcp_reflect.whole_files import replace_whole
 
 FOLDER: Final = ".mcp-reflect"
@@ -75,9 +76,7 @@ def fields_of(lesson: Lesson) -> dict[str, Any]:
     """Return what a line says of a lesson, in order."""
     values: dict[str, Any] = {name: getattr(lesson, name) for name in _TEXTS}
     values |= {name: sorted(getattr(lesson, name)) for name in _LISTS}
-    is_one_text = not lesson.correction and lesson.mistake in (None, "", lesson.text)
-    if is_one_text:
-        values |= {"lesson": lesson.text, "mistake": None}
+    values |= exported_words(lesson)
     return {name: value for name, value in sorted(values.items()) if value}
 
 

@@ -194,6 +194,43 @@ def test_a_project_file_is_written_where_the_command_runs(
     assert list(project.iterdir()) == []
 
 
+@pytest.mark.parametrize("link", [".vscode", ".vscode/mcp.json"])
+@pytest.mark.parametrize("is_dangling", [True, False])
+def test_a_project_file_is_not_written_through_a_link_out_of_the_project(
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    link: str,
+    is_dangling: bool,
+) -> None:
+    project = tmp_path / "project"
+    (project / link).parent.mkdir(parents=True)
+    target = home / "precious"
+    if not is_dangling and link.endswith("json"):
+        target.write_text('{"mine": 1}', "utf-8")
+    elif not is_dangling:
+        target.mkdir()
+    (project / link).symlink_to(target)
+    before = [(path, path.is_dir() or path.read_bytes()) for path in home.rglob("*")]
+    monkeypatch.chdir(project)
+    assert main(["install", "vscode", "--here", "--yes"]) == 2
+    assert f".vscode/mcp.json is a link that leads to {target}" in capsys.readouterr().err
+    assert [(path, path.is_dir() or path.read_bytes()) for path in home.rglob("*")] == before
+
+
+def test_two_files_of_a_project_that_are_one_by_a_link_are_both_registered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".mcp.json").write_text("{}", "utf-8")
+    (tmp_path / ".cursor" / "mcp.json").symlink_to(tmp_path / ".mcp.json")
+    monkeypatch.chdir(tmp_path)
+    assert main(["install", "cursor", "claude-code", "--here", "--yes"]) == 0
+    assert (tmp_path / ".cursor" / "mcp.json").is_symlink()
+    assert "mcp-reflect" in json.loads((tmp_path / ".mcp.json").read_text("utf-8"))["mcpServers"]
+
+
 def test_the_entry_starts_a_server(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "cursor", "--print"]) == 0
     entry = json.loads(capsys.readouterr().out)["mcpServers"]["mcp-reflect"]
