@@ -295,10 +295,10 @@ def _empty_repository(ours: Path, objects: Path, *, is_sha256: bool) -> Path:
     if is_sha256:
         config += "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
     (ours / "config").write_text(config)
-    files_by_folder = {folder: _regular_files(folder) for folder in _object_folders(objects)}
+    names_by_folder = {folder: _regular_files(folder) for folder in _object_folders(objects)}
     try:
-        for folder, files in files_by_folder.items():
-            _link_objects(folder, files, ours / "objects")
+        for folder, names in names_by_folder.items():
+            _link_objects(folder, names, ours / "objects")
     except OSError:  # Windows lets few people make links
         if os.path.lexists(objects / "info" / "alternates"):
             raise
@@ -306,14 +306,14 @@ def _empty_repository(ours: Path, objects: Path, *, is_sha256: bool) -> Path:
     return ours / "objects"
 
 
-def _link_objects(folder: Path, files: list[Path], our_objects: Path) -> None:
+def _link_objects(folder: Path, names: list[str], our_objects: Path) -> None:
     """Link the packs of the folder `pack` one by one, for other files there steer git; of loose objects, the folder."""
     if folder.name != "pack":
         (our_objects / folder.name).symlink_to(folder, target_is_directory=True)
         return
-    for file in files:
-        if file.suffix in (".pack", ".idx"):
-            (our_objects / "pack" / file.name).symlink_to(file)
+    for name in names:
+        if name.endswith((".pack", ".idx")):
+            (our_objects / "pack" / name).symlink_to(folder / name)
 
 
 def _object_folders(objects: Path) -> list[Path]:
@@ -327,15 +327,18 @@ def _object_folders(objects: Path) -> list[Path]:
     return [Path(entry.path) for entry in object_entries]
 
 
-def _regular_files(folder: Path) -> list[Path]:
-    """Return the files of a folder. NotReadableError for anything else in it, or for too many."""
-    files: list[Path] = []
+def _regular_files(folder: Path) -> list[str]:
+    """Return the names of the files of a folder. NotReadableError for anything else in it, or for too many.
+
+    Names, since a repository has thousands of loose objects, and a path of each would take longer than git does.
+    """
+    names: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if len(files) >= _MOST_OBJECTS or not entry.is_file(follow_symlinks=False):
+            if len(names) >= _MOST_OBJECTS or not entry.is_file(follow_symlinks=False):
                 raise NotReadableError
-            files.append(Path(entry.path))
-    return files
+            names.append(entry.name)
+    return names
 
 
 def _last_id(roots: Path) -> str | None:
