@@ -211,6 +211,9 @@ def _unescape(text: str) -> str:
     )
 
 
+_SHOWN_ASCII = re.compile(r"[\n\t\r -~]*")  # nothing is hidden in it
+
+
 def _clean(text: str) -> str:
     text = _ANSI.sub("", text)
     while "\x08" in text:  # overstrikes
@@ -218,6 +221,8 @@ def _clean(text: str) -> str:
         if shorter == text:
             break
         text = shorter
+    if _SHOWN_ASCII.fullmatch(text):
+        return text
     text = "".join(
         c
         for c in text

@@ -303,7 +303,9 @@ def test_eight_times_the_text_takes_no_more_than_some_eight_times_the_work(unit:
         return time.process_time() - began
 
     seconds(1_000)
-    assert min(seconds(80_000), seconds(80_001)) < 24 * max(seconds(10_000), 0.004)
+    most = 24 * max(seconds(10_000), 0.004)
+    # A second reading is for a machine that was busy at the first one.
+    assert any(seconds(size) < most for size in (80_000, 80_001))
 
 
 def test_a_text_and_its_clean_form_are_read_once() -> None:
