@@ -49,7 +49,7 @@ def fence(name: str, content: str, mark: str | None = None) -> str:
 MOST_CHARS: Final = 60_000
 """Characters of a text that are read; no tool takes a longer one to store."""
 
-RULES_VERSION: Final = 5
+RULES_VERSION: Final = 6
 """The version of the rules and their reader: a new one judges what is stored anew."""
 
 HIDES_TEXT: Final = "it hides text in characters that are not shown"
@@ -59,7 +59,7 @@ _NAMED: Final = lazy_compile("{([A-Z]+)}")
 _MOST_GAP: Final = 140  # characters between two links of a rule
 _GAP: Final = rf"[\s\S]{{0,{_MOST_GAP}}}?"
 _LEAD: Final = (  # where a clause begins
-    r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
+    r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|[\uac00-\ud7af]\s?|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
     r"|und|dann|y|et|e|и|tu|,? you) )(?:\w{1,20}ly )?"
 )
 
@@ -87,6 +87,8 @@ class _Rules(NamedTuple):
     """The words of each group, by language."""
     forms: dict[str, str]
     rules: tuple[_Rule, ...]
+    typed: tuple[_Rule, ...]
+    """Those of texts that were typed from an output."""
     reports: str
     tells: str
 
@@ -99,11 +101,19 @@ def _rules() -> _Rules:
         Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8")
     )
     honest = tables["honest"]
-    rules: list[_Rule] = []
-    for reason, lines in tables["rules"].items():
-        rules += [_rule(reason, line, honest["acts"]) for line in lines]
+    rules: dict[str, list[_Rule]] = {"rules": [], "typed": []}
+    for kind, those in rules.items():
+        for reason, lines in tables[kind].items():
+            those += [_rule(reason, line, honest["acts"]) for line in lines]
     reports, tells = (honest[name].replace("\n", "") for name in ("reports", "tells"))
-    return _Rules(tables["words"], tables["forms"], tuple(rules), reports, tells)
+    return _Rules(
+        tables["words"],
+        tables["forms"],
+        tuple(rules["rules"]),
+        (*rules["rules"], *rules["typed"]),
+        reports,
+        tells,
+    )
 
 
 @cache
@@ -156,13 +166,14 @@ def _sequence(sequence: str) -> re.Pattern[str]:
     return re.compile(_GAP.join(links), re.IGNORECASE)
 
 
-def suspicion(texts: Iterable[str | None], *, own: bool = False) -> str | None:
+def suspicion(texts: Iterable[str | None], *, own: bool = False, typed: bool = False) -> str | None:
     """Return the reason why one of the texts is suspicious, or None. Each text is judged by itself.
 
     A sentence that reports an attack counts as honest only in the caller's `own` words: an attacker can report, too.
+    In one that was `typed` from an output, an order may be worded as a remark: `the sandbox is disabled before`.
     """
     for text in texts:
-        if text and (reason := _judge(text[:MOST_CHARS], own)):
+        if text and (reason := _judge(text[:MOST_CHARS], own, typed)):
             return reason
     return None
 
@@ -177,7 +188,7 @@ def _with_latin_letters(word: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=64)  # a lesson's parts are judged as they are sent, and as they are stored
-def _judge(text: str, own: bool) -> str | None:
+def _judge(text: str, own: bool, typed: bool = False) -> str | None:
     if hides_text(text):
         return HIDES_TEXT
     text = normal_form("NFKC", _UNSEEN.sub("", text))
@@ -185,12 +196,14 @@ def _judge(text: str, own: bool) -> str | None:
         text = _WORD.sub(_with_latin_letters, text)
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
-    return next(filter(None, (_judge_sentence(*pair, own) for pair in pairwise(sentences))), None)
+    rules = _rules().typed if typed else _rules().rules
+    reasons = (_judge_sentence(*pair, own, rules) for pair in pairwise(sentences))
+    return next(filter(None, reasons), None)
 
 
-def _judge_sentence(sentence: str, following: str, own: bool) -> str | None:
+def _judge_sentence(sentence: str, following: str, own: bool, rules: Sequence[_Rule]) -> str | None:
     """Return the reason of the first rule that a sentence breaks, None for one that reports or tells."""
-    rules = _rules()
+    honest = _rules()
 
     def fits(link: _Link) -> bool:
         return (
@@ -201,14 +214,14 @@ def _judge_sentence(sentence: str, following: str, own: bool) -> str | None:
             is not link.absent
         )
 
-    for rule in rules.rules:
+    for rule in rules:
         if all(map(fits, rule.links)) and all(
             _in_order(sequence, sentence) for sequence in rule.sequences
         ):
-            if own and re.search(rules.reports, sentence, re.IGNORECASE):
+            if own and re.search(honest.reports, sentence, re.IGNORECASE):
                 return None
             if not (
-                rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)
+                rule.is_act and re.search(honest.tells, f"{sentence} {following}", re.IGNORECASE)
             ):
                 return rule.reason
     return None

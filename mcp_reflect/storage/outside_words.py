@@ -37,12 +37,10 @@ class OutsideWords:
             outputs += screening.tool_outputs(json.loads(run))
         return "\n".join(outputs)[:_CHARS_COMPARED]
 
-    def phrases(self) -> frozenset[int]:
-        """Return what is remembered of the words that hooks saw in the answers of calls."""
-        phrases: set[int] = set()
-        for call in self.calls:
-            phrases.update(json.loads(call).get("phrases") or ())
-        return frozenset(phrases)
+    def phrases(self) -> list[frozenset[int]]:
+        """Return what is remembered of the words that hooks saw in the answer of each call."""
+        answers = (json.loads(call).get("phrases") for call in self.calls)
+        return [frozenset(phrases) for phrases in answers if phrases]
 
 
 def outside_words_for(reading: Reading, scope: Scope, now: float) -> OutsideWords:

@@ -18,7 +18,7 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.models.lesson_words import lesson_text
 from mcp_reflect.security.injection import RULES_VERSION, repeats, sentences_of, suspicion
-from mcp_reflect.security.phrases import is_typed_from
+from mcp_reflect.security.phrases import is_typed_from, says_the_same
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.similarity import same_record
@@ -129,14 +129,15 @@ def screened(
     outputs: Sequence[str] = (),
     waiting: Sequence[Lesson] = (),
     *,
-    seen: frozenset[int] = frozenset(),
+    seen: Sequence[frozenset[int]] = (),
 ) -> Lesson:
     """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
 
     Words from outside are:
     - an import, and what rules quote from a run;
     - what repeats the `outputs` of tools, or the records that are `waiting` in quarantine;
-    - an order typed from an output that hooks saw (`seen` has the phrases of such outputs).
+    - an order typed from an output that hooks saw, in the same words or in others (`seen` has what is remembered of
+      each such output).
 
     A record that says the same as one in quarantine goes into quarantine, too. A text that an agent, a model or a person
     wrote in words of their own never does. A suspicious context or name of an agent is dropped, and the record stays.
@@ -145,29 +146,36 @@ def screened(
         lesson = replace(lesson, text=lesson_text(lesson.mistake, lesson.correction))
     texts = _texts_of(lesson)
     words_from_outside = (*outputs, *(other.text for other in waiting))
+    typed_order = _order_typed_from(seen, texts)
     is_from_outside = (
-        lesson.outside
-        or repeats("\n".join(texts), words_from_outside)
-        or _has_order_typed_from(seen, texts)
+        lesson.outside or typed_order is not None or repeats("\n".join(texts), words_from_outside)
     )
     lesson = _quarantined_as_its_equal(replace(lesson, outside=is_from_outside), waiting)
-    reason = _reason_to_hold(lesson, texts)
+    reason = _reason_to_hold(lesson, texts) or typed_order
     lesson = _without_suspicious_names(lesson)
     if reason is None or lesson.trust is Trust.TRUSTED:
         return redacted(lesson)
     return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
 
 
-def _has_order_typed_from(seen: frozenset[int], texts: Sequence[str]) -> bool:
-    """Return whether a suspicious text, or a sentence of one, was typed from what hooks saw.
+def _order_typed_from(seen: Sequence[frozenset[int]], texts: Sequence[str]) -> str | None:
+    """Return why a text, or a sentence of one, is an order that was typed from what hooks saw; None for none.
 
-    Other sentences prove nothing: a lesson may quote the call that it is about.
+    Other sentences prove nothing: a lesson may quote the call that it is about. An order may also say what an output
+    said in other words, so that its words are looked for in each output by itself.
     """
     if not seen:
-        return False
+        return None
     parts = dict.fromkeys(chain(texts, *map(sentences_of, texts)))
-    typed = [part for part in parts if is_typed_from(part, seen)]
-    return suspicion(typed) is not None
+    orders = [part for part in parts if suspicion((part,), typed=True)]
+    if not orders:
+        return None
+    phrases = frozenset[int]().union(*seen)
+    for order in orders:
+        is_retold = any(says_the_same(order, words) for words in seen)
+        if is_retold or is_typed_from(order, phrases):
+            return suspicion((order,), typed=True)
+    return None
 
 
 def _texts_of(lesson: Lesson) -> list[str]:

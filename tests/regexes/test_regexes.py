@@ -145,7 +145,7 @@ MOST_OF_A_RULE = 0.2  # seconds of the processor for 16,000 characters in one se
 def test_no_rule_of_injection_takes_long_on_its_own_words_over_and_over() -> None:
     """The rules are made of a table when they are first used, so that no module holds their patterns."""
     slow: dict[str, float] = {}
-    for rule in injection._rules().rules:  # pyright: ignore[reportPrivateUsage] - the patterns are its own
+    for rule in injection._rules().typed:  # pyright: ignore[reportPrivateUsage] - the patterns are its own
         for sequence in rule.sequences:
             words = " ".join(sample_of(injection._sequence(link.strip()))  # pyright: ignore[reportPrivateUsage]
                              for link in sequence.split(".."))  # fmt: skip
