@@ -10,7 +10,8 @@ from contextlib import suppress
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import write_output
 from mcp_reflect.cli.output import write_result
-from mcp_reflect.cli.place import ask_as, settings_of, with_engine
+from mcp_reflect.cli.running import settings_of, with_engine
+from mcp_reflect.cli.service_client import ask_as
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.dashboard.page import MARK, render_page
@@ -77,7 +78,7 @@ def _write(options: Namespace, settings: Settings) -> None:
 
 
 def _open_of_service(options: Namespace) -> None:
-    """Open the page of a service, which asks for the token; an error says that the token does not work."""
+    """Open the page of a service, after asking whether the token works; the page asks for it once more."""
     ask_as(options, "whoami", {})
     address = options.url.removesuffix("/").removesuffix("/mcp") + "/"
     write_result(

@@ -1,4 +1,4 @@
-"""The commands: the module of each, its help, its parser, and how it is loaded."""
+"""The table of commands, and how one is loaded: its module, its help, and the parser of its options."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from mcp_reflect.errors import InputError, did_you_mean
 
@@ -14,7 +14,7 @@ _UNRECOGNIZED: Final = "unrecognized arguments: "  # as argparse says it
 
 
 class CliParser(argparse.ArgumentParser):
-    """The parser of a command, and of each of its actions, which it has by their names."""
+    """The parser of a command or of one of its actions; `actions` has those of a command by their names."""
 
     actions: Mapping[str, "CliParser"] = {}
 
@@ -25,7 +25,7 @@ class CliParser(argparse.ArgumentParser):
         super().error(clean_text(message + self._hint(message)))
 
     def _hint(self, message: str) -> str:
-        """Return what to do about an error: for an option that does not exist, the nearest one."""
+        """Return what to do about an unknown option, ". Did you mean --limit?"; empty for any other error."""
         unknown = message.removeprefix(_UNRECOGNIZED)
         if unknown == message:
             return ""
@@ -125,7 +125,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("", "--http 8765", "--http 0.0.0.0:8765 --public-url https://lessons.example.com/mcp"),
     ),
     "tokens": CommandInfo(
-        "team", "ACTION", "who may use the service of a team: add, list, revoke (docs/team.md)",
+        "tokens", "ACTION", "who may use the service of a team: add, list, revoke (docs/team.md)",
         ("add ada --tenant acme --projects shop,billing --role writer", "list", "revoke ada"), default="list",
     ),
     "install": CommandInfo(
@@ -133,7 +133,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("cursor", "claude-code copilot --hooks", "codex --print", "codex --uninstall"),
     ),
     "recall": CommandInfo(
-        "reports", "TASK", "the lessons that fit a task",
+        "recall", "TASK", "the lessons that fit a task",
         ('"deploy the shop"', '"run the tests" --symptom "No module named shop" --limit 1'),
     ),
     "reflect": CommandInfo(
@@ -169,10 +169,10 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "dream", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
     "stats": CommandInfo(
-        "reports", "", "what is in the bank, counted; --session: what became of one", ("", "--session", "--json")
+        "stats", "", "what is in the bank, counted; --session: what became of one", ("", "--session", "--json")
     ),
     "prompts": CommandInfo(
-        "reports", "", "list and show the prompt templates", ("list", "show critique"), default="list"
+        "prompts", "", "list and show the prompt templates", ("list", "show critique"), default="list"
     ),
     "export": CommandInfo(
         "transfer", "", "lessons as JSONL", ("lessons.jsonl", "--here", "--all-projects | wc -l"),
@@ -188,11 +188,11 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "transfer", "", "move the bank of a file to PostgreSQL (docs/operations.md)",
         ("--to postgresql://mcp_reflect@db.example/team --tenant acme --project shop --dry-run",),
     ),
-    "embed": CommandInfo("upkeep", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
+    "embed": CommandInfo("embed", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
     "settings": CommandInfo(
         "settings", "", "what is set, to what, and from where (docs/settings.md)", ("", "--all", "--json")
     ),
-    "doctor": CommandInfo("upkeep", "", "where everything is, and what is wrong", ("", "--json")),
+    "doctor": CommandInfo("doctor", "", "where everything is, and what is wrong", ("", "--json")),
     "demo": CommandInfo("demo", "", "see it learn: a failing run, a new server, the lesson recalled", ("",)),
 }  # fmt: skip
 
@@ -233,10 +233,15 @@ mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --j
 """
 
 
-def load_command(
-    name: str, words: list[str]
-) -> tuple[argparse.Namespace, Callable[[argparse.Namespace], int | None]]:
-    """Import a command's module, and return the options that the words give and the function that runs it."""
+class LoadedCommand(NamedTuple):
+    """A command that is ready to run: `run(options)` does it, and returns the exit status (None for 0)."""
+
+    options: argparse.Namespace
+    run: Callable[[argparse.Namespace], int | None]
+
+
+def load_command(name: str, words: list[str]) -> LoadedCommand:
+    """Import a command's module, and parse the words that follow its name; wrong ones end the process."""
     info = COMMANDS[name]
     module = import_module(f"mcp_reflect.cli.{info.module}")
     run: Callable[[argparse.Namespace], int | None] = getattr(module, f"run_{name}")
@@ -259,7 +264,7 @@ def load_command(
         add_arguments(parser)
     if parser.actions:
         words = _with_action_first(words, parser.actions, info.default)
-    return parser.parse_args(words), run
+    return LoadedCommand(parser.parse_args(words), run)
 
 
 def _with_action_first(
@@ -267,13 +272,17 @@ def _with_action_first(
 ) -> list[str]:
     """Return the words after a command with its action first, as argparse wants it: options may stand before it.
 
-    Without an action it is the default one. Words that begin with anything else than an option stay as they are: an
-    unknown action is an error of argparse.
+    | words                       | become                      |
+    |-----------------------------|-----------------------------|
+    | `--json list`               | `list --json`               |
+    | none, or `--json`           | the default action first    |
+    | `--help`                    | the same: help of all       |
+    | `lst` (no action)           | the same: argparse names it |
     """
     asks_for_help = words[:1] in (["-h"], ["--help"])
     if asks_for_help or (words and not words[0].startswith("-")):
         return words
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word in actions:
-            return [word, *words[:place], *words[place + 1 :]]
+            return [word, *words[:index], *words[index + 1 :]]
     return [default, *words]

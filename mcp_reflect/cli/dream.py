@@ -7,7 +7,7 @@ from typing import Any
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import counted, table, write_json, write_line, write_result
-from mcp_reflect.cli.place import with_engine
+from mcp_reflect.cli.running import with_engine
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.dream import Dream, Undone
 from mcp_reflect.services.engine import Engine

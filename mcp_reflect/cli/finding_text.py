@@ -1,4 +1,4 @@
-"""Show a finding of past sessions: for a person as text, for a program as a record."""
+"""A finding of past sessions as it is shown: as text for a person, as a record for a program."""
 
 from dataclasses import asdict
 from typing import Any, Final
@@ -25,7 +25,16 @@ _SAID_BY_PERSON: Final = ("repeated", "correction", "undone")
 
 
 def kind_of(stored: StoredFinding) -> str:
-    """Return the kind of a finding for a person: failure, hard_won, correction, undone or repeated."""
+    """Return the kind of a finding for a person, a key of `_WORDS`.
+
+    | the finding is of                              | kind       |
+    |------------------------------------------------|------------|
+    | a person's words                               | repeated   |
+    | a call that a person refused with a reason     | correction |
+    | a person's words, after which work was undone  | undone     |
+    | calls, in several sessions                     | failure    |
+    | calls, in one session                          | hard_won   |
+    """
     kind = stored.finding.kind
     if kind is FindingKind.SAID:
         return "repeated"
@@ -90,7 +99,7 @@ def text_of(name: object, stored: StoredFinding, *, with_project: bool = False) 
 
 
 def _extent_of(stored: StoredFinding) -> str:
-    """Return how often a finding was seen, in how many sessions, and the minutes that were lost over it."""
+    """Return how often a finding was seen and what it cost: "4 times in 2 sessions, 7 min"."""
     often, where, cost = "once", "in one session", ""
     times = _times_seen(stored)
     if times > 1:
@@ -122,7 +131,7 @@ def _facts_of(finding: Finding) -> list[str]:
 
 
 def _short(call: FoundCall | None) -> str:
-    """Return a call on one line, shortened."""
+    """Return a call on one line of at most _MOST_CALL characters, empty for none."""
     return brief(_call(call) or "", _MOST_CALL)
 
 

@@ -1,4 +1,4 @@
-"""Answer a hook with an engine or by a team's service, if `cli.quick_hook` could not answer it alone.
+"""The second part of a hook, for what `cli.quick_hook` could not answer alone: with an engine, or by a team's service.
 
 A hook waits for a service .6 s at most; a later hook sends what this one could not. At the end of a session the
 work is done in a background process, because hosts give the last hook one second and exit.
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect import children, services
 from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.cli.kept_guards import guards_from, keep_guards, kept_file
-from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
 from mcp_reflect.cli.quick_hook import MAX_TEAM_SECONDS
+from mcp_reflect.cli.running import with_engine
+from mcp_reflect.cli.service_client import MOST_TRANSCRIPT_CHARS, ask_service
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.models.common import compact
@@ -129,9 +130,9 @@ def _answer(
 
 
 def _needs_bank(hook: HookInput, settings: Settings) -> bool:
-    """Return whether to open the bank: it is there, or (a bank in a file is made then) there is something to note.
+    """Return whether to open the bank. A bank in a file that is not there is made only for something to note.
 
-    That is a call, a last message, or at the start of a session where its transcript is.
+    That is a call, a last message, or, at the start of a session, the path of its transcript.
     """
     if isinstance(settings.bank, ServerUrl) or settings.bank_path.exists():
         return True
@@ -159,8 +160,8 @@ def _began_with(hook: HookInput, settings: Settings) -> str | None:
 def _folder_of_session(folder: Path) -> Path:
     """Return the folder whose project a hook works for.
 
-    A host's hooks tell where the agent is now. Outside of a repository that may be any folder below the one where the
-    session began, which the host names in its environment.
+    A host's hooks tell where the agent is now, such as /shop/web. Outside of a repository the project is that of the
+    folder where the session began (/shop), which the host names in its environment.
     """
     began = os.environ.get(SESSION_FOLDER, "")
     is_below = bool(began) and Path(began) in folder.parents
@@ -199,7 +200,7 @@ async def _answer_by_bank(
 
 
 async def _claim_line(engine: Engine, hook: HookInput) -> str:
-    """Return the line that tells the person to which project a folder belongs, where its origin raises that (`claims`).
+    """Return the line that tells the person to which project a folder belongs, where that is new (`services.claims`).
 
     It is empty where there is nothing to tell, or the host shows no line at the start of a session.
     """
@@ -232,7 +233,7 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> children.Child
 
 
 def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
-    """Return what a team's service is sent of a hook; it knows nothing of this machine's files."""
+    """Return what a team's service is sent of a hook: without paths of this machine, which mean nothing there."""
     ends = {
         "result": clean_output(hook.result, _END_CHARS),
         "error": clean_output(hook.error, _END_CHARS),
@@ -242,7 +243,7 @@ def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
 
 
 def _transcript(hook: HookInput, settings: Settings) -> str:
-    """Return the session so far when the agent stops; nothing if it is unreadable or longer than a hook may read."""
+    """Return the transcript when the agent stops, for its last message; empty if it is longer than a hook may read."""
     path = Path(hook.transcript or "")
     if hook.moment is not Moment.STOP or not path.is_file():
         return ""
@@ -254,7 +255,15 @@ def _transcript(hook: HookInput, settings: Settings) -> str:
 def _ask_service(
     hook: HookInput, transcript: str, spool: Spool, options: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """Return what the host reads: the service's answer, or at the start of a session why there is none."""
+    """Return what the host reads: the service's answer, or at the start of a session why there is none.
+
+    | the service                | a call before it is made                | after a call                | at the start    |
+    |----------------------------|-----------------------------------------|-----------------------------|-----------------|
+    | answers                    | its text                                | is done with                | its text        |
+    | does not (BankError)       | raises: the kept guards decide          | waits in the spool          | told once       |
+    | refuses the token          | nothing                                 | waits in the spool          | told once       |
+    | refuses the request        | nothing                                 | is dropped: it always would | nothing         |
+    """
     body = body_for(hook, transcript)
     if hook.moment is Moment.END:
         spool.pending.append({**body, "file": hook.transcript})
@@ -295,16 +304,16 @@ def _keep_guards(
 
 
 def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) -> Any:
-    """Return what the service answers to a hook; `limits` are further arguments of `ask`, such as seconds."""
-    return ask(
+    """Return what the service answers to a hook; `limits` are further arguments of `ask_service`, such as seconds."""
+    return ask_service(
         options["url"], options.get("token-env"), "hook", body, options.get("project"), **limits
     )
 
 
 def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
-    """Return the answer that tells the agent, and the person where the host shows it, that the service is not there.
+    """Return the answer that the service is not there: for the agent, and for the person where the host shows lines.
 
-    It is told once, at the start of a session; at other moments there is nothing to say (None).
+    It is told at the start of a session alone; at other moments there is nothing to say (None).
     """
     if hook.moment is not Moment.START:
         return None
@@ -321,7 +330,7 @@ def deliver(options: Mapping[str, str]) -> None:
     """Send in order what earlier hooks could not send; keep it if the service still does not accept it."""
 
     def send(record: dict[str, Any]) -> None:
-        """Send one call or session that waits. To return says that it is done with; to raise keeps it, and all after it.
+        """Send one call or session that waits. `send_all` keeps it, and all after it, where this raises.
 
         | the service                       | the record                                          |
         |-----------------------------------|-----------------------------------------------------|

@@ -1,6 +1,6 @@
-"""Hooks in the files of hosts: their entries, or a small script of ours where a host asks a program of its own.
+"""Our hooks in the files of hosts: an entry for each event, or a small script where a host loads one.
 
-docs/hooks.md says what happens at each moment, `cli.host_table` which host has which.
+docs/hooks.md says what happens at each moment, `cli.host_table` which host has which hooks.
 """
 
 import json
@@ -39,13 +39,21 @@ _OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
 class HookSettings:
     """How a host stores hooks.
 
-    `file` is below the home directory or the project (`project_file`, where that is another one); `events` are the
-    host's names. `asked` are those at which the host asks the running server instead of starting a process. `flat`: an
-    entry is the command itself, not a list of commands with a matcher; `typed`: it names its type all the same.
-    `version`: a number that the file must have. `units_per_second`: of its time limits. `end_seconds`: the time limit
-    of the last hook of a session. `names_agents`: it tells the server which subagent makes a call.
-    `fails_closed`: it refuses each call whose hook cannot be run, as after our command was removed, so that its line may
-    not fail. `script` names the script of ours that such a host loads instead (`cli/scripts`): then `file` is that script.
+    | field              | what it says                                                                               |
+    |--------------------|--------------------------------------------------------------------------------------------|
+    | `file`             | the file with the hooks, below the home directory                                          |
+    | `project_file`     | the file below a project, None where it has the same name                                  |
+    | `events`           | the host's names of the events                                                             |
+    | `asked`            | those at which the host asks the running server instead of starting a process              |
+    | `script`           | the script of ours that the host loads instead (`cli/scripts`); `file` is that script       |
+    | `flat`             | an entry is the command itself, not a list of commands with a matcher                      |
+    | `typed`            | a flat entry names its type all the same                                                   |
+    | `version`          | a number that the file must have                                                           |
+    | `units_per_second` | the units of its time limits: 1 for seconds, 1000 for milliseconds                         |
+    | `end_seconds`      | the time limit of the last hook of a session                                               |
+    | `names_agents`     | the host tells the server which subagent makes a call                                      |
+    | `fails_closed`     | it refuses each call whose hook cannot be run, as after our command was removed            |
+    | `note`             | what a person is told who installs the hooks                                               |
     """
 
     file: str
@@ -66,7 +74,7 @@ class HookSettings:
 def set_hooks(
     text: str, settings: HookSettings, command: ServerCommand | None, distil: str | None = None
 ) -> str:
-    """Return the settings with one hook of ours per event; with none if there is no command.
+    """Return the text of a host's settings with one hook of ours for each event; with none if there is no command.
 
     `distil` names the agent program that reads each session when it ends.
     """
@@ -130,7 +138,10 @@ def hook_line(
     *,
     windows: bool = sys.platform == "win32",
 ) -> str:
-    """Return the command line for the host's shell. On Windows every shell accepts a slash in a path."""
+    """Return the command line for the host's shell: `mcp-reflect hook --project=shop PreToolUse`.
+
+    On Windows it has slashes in its paths, which every shell there accepts.
+    """
     options = _options(command)
     if distil is not None and event.lower() == "sessionend":
         options.append(f"--distil={distil}")
@@ -174,7 +185,7 @@ def _entry(
 def _command_line(
     event: str, settings: HookSettings, command: ServerCommand, distil: str | None
 ) -> str:
-    """Return the line that a host runs; it never fails where a failure would refuse a call."""
+    """Return the line that a host runs; with `|| true` where its failure would refuse a call."""
     line = hook_line(command, event, distil)
     has_true = sys.platform != "win32"  # its shells have no word for it
     if settings.fails_closed and has_true:
@@ -190,7 +201,7 @@ def _seconds(event: str, settings: HookSettings) -> float:
 
 
 def _input(event: str, settings: HookSettings) -> dict[str, str]:
-    """Return what the host puts into a call of our tool: its own variables, by the names of their fields."""
+    """Return the arguments of the host's call of our tool: `{"tool_name": "${tool_name}"}`, which it fills in."""
     names = ["session_id"]
     if settings.names_agents and event != "Stop":
         names.append("agent_id")

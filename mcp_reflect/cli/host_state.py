@@ -1,4 +1,7 @@
-"""What stands in the way of an installation: hooks that a host has switched off, and a host that runs meanwhile."""
+"""The state of the hosts of this machine: which have our server and hooks, and which have switched their hooks off.
+
+It is read from their files. That a host runs now matters too, for it may overwrite what an installation wrote.
+"""
 
 import os
 import sys
@@ -27,9 +30,9 @@ def hooks_switched_off(host: str) -> list[str]:
     for name in off.files:
         path = _path_of(name)
         values = _values(path)
-        for entry, value in off.entries:
-            if _entry(values, entry) is value:
-                setting = f"{'.'.join(entry)} = {str(value).lower()}"
+        for switch in off.switches:
+            if _entry(values, switch.keys) is switch.off:
+                setting = f"{'.'.join(switch.keys)} = {str(switch.off).lower()}"
                 sentences.append(f"Hooks are switched off in {path} ({setting}), so none will run.")
     if off.instead:
         sentences += _hooks_instead(host, _path_of(off.instead))

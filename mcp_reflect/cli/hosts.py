@@ -1,4 +1,4 @@
-"""A host and its file: where that is, and the entry that the host expects in it. `cli.host_table` has the hosts."""
+"""The file in which a host keeps its servers, and our entry in it. `cli.host_table` has the hosts."""
 
 import os
 import sys
@@ -55,7 +55,10 @@ class Remote:
 
 
 class _Moved(NamedTuple):
-    """The variable by which a host's files are moved out of the home directory, and how their names begin there."""
+    """The variable by which a host's files are moved out of the home directory, and how their names begin there.
+
+    With CLAUDE_CONFIG_DIR=/cfg, `.claude/settings.json` is /cfg/settings.json.
+    """
 
     variable: str
     start: str = ""
@@ -76,7 +79,7 @@ _MOVED: Final[Mapping[str, _Moved]] = {
 
 
 def person_file(name: str) -> Path:
-    """Return a person's file of a host, by its name below the home directory: where the host reads it."""
+    """Return the file of a host that has this name below the home directory, or lies where a variable moves it."""
     for start, moved in _MOVED.items():
         folder = os.environ.get(moved.variable, "").strip()
         if folder and name.startswith(start):
@@ -86,43 +89,50 @@ def person_file(name: str) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostConfig:
-    """The file of a host.
+    """The file of a host, and how our entry looks in it.
 
-    `place` is that of a person's file: `~/` is the home directory, `@/` the folder of programs' settings; `windows` and
-    `mac` are the ones there if they are others, `project` the file that a project shares, if the host has one.
-    `type` is what the entry of a program says to be, where it says so; `more` has what every entry has besides.
-    `one_list`: the entry has the program and its arguments in one list, as opencode's. `variable` is how the host
-    writes a variable of the environment, with NAME, in the headers of a service; None where it reads no address from
-    its file. `url` is the name of that address, `kind` the type of such an entry.
+    | field                    | what it says                                                                        |
+    |--------------------------|-------------------------------------------------------------------------------------|
+    | `path`                   | a person's file: `~/` is the home directory, `@/` the folder of programs' settings  |
+    | `windows`, `mac`         | the same there, where it is another one                                             |
+    | `project`                | the file that a project shares, if the host has one                                 |
+    | `block`                  | the table with the servers ("mcpServers")                                           |
+    | `type`                   | the `type` in the entry of a program ("stdio"), None where there is none            |
+    | `extra`                  | what every entry has besides                                                        |
+    | `one_list`               | the program and its arguments are one list, as opencode has them                    |
+    | `variable_form`          | how a header names a variable NAME ("${NAME}"); None where it takes no service      |
+    | `url_key`                | the key of a service's address                                                      |
+    | `service_type`           | the `type` in the entry of a service ("http"), None where there is none             |
+    | `restart`                | what a person is told to do, so that the host reads the file                        |
     """
 
     title: str
     language: Language
     block: str
-    place: str
+    path: str
     windows: str | None = None
     mac: str | None = None
     project: str | None = None
     type: str | None = None
-    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     one_list: bool = False
-    variable: str | None = None
-    url: str = "url"
-    kind: str | None = None
+    variable_form: str | None = None
+    url_key: str = "url"
+    service_type: str | None = None
     restart: str = "Restart it to see the tools."
 
     def file(self, system: str = sys.platform) -> Path:
         """Return the file of a person on an operating system, which is named as `sys.platform` does."""
         others = {"win32": self.windows, "darwin": self.mac}
-        place = others.get(system) or self.place
-        if place.startswith("~/"):
-            return person_file(place.removeprefix("~/"))
+        path = others.get(system) or self.path
+        if path.startswith("~/"):
+            return person_file(path.removeprefix("~/"))
         programs = {
             "win32": os.environ.get("APPDATA", "~/AppData/Roaming"),
             "darwin": "~/Library/Application Support",
         }
         shared = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-        return Path(place.replace("@", programs.get(system, shared), 1)).expanduser()
+        return Path(path.replace("@", programs.get(system, shared), 1)).expanduser()
 
     def set_entry(self, text: str, command: ServerCommand | None) -> str:
         """Return the file's text with the server's entry in it; without it if there is no command."""
@@ -145,7 +155,7 @@ class HostConfig:
             entry = _entry_in_one_list(command)
         if self.type:
             entry = {"type": self.type, **entry}
-        return {**entry, **self.more}
+        return {**entry, **self.extra}
 
     def _remote(self, remote: Remote) -> dict[str, Any]:
         """Return the entry of a service: its address, and how the host puts the token into the headers."""
@@ -154,17 +164,17 @@ class HostConfig:
             project = {"Mcp-Reflect-Project": remote.project}
         if self.language == "toml":
             return _codex_service(remote, project)
-        if self.variable is None:
+        if self.variable_form is None:
             fault = f"{self.title} cannot read an address and a token from its file"
             fix = "Add it in the program, as a connector, if its account may."
             raise InputError("--url", fault, fix)
-        token = f"Bearer {self.variable.replace('NAME', remote.token_env)}"
-        address = {self.url: remote.url, "headers": {"Authorization": token, **project}}
+        token = f"Bearer {self.variable_form.replace('NAME', remote.token_env)}"
+        address = {self.url_key: remote.url, "headers": {"Authorization": token, **project}}
         if self.language == "yaml":
-            return {"type": self.kind, **_goose_service(remote), **address}
-        if self.kind:
-            return {"type": self.kind, **address, **self.more}
-        return {**address, **self.more}
+            return {"type": self.service_type, **_goose_service(remote), **address}
+        if self.service_type:
+            return {"type": self.service_type, **address, **self.extra}
+        return {**address, **self.extra}
 
 
 def _entry_in_one_list(command: ServerCommand) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS, find_hooks, f
 from mcp_reflect.cli.hosts import AGENT_RULES, HostConfig, Remote, ServerCommand, person_file
 from mcp_reflect.cli.leftovers import leftovers
 from mcp_reflect.cli.output import confirm, diff, write_json, write_line, write_result
-from mcp_reflect.cli.place import ask, checked_address, checked_variable
+from mcp_reflect.cli.service_client import ask_service, checked_address, checked_variable
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
 
@@ -372,7 +372,7 @@ def _remote(options: Namespace) -> Remote | None:
 def _try(remote: Remote) -> None:
     """Say on stderr whether the service accepts the token of this environment; the host may use another one."""
     try:
-        user = ask(remote.url, remote.token_env, "whoami", {}, remote.project)
+        user = ask_service(remote.url, remote.token_env, "whoami", {}, remote.project)
         line = (
             f"The service answers: you are '{user['name']}' ({user['role']}) of {user['tenant']}."
         )

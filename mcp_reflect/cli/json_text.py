@@ -1,7 +1,7 @@
 """Change a JSON text into another document, and leave every byte of what stays as it is.
 
 `json.dumps` would write all of it anew: other line ends, indentation, numbers and escapes. The text is JSON: whoever
-calls has parsed it. A place is an index into the text.
+calls has parsed it. All numbers here are indexes into the text.
 """
 
 import json
@@ -29,7 +29,7 @@ class _NewItem:
 
 @dataclass(slots=True)
 class _Item:
-    """A member of an object, or an element of a list: where it starts (with its key), its value, and its end."""
+    """A member of an object, or an element of a list: the indexes of its start (its key), of its value, and of its end."""
 
     start: int
     value: int
@@ -47,9 +47,12 @@ class _TextEdit:
 
 
 def changed_json(text: str, before: Any, after: Any) -> str:
-    """Return `text`, which is the JSON of `before`, as that of `after`: only what differs is written."""
+    """Return `text`, which is the JSON of `before`, as that of `after`: only what differs is written.
+
+    The text `{"a":1,  "b": 2}` becomes `{"a":1,  "b": 3}` where `after` has 3 for "b".
+    """
     edits = _Editor(text).change(_end_of_match(_BLANK, text, 0), before, after)
-    # From the end of the text, so that the places of the others stay right.
+    # From the end of the text, so that the indexes of the others stay right.
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
@@ -86,7 +89,7 @@ class _Editor:
     def _change_object(
         self, start: int, before: dict[str, Any], after: dict[str, Any]
     ) -> list[_TextEdit]:
-        """Return the edits that make an object into another one: members that changed, are gone, or are new."""
+        """Return the edits that make an object into another one, for members that changed, are gone, or are new."""
         items = self._items(start)
         item_by_key = {
             item.key: item for item in items
@@ -130,7 +133,7 @@ class _Editor:
         return edits
 
     def _without(self, items: list[_Item], gone: list[_Item]) -> list[_TextEdit]:
-        """Take items out with the comma before each; those at the beginning with the comma behind them."""
+        """Return the edits that take items out, each with the comma before it; those at the beginning with the one behind."""
         first_staying = 0
         while items[first_staying] in gone:
             first_staying += 1
@@ -177,56 +180,56 @@ class _Editor:
         text = json.dumps(value, ensure_ascii=self._as_escapes, indent=self._unit)
         return text.replace("\n", self._line_end + margin)
 
-    def _margin(self, place: int) -> str:
-        """Return the blanks at the beginning of the line of a place."""
-        line = self._text.rfind("\n", 0, place) + 1
+    def _margin(self, index: int) -> str:
+        """Return the blanks at the beginning of the line in which an index lies."""
+        line = self._text.rfind("\n", 0, index) + 1
         return self._text[line : _end_of_match(_MARGIN, self._text, line)]
 
-    def _skip(self, place: int) -> int:
-        """Return the first place from here on that is no blank."""
-        return _end_of_match(_BLANK, self._text, place)
+    def _skip(self, index: int) -> int:
+        """Return the index of the first character from here on that is no blank."""
+        return _end_of_match(_BLANK, self._text, index)
 
     def _items(self, start: int) -> list[_Item]:
-        """Return the items of the object or list at `start`: of each where its key, its value and its end are."""
+        """Return the items of the object or list at `start`, in order."""
         is_object = self._text[start] == "{"
-        place = self._skip(start + 1)
+        index = self._skip(start + 1)
         items: list[_Item] = []
-        while self._text[place] not in "]}":
-            item = _Item(place, place, place)
+        while self._text[index] not in "]}":
+            item = _Item(index, index, index)
             if is_object:
-                item.key, place = _string(self._text, place)
-                item.value = self._skip(self._skip(place) + 1)  # behind the colon
+                item.key, index = _string(self._text, index)
+                item.value = self._skip(self._skip(index) + 1)  # behind the colon
             item.end = self._end(item.value)
             items.append(item)
-            place = self._skip(item.end)
-            if self._text[place] == ",":
-                place = self._skip(place + 1)
+            index = self._skip(item.end)
+            if self._text[index] == ",":
+                index = self._skip(index + 1)
         return items
 
     def _end(self, start: int) -> int:
-        """Return where the value at `start` ends; brackets in strings are no brackets."""
+        """Return the index behind the value at `start`; brackets within strings do not count."""
         first = self._text[start]
         if first == '"':
             return _string(self._text, start)[1]
         if first not in "{[":
             return _end_of_match(_SCALAR, self._text, start)
         depth = 1  # of open objects and lists
-        place = start + 1
+        index = start + 1
         while depth:
-            char = self._text[place]
+            char = self._text[index]
             if char == '"':
-                place = _string(self._text, place)[1]
+                index = _string(self._text, index)[1]
                 continue
             if char in "{[":
                 depth += 1
             elif char in "]}":
                 depth -= 1
-            place += 1
-        return place
+            index += 1
+        return index
 
 
 def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Return where what fits a pattern at `start` ends; `start` itself if nothing does."""
+    """Return the index behind what a pattern matches at `start`, `start` itself where it matches nothing."""
     match = pattern.match(text, start)
     if match is None:
         return start
@@ -234,7 +237,7 @@ def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _string(text: str, start: int) -> tuple[str, int]:
-    """Return the string that begins at `start` with its quote, and where it ends."""
+    """Return the value of the string that begins at `start` with its quote, and the index behind it."""
     return json.JSONDecoder().raw_decode(text, start)
 
 

@@ -1,7 +1,7 @@
-"""What this machine keeps of the guards that a person enforces in a bank elsewhere: a team's service, or PostgreSQL.
+"""A copy on this machine of the guards that a person enforces in a bank elsewhere, for when that does not answer.
 
-They are written at the start of a session and at each prompt that the bank answers. Before a call that it does not
-answer they are compared as the bank would: what is refused goes against a guard, it does not only name its program.
+Such a bank is a team's service, or PostgreSQL. The copy is written at the start of a session and at each prompt. A call
+that the bank does not answer is compared with it as the bank would: only what goes against a guard is refused.
 """
 
 import json
@@ -31,9 +31,10 @@ _UNANSWERED: Final = "mcp-reflect: the bank does not answer. This is what it sai
 
 
 def kept_file(url: str | None, folder: str | None) -> Path | None:
-    """Return the file for the bank that a hook asks; None for a bank in a file, which is always there.
+    """Return the file with the copy for the bank that a hook asks; None for a bank in a file, which is always there.
 
-    `url` is the service's. On PostgreSQL the folder of the session says which project it is, where no setting does.
+    `url` is that of a service, None for PostgreSQL. There the folder of the session stands for the project, where no
+    setting names it, since only the bank knows its name.
     """
     bank = os.environ.get(BANK) or ""
     project = os.environ.get(PROJECT) or ""
@@ -51,10 +52,9 @@ def kept_file(url: str | None, folder: str | None) -> Path | None:
 
 
 def keep_guards(file: Path, guards: Iterable[EnforcedGuard]) -> None:
-    """Keep the guards of a bank that answered; a file that says the same stays, and none is made for none."""
+    """Write the guards of a bank that answered into the file, unless it has them already."""
     records = [asdict(guard) for guard in guards]
-    known = _read(file)
-    if known.get("guards", []) == records:
+    if _read(file).get("guards", []) == records:  # no file is made for no guards
         return
     value = {"date": datetime.now(UTC).date().isoformat(), "guards": records}
     with suppress(OSError):
@@ -81,8 +81,8 @@ def refusal_text(file: Path, tool: str, arguments: Any) -> str | None:
     call = Call(tool, arguments)
     for guard in guards:
         with suppress(InputError):  # of another release
-            known = parse_guard(guard.guard)
-            if matches(known, call) or may_be_met(known, call):
+            parsed = parse_guard(guard.guard)
+            if matches(parsed, call) or may_be_met(parsed, call):
                 return _UNANSWERED.format(kept.get("date"), guard.text)
     return None
 

@@ -15,7 +15,7 @@ from mcp_reflect.cli.output import (
     write_json,
     write_line,
 )
-from mcp_reflect.cli.place import with_engine
+from mcp_reflect.cli.running import with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import Learned, learn
@@ -99,7 +99,7 @@ async def _have_words_written(engine: Engine, options: Namespace) -> None:
 
 
 def show_progress(done: int, size: int, files: int) -> None:
-    """Show on stderr, where that is a terminal, the bytes that were read, of all, and the number of files left."""
+    """Draw a bar on stderr, where that is a terminal: `done` of `size` bytes are read, and `files` sessions are left."""
     if not sys.stderr.isatty():
         return
     filled = _BAR * done // max(size, 1)

@@ -1,4 +1,4 @@
-"""What a host keeps of our plugin after a person has removed it there, and copies of hosts' files that nobody needs."""
+"""What is left of ours on a machine after a removal: folders of the plugin, and copies of hosts' files."""
 
 import os
 import shlex
@@ -23,22 +23,23 @@ _CACHE: Final = "mcp-reflect/plugin"
 
 @dataclass(frozen=True, slots=True)
 class PluginTraces:
-    """Where a host keeps a plugin: the folders that it leaves, and the files by which it is installed.
+    """Where a host keeps our plugin: the folders that it leaves, and the files by which it is installed.
 
     Both are patterns of names below the home directory. The plugin is installed while one of the files contains
-    `sign`, or without a sign while one of them is there. `in_caches`: it also leaves its folder in the person's caches.
+    `needle`, or where that is empty while one of them is there. `in_caches`: it also leaves its folder in the person's
+    caches.
     """
 
     folders: tuple[str, ...]
     installed: tuple[str, ...]
-    sign: str = ""
+    needle: str = ""
     in_caches: bool = False
 
     def is_installed(self) -> bool:
         """True while the host has the plugin."""
         for name in self.installed:
             for path in _matches(name):
-                if not self.sign or self.sign in _text(path):
+                if not self.needle or self.needle in _text(path):
                     return True
         return False
 
@@ -103,7 +104,7 @@ def caches() -> Path:
 
 
 def _matches(pattern: str) -> list[Path]:
-    """Return what matches a pattern below the home directory, whose first folder the host may have elsewhere."""
+    """Return what matches a pattern below the home directory; its first folder (`.codex`) may be moved by a variable."""
     host_folder, _, pattern_in_it = pattern.partition("/")
     folder = person_file(f"{host_folder}/-").parent
     if not folder.is_dir():
@@ -135,8 +136,8 @@ def _size(folder: Path) -> int:
 
 
 def _removal(path: Path, *, of_folder: bool) -> str:
-    """Return how to remove a file or a folder: the command of a shell, except on Windows."""
+    """Return how to remove a file or a folder: "To remove it: rm -r ~/.codex/…", on Windows "Delete it."."""
     if os.name == "nt":
         return "Delete it."
-    option = "-r " if of_folder else ""
-    return f"To remove it: rm {option}{shlex.quote(str(path))}"
+    command = "rm -r" if of_folder else "rm"
+    return f"To remove it: {command} {shlex.quote(str(path))}"

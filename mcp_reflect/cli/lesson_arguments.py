@@ -19,9 +19,9 @@ _MOST_LISTED: Final = 1_000_000  # lessons of one list
 
 
 class _AddAction(Protocol):
-    """Adds an action: by its name, what it does, the arguments of an example, and how it names lessons.
+    """Adds an action by its name, what it does (`about`), and the arguments of an example.
 
-    With `ids` it takes the ids of lessons: "id" of one, "ids" of one or more.
+    `ids` says which lessons the action takes: "id" one, "ids" one or more, empty none.
     """
 
     def __call__(self, name: str, about: str, example: str, ids: str = "") -> CliParser: ...

@@ -22,7 +22,7 @@ Fields = dict[str, Any]
 
 
 def format_document(fields: Fields) -> str:
-    """Return a lesson as TOML, with a line for each field."""
+    """Return the fields of a lesson as TOML, a line for each: `mistake = "Ran pytest in the wrong folder"`."""
     lines: list[str] = []
     for name in _FIELDS:
         # JSON writes texts, lists and numbers as TOML does, but leaves the character DEL, which TOML wants escaped.
@@ -32,7 +32,7 @@ def format_document(fields: Fields) -> str:
 
 
 def parse_document(text: str) -> Fields:
-    """Return the fields of a document. InputError for one that is broken, or has a field that lessons have not."""
+    """Return the fields that a person has left in the document. InputError where it is broken, or has another field."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -55,9 +55,9 @@ def parse_document(text: str) -> Fields:
 async def edit_in_editor(
     lesson: Lesson, store: Callable[[Fields], Awaitable[Lesson]]
 ) -> Lesson | None:
-    """Let a person edit a lesson, and `store` the changed fields; None if nothing was changed.
+    """Let a person edit a lesson, and `store` the fields that they changed; None if nothing was changed.
 
-    Raises InputError, which names the file that has the text, if the person leaves a fault in it.
+    Where the person leaves a fault in the text, InputError names the file that still has it.
     """
     if lesson.kind is not RecordKind.LESSON:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Format a lesson as text: a row of a list, a page, its history."""
+"""A lesson as a person reads it in a terminal: as a row of a list, as a page, and with its history."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -43,7 +43,10 @@ NOTHING: Final[Mapping[str, str]] = {}
 
 
 def list_rows(lessons: Sequence[Lesson]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the heads of a list and a row for each lesson; the last column only where any effectiveness is known."""
+    """Return the heads of a list of lessons, and a row for each.
+
+    The last column is left out where no lesson's effectiveness is known.
+    """
     if all(lesson.effectiveness is None for lesson in lessons):
         return _HEADS[:-1], [_list_row(lesson) for lesson in lessons]
     return _HEADS, [(*_list_row(lesson), _effective(lesson)) for lesson in lessons]
@@ -68,13 +71,13 @@ def status(lesson: Lesson) -> str:
     return lesson.state.value
 
 
-def lesson_page(lesson: Lesson, guards: GuardMode, known: Mapping[str, str] = NOTHING) -> str:
-    """Return all fields of a lesson and its effectiveness, for a terminal; `guards` is what they do in its project.
+def lesson_page(lesson: Lesson, guards: GuardMode, more: Mapping[str, str] = NOTHING) -> str:
+    """Return all fields of a lesson and its effectiveness, for a terminal.
 
-    `known` are other facts about it by name; empty ones are left out.
+    `guards` is what guards do in its project. `more` has other facts about the lesson by name; empty ones are left out.
     """
     fields = {**short_fields(lesson), **_guard_fields(lesson, guards), **_facts_of(lesson)}
-    fields |= {name: visible(text) for name, text in known.items() if text}
+    fields |= {name: visible(text) for name, text in more.items() if text}
     return "\n".join(
         [_headline(lesson), *_notes(lesson), *long_fields(lesson), "", aligned(fields)]
     )
@@ -131,9 +134,14 @@ def _guard_fields(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
 
 
 def _guard_mode(lesson: Lesson, setting: GuardMode) -> GuardMode:
-    """Return what a lesson's guard does: what the person set for it, unless guards are off in the project.
+    """Return what a lesson's guard does; the first row that fits decides.
 
-    One that may not refuse a call tells, whatever is set.
+    | the lesson                                         | its guard                            |
+    |----------------------------------------------------|--------------------------------------|
+    | is of a project in which guards are off            | is off                               |
+    | may not refuse a call, as an agent's word          | tells, where it would refuse         |
+    | has a mode of its own                              | does that                            |
+    | any other                                          | does what the project's setting says |
     """
     if setting is GuardMode.OFF:
         return GuardMode.OFF
@@ -144,7 +152,7 @@ def _guard_mode(lesson: Lesson, setting: GuardMode) -> GuardMode:
 
 
 def long_fields(lesson: Lesson) -> list[str]:
-    """Return the texts of a lesson, each under its name; characters that a terminal would act on as codes."""
+    """Return the long texts of a lesson as lines, each under its name, with control characters made visible."""
     lines: list[str] = []
     if not lesson.mistake:
         lines += ["", wrapped(visible(lesson.text))]
@@ -211,7 +219,7 @@ def _version_text(version: Mapping[str, Any]) -> str:
 
 
 def _outcome_text(outcome: Mapping[str, Any]) -> str:
-    """Return how an outcome was, what stands behind it, and its note."""
+    """Return an outcome in a line: "worked, by test: 43 passed"."""
     text = f"{_success(outcome['success'])}, by {outcome['evidence']}"
     if outcome["note"]:
         text += f": {outcome['note']}"

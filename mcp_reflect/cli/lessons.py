@@ -1,6 +1,6 @@
-"""Find lessons, look at one, change it, and decide about quarantined ones: `mcp-reflect lessons`.
+"""What a person does with lessons: `mcp-reflect lessons`, a function for each action.
 
-A function for each action; `do` carries out a use of `services.curation` here or at a team's service.
+`do` carries out a use of `services.curation` by its name, in the bank here or at a team's service (`cli.running`).
 """
 
 from argparse import Namespace
@@ -22,7 +22,7 @@ from mcp_reflect.cli.output import (
     write_line,
     write_result,
 )
-from mcp_reflect.cli.place import Do, with_engine, with_place
+from mcp_reflect.cli.running import Do, with_engine, with_uses
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import (
@@ -67,7 +67,7 @@ def run_lessons(options: Namespace) -> int | None:
     if options.action == "guard" and options.mode is None:
         return with_engine(lambda engine: _try_guard(engine, options))
     try:
-        return with_place(options, lambda do: _USES[options.action](do, options))
+        return with_uses(options, lambda do: _USES[options.action](do, options))
     except NotFoundError as error:  # its words are for agents
         fix = "List them: mcp-reflect lessons."
         raise NotFoundError(error.field, error.fault, fix) from None
@@ -150,7 +150,7 @@ def _asked_fields() -> dict[str, Any]:
 
 
 def _stored_text(stored: Stored, options: Namespace) -> str:
-    """Return what a new lesson came to: a person's is trusted, anybody else's waits for one who vouches for it."""
+    """Return what became of a new lesson: a person's is trusted, any other one waits for a person to vouch for it."""
     speaker = speaker_of_process()
     if options.url:
         speaker = speaker_to_service()
@@ -217,8 +217,8 @@ async def _try_guard(engine: "Engine", options: Namespace) -> int:
     from mcp_reflect.services.guards import without_guard  # noqa: PLC0415 - same
     from mcp_reflect.services.replay import replay  # noqa: PLC0415 - same
 
-    own, lessons = engine.scopes.own, engine.bank.lessons
-    lesson = await lessons.get(own, await lessons.resolve_id(own, options.id), "id")
+    scope, lessons = engine.scopes.own, engine.bank.lessons
+    lesson = await lessons.get(scope, await lessons.resolve_id(scope, options.id), "id")
     if lesson.guard is None:
         raise without_guard(lesson)
     if not options.json:
@@ -266,15 +266,15 @@ async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> N
 
 async def _erase(engine: "Engine", options: Namespace) -> int:
     """Remove a lesson for good, after asking; return the exit status."""
-    own, lessons = engine.scopes.own, engine.bank.lessons
-    lesson = await lessons.get(own, await lessons.resolve_id(own, options.id), "id")
+    scope, lessons = engine.scopes.own, engine.bank.lessons
+    lesson = await lessons.get(scope, await lessons.resolve_id(scope, options.id), "id")
     if lesson.is_kept_by_person or lesson.held:
         refuse_agent(speaker_of_process(), "id", "erase a lesson that a person keeps")
     question = f"{visible(lesson.text)}\nErase it for good?"
     if not options.yes and not confirm(question, "erasing cannot be undone"):
         write_line("Nothing was erased.")
         return 1
-    await lessons.erase(own, lesson.id, by=speaker_of_process())
+    await lessons.erase(scope, lesson.id, by=speaker_of_process())
     write_result(options, {"id": lesson.id, "state": "erased"}, f"{lesson.id}: erased.")
     return 0
 

@@ -1,4 +1,4 @@
-"""Run the command that was named, and turn its errors into one line and an exit status.
+"""The entry of the command line: the command that was typed is run, and its errors become one line and a status.
 
 Only the module of that command is imported, because `recall` and hooks must answer at once.
 """
@@ -36,11 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A fault of this package is none of these: it ends in a traceback, which a report of it needs.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        arguments = sys.argv[1:]
     _speak_utf8()
     try:
-        status = _run(words)
-        sys.stdout.flush()
+        status = _run(list(arguments))
+        sys.stdout.flush()  # a pipe whose reader has left is an error of this command
     except (McpReflectError, OSError, ExceptionGroup) as error:
         return status_after(error)
     except KeyboardInterrupt:
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def status_after(error: Exception) -> int:
-    """Say what went wrong in one line, and return the exit status; an error that nobody expected is raised again."""
+    """Say what went wrong in one line, and return the exit status; a fault of this package is raised again."""
     expected = _expected_in(error)
     if isinstance(expected, InputError):
         return _fail(str(expected), 2)
@@ -64,10 +65,14 @@ def status_after(error: Exception) -> int:
 
 
 def _expected_in(error: Exception) -> Exception | None:
-    """Return the error to tell: the error itself, or of a group, as tasks that run together raise one, its cause.
+    """Return the error to tell: the error itself, or one of a group, as tasks that run together raise it.
 
-    A pipe that broke comes first: the tasks beside it fail because of it. Then our own errors, which say what to do. A
-    group that also holds a fault of this package has none: that fault must be seen.
+    | the group has                       | told is                                            |
+    |-------------------------------------|----------------------------------------------------|
+    | a pipe that broke                   | that: the tasks beside it failed because of it     |
+    | a fault of this package             | none (None), so that the fault is seen             |
+    | errors of ours (McpReflectError)    | the first of them, which says what to do           |
+    | errors of the system alone          | the first one                                      |
     """
     causes = _causes_of(error)
     for cause in causes:
@@ -105,10 +110,17 @@ def _speak_utf8() -> None:
 
 
 def _run(words: list[str]) -> int:
-    """Run the command that the words name, and return its exit status; errors are raised."""
-    # Python hands over bytes that are not UTF-8 as these characters.
-    if any("\ud800" <= char <= "\udfff" for char in "".join(words)):
-        raise InputError("arguments", "they are not UTF-8", "Give them in UTF-8.")
+    """Run the command that the words name, and return its exit status; errors are raised.
+
+    | words                         | what is done                                          |
+    |-------------------------------|-------------------------------------------------------|
+    | none, typed in a terminal     | says what this program is                             |
+    | none, or `serve`              | serves MCP over stdio, as hosts start it              |
+    | `hook`                        | answers a hook, without argparse                      |
+    | `--version`, `--help`, `help` | prints it                                             |
+    | any other                     | runs the command of that name in `commands.COMMANDS`  |
+    """
+    _refuse_other_bytes(words)
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
         sys.stdout.write(_WELCOME)
         return 0
@@ -125,6 +137,17 @@ def _run(words: list[str]) -> int:
         from mcp_reflect.cli.quick_hook import run_hook  # noqa: PLC0415 - only hosts run it
 
         return run_hook(words[1:])
+    return _run_command(name, words[1:])
+
+
+def _refuse_other_bytes(words: list[str]) -> None:
+    """Raise InputError for arguments that are not UTF-8: Python hands over their bytes as half surrogates."""
+    if any("\ud800" <= char <= "\udfff" for char in "".join(words)):
+        raise InputError("arguments", "they are not UTF-8", "Give them in UTF-8.")
+
+
+def _run_command(name: str, words: list[str]) -> int:
+    """Run a command of the table with the words that follow it, or print the help; return the exit status."""
     from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, usage  # noqa: PLC0415 - a hook needs no argparse
 
     if name in ("-h", "--help", "help"):
@@ -137,8 +160,8 @@ def _run(words: list[str]) -> int:
             name.lower(), [*COMMANDS, HOOK], "`mcp-reflect --help` lists the commands."
         )
         raise InputError("command", f"there is no command '{name}'", hint)
-    options, run = load_command(name, words[1:])
-    return run(options) or 0
+    command = load_command(name, words)
+    return command.run(command.options) or 0
 
 
 def _fail(message: str, status: int) -> int:

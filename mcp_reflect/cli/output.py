@@ -1,4 +1,4 @@
-"""Print results: tables and colors for people, JSON and tab-separated rows for programs; ask questions."""
+"""How commands talk to whoever runs them: tables and colors for people, JSON and tab-separated rows for programs."""
 
 import json
 import os
@@ -46,9 +46,9 @@ def write_json(value: Any) -> None:
 
 
 def folded(text: str) -> str:
-    """Return a text with its long lines broken between words, where a terminal is narrow; it would break within them.
+    """Return a text with its long lines broken between words, for a terminal of fewer than 80 columns.
 
-    A line goes on below its own beginning: of a list below the second column.
+    A line goes on below its own beginning, and one of a list (`show  one lesson, and …`) below its second column.
     """
     if not is_terminal():
         return text
@@ -104,7 +104,7 @@ def _has_styles() -> bool:
 
 
 def visible(text: str) -> str:
-    """Return a text with each control or invisible character replaced by its code and name."""
+    """Return a text with each control or invisible character replaced by its code and name: `<U+001B control>`."""
     return "".join(map(_visible_char, text.replace("\t", "\\t")))
 
 

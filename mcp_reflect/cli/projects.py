@@ -1,4 +1,4 @@
-"""List, rename and merge the projects of a bank, and say what guards do in one: `mcp-reflect projects`."""
+"""The projects of a bank, listed and changed: `mcp-reflect projects`."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.output import counted, table, write_result
-from mcp_reflect.cli.place import with_engine
+from mcp_reflect.cli.running import with_engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import GuardMode
 from mcp_reflect.projects import folder_is_gone, stored_name

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.output import confirm, diff, write_json, write_line
-from mcp_reflect.cli.place import with_engine
+from mcp_reflect.cli.running import with_engine
 from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.instruction_files import FILES, files_there, root_of
@@ -81,7 +81,10 @@ def _file_names(engine: Engine, options: Namespace) -> list[str]:
 async def _apply(
     engine: Engine, plans: list[promote.Plan], changed: list[promote.Plan], options: Namespace
 ) -> None:
-    """Carry the plans out. To undo is noted for a file without a block, too: it is promoted no longer."""
+    """Carry out the plans that change a file.
+
+    Those of an undo are all carried out, since the bank notes them: a file without a block is promoted no longer.
+    """
     applied = changed
     if options.undo:
         applied = plans

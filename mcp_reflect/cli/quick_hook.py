@@ -1,9 +1,12 @@
-"""The first part of a hook, which ends at once if there is nothing to say about a call; this is nearly always so.
+"""The first part of a hook, which ends at once where there is nothing to say about a call, as nearly always.
 
-Before a call it looks in the bank for failures and guards that may apply. After a call it leaves the call in the spool,
-for a later process to record, unless the call may correct a failure of this session, or its own failure may have a
-known correction. `cli.hook` does everything else. This module imports only what it needs, because a host starts it
-twice per call.
+| moment        | ends at once where                                                | after                      |
+|---------------|-------------------------------------------------------------------|----------------------------|
+| before a call | the bank has no failure and no guard that the call may meet       | nothing                    |
+| after a call  | it corrects no failure of its session, nor has a known correction | writing it into the spool  |
+
+The *spool* is a file of calls, which a later process records in the bank. `cli.hook` does everything else. This module
+imports only what it needs, because a host starts it twice per call.
 """
 
 import _thread
@@ -71,7 +74,7 @@ example: echo '{"session_id": "s", "prompt": "deploy"}' | mcp-reflect hook UserP
 """
 # What the first or last lines of an output may have that reads as a failure, or that says that there is nothing. This
 # only says where `sessions.calls` has to be asked, which judges it.
-_SIGNS: Final = lazy_compile(
+_WORDS_OF_FAILURE: Final = lazy_compile(
     r"(?i)err|fail|exception|expired|time.?out|timed out|interrupt|exit|panic|fatal|fault|denied|refused|forbidden"
     r"|n't |\bnot? |cannot|unable|unknown|invalid|missing|usage:|abort|kill|conflict|reject|reset|too many"
     r"|unavailable|quota|exceed|nothing|empty|\b0 \w|return ?code|status|http"
@@ -137,11 +140,13 @@ def _set_variables(options: dict[str, str]) -> None:
 
 
 class Watch:
-    """Ends the process after some seconds, and keeps what `at_end` has to keep; `end` calls it off.
+    """Ends the process after some seconds, whatever it waits for; `end` calls that off.
 
-    A thread alone would wait as long as a call into C holds the interpreter: the second limit does not. Who gives up
-    without an answer prints what `unchecked` returns: a call that a person's enforced guard may meet does not pass
-    because the machine is slow, or the bank is locked.
+    Before, it calls `at_end`, which keeps what was not noted. Where the host has no answer yet, it prints what `unchecked`
+    returns: a call that a person's enforced guard may meet must not pass because the machine is slow or the bank locked.
+
+    A thread of Python counts the seconds. It would wait as long as a call into C holds the interpreter, so faulthandler
+    ends the process some time later, which needs no interpreter.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -188,7 +193,10 @@ class Watch:
                 self.answer(self.unchecked())
 
     def _wait(self, seconds: float) -> None:
-        """End the process after some seconds, unless the hook ends before; runs in a thread of its own."""
+        """End the process after some seconds, unless the hook ends before; runs in a thread of its own.
+
+        `_running` is locked until the hook ends, `_reading` until its input is read.
+        """
         if self._running.acquire(timeout=seconds):
             self._running.release()  # another thread may wait for the end as well
             return
@@ -221,8 +229,15 @@ def _refusal_if_unchecked(
 def _finish_call(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
     """Do what a call needs if that is little, and return whether it was; False leaves the event to `cli.hook`.
 
-    Before a call there is nothing to do where the bank knows nothing of it. After a call that nothing is to be said of,
-    this writes the call into the spool. What is no call of a known project, or what a team's service answers, is left.
+    | the event                                                    | what is done                              |
+    |--------------------------------------------------------------|-------------------------------------------|
+    | is no call, or a team's service or a server has the bank     | left                                      |
+    | before a call, where no bank is there yet                    | nothing: nothing is known                 |
+    | of a folder whose project is not noted yet                   | left                                      |
+    | before a call that the bank knows nothing of                 | nothing                                   |
+    | after a call that was interrupted, or only started           | nothing: it has no result                 |
+    | after a call of which nothing is to be said                  | the call is put into the spool            |
+    | any other                                                    | left                                      |
     """
     if not _is_plain_call(event, sent, options):
         return False
@@ -252,7 +267,7 @@ def _is_plain_call(event: object, sent: dict[str, Any], options: dict[str, str])
 
 
 def _project_of(bank: str, sent: dict[str, Any]) -> str | None:
-    """Return the project of a call, as a setting or an earlier hook has it; None where finding it takes more than that."""
+    """Return the project of a call, from the setting or as an earlier hook noted it; None where neither has it."""
     from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
 
     setting = os.environ.get(PROJECT)
@@ -350,13 +365,16 @@ def _may_complete(before: list[dict[str, Any]], tool: str, arguments: Any) -> bo
     worked = [call.get("arguments") for call in recent if not call.get("says_no")]
     for call in recent:
         is_failing = call.get("says_no") and call.get("arguments") not in worked
-        if is_failing and _is_akin(call, tool, arguments):
+        if is_failing and _may_do_the_same(call, tool, arguments):
             return True
     return False
 
 
-def _is_akin(earlier: dict[str, Any], tool: str, arguments: Any) -> bool:
-    """Return whether two calls share a word of their commands; where one has no command, their tool or their file."""
+def _may_do_the_same(earlier: dict[str, Any], tool: str, arguments: Any) -> bool:
+    """Return whether two calls may do the same: `git push` and `git push -u` share a word of their commands.
+
+    Where one of them has no command, they share their tool or their file.
+    """
     earlier_arguments = earlier.get("arguments")
     earlier_words, words = _words(earlier_arguments), _words(arguments)
     if earlier_words and words:
@@ -387,11 +405,11 @@ def _may_have_failed(call: dict[str, Any]) -> bool:
         return True
     first_lines = text[:_OPENING].split("\n", 2)[:2]
     last_lines = text[-_OPENING:].rsplit("\n", 3)[-3:]
-    return _SIGNS.search("\n".join((*first_lines, *last_lines))) is not None
+    return _WORDS_OF_FAILURE.search("\n".join((*first_lines, *last_lines))) is not None
 
 
 def _spool_unlooked(event: str, sent: dict[str, Any]) -> None:
-    """Put a call into the spool without looking at it, since time is over: a later process looks."""
+    """Put a call into the spool without looking at it, since time is over: the process that records it looks."""
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
 
     bank = bank_file(os.environ.get(BANK))
@@ -402,12 +420,15 @@ def _spool_unlooked(event: str, sent: dict[str, Any]) -> None:
 
 
 def _words(arguments: Any) -> list[str]:
-    """Return the words of a shell's command from its program on, none for a call of another tool."""
+    """Return the words of a shell's command from its program on: `npm test` of `CI=1 sudo npm test`.
+
+    There are none for a call of another tool.
+    """
     command = _fields(arguments).get("command")
     if not isinstance(command, str):
         return []
     words = command[:_MOST_CHARS].split()
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if "=" not in word and word not in _BEFORE_PROGRAM:
-            return words[place : place + _MOST_WORDS]
+            return words[index : index + _MOST_WORDS]
     return words[:_MOST_WORDS]

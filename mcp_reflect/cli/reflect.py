@@ -13,7 +13,7 @@ from typing import Any, Final
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import write_result
-from mcp_reflect.cli.place import with_engine
+from mcp_reflect.cli.running import with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
@@ -62,7 +62,7 @@ def run_reflect(options: Namespace) -> None:
 
 
 def _files(name: str) -> list[str]:
-    """Return the names of the files that a name stands for: those of runs in it, if it is a folder."""
+    """Return the file of a name, or the .json and .jsonl files below it, if it is a folder; `-` is stdin."""
     if name == "-" or not Path(name).is_dir():
         return [name]
     files = sorted(Path(name).rglob("*.json*"))
@@ -82,18 +82,21 @@ def _reflect_on_runs(transcript: Transcript, settings: Settings, options: Namesp
 
     async def work(engine: Engine) -> None:
         """Reflect on the runs one after another: a later one may be about the same failure."""
-        with _alone(engine, options.session) as is_alone:
-            if not is_alone:
+        with _only_process_for(engine, options.session) as is_only_one:
+            if not is_only_one:
                 return
-            for place, arguments in transcript.runs:
-                await _reflect_on(engine, place, arguments, options)
+            for where, arguments in transcript.runs:
+                await _reflect_on(engine, where, arguments, options)
 
     with_engine(work, settings)
 
 
 @contextmanager
-def _alone(engine: Engine, session: str | None) -> Generator[bool]:
-    """Yield whether no other process reflects on the session; none does until the block ends. Windows cannot tell."""
+def _only_process_for(engine: Engine, session: str | None) -> Generator[bool]:
+    """Yield whether this is the only process that reflects on the session, and keep others from it in the block.
+
+    It is taken for the only one where no session is named, and on Windows, which has no such locks.
+    """
     if session is None or sys.platform == "win32":
         yield True
         return
@@ -101,9 +104,8 @@ def _alone(engine: Engine, session: str | None) -> Generator[bool]:
 
     path = engine.bank.path.with_name(f"{engine.bank.path.name}.reflecting")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    byte_of_session = zlib.crc32(
-        session.encode()
-    )  # each session locks a byte of its own in one file
+    # Each session locks a byte of its own in one file.
+    byte_of_session = zlib.crc32(session.encode())
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte_of_session)
@@ -114,9 +116,9 @@ def _alone(engine: Engine, session: str | None) -> Generator[bool]:
 
 
 async def _reflect_on(
-    engine: Engine, place: str, arguments: dict[str, Any], options: Namespace
+    engine: Engine, where: str, arguments: dict[str, Any], options: Namespace
 ) -> None:
-    """Reflect on a run and print the reflection; `place` begins the names of its arguments in errors."""
+    """Reflect on a run and print the reflection; `where` ("line 3, ") begins the names of its arguments in errors."""
     known_id = await _known_reflection(engine, clean_text(str(arguments.get("run_id", ""))))
     if known_id is not None:
         record = {"reflection_id": known_id, "known": True}
@@ -125,15 +127,15 @@ async def _reflect_on(
     try:
         reflection = await engine.reflect(**arguments)
     except InputError as error:
-        raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
+        raise InputError(f"{where}{error.field}", error.fault, error.fix) from None
     write_result(options, plain(reflection), _reflection_text(reflection))
 
 
 async def _known_reflection(engine: Engine, run_id: str) -> str | None:
     """Return the id of the reflection on a run, if there is one.
 
-    Ids with a `#` are made here, from a session and the place in it: the same one is the same run. An id that somebody
-    gave may be that of another run, so that nothing is skipped for it.
+    An id with a `#`, "rollout-7#3f2a…", names a session and has a hash of the run, so that the same id is the same run.
+    An id that somebody gave may be that of another run, so that nothing is skipped for it.
     """
     if "#" not in run_id:
         return None

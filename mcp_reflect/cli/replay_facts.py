@@ -1,4 +1,7 @@
-"""What a lesson came to in past sessions, as facts of which the decisive one stands first, and what a person can do."""
+"""The facts of a replayed lesson, in words: what it came to in past sessions.
+
+The decisive fact stands first, and decides what a person is advised to do about the lesson.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -110,7 +113,7 @@ def sum_of_lesson(lesson: ReplayedLesson, replayed: Replayed) -> str:
 
 
 def actions_of(replayed: Replayed) -> list[str]:
-    """Return what a person can do about the decisive facts of the lessons, a line each; those that are there alone."""
+    """Return what a person can do about the decisive facts of the lessons: a line for each kind that there is."""
     decisive = {facts_of(lesson, replayed)[0].kind for lesson in replayed.lessons}
     return [f'"{kind}": {_ACTIONS[kind]}.' for kind in FactKind if kind in decisive]
 
@@ -140,7 +143,7 @@ def _spoken(lesson: ReplayedLesson) -> list[LessonFact]:
 
 
 def _noise(noise: Sequence[SpokenMoment]) -> str:
-    """Return how often it spoke for nothing, and where."""
+    """Return how often a lesson spoke for nothing, and where: "3 times: 2 at a call that worked, 1 where …"."""
     counts = Counter(_SEQUELS[moment.next] for moment in noise)
     if len(counts) == 1:
         return f"{_times(len(noise))}, {_SEQUELS[noise[0].next]}"
@@ -149,7 +152,14 @@ def _noise(noise: Sequence[SpokenMoment]) -> str:
 
 
 def _silent(lesson: ReplayedLesson, replayed: Replayed) -> list[LessonFact]:
-    """Return that it would not have spoken, was never met, or cannot be judged, since it names no call."""
+    """Return the facts of a lesson that did not speak.
+
+    | the lesson                                     | fact                                   |
+    |------------------------------------------------|----------------------------------------|
+    | names no call                                  | NOT_JUDGED, and SILENT if it never spoke |
+    | names calls, and nothing of it came            | NEVER_MET                              |
+    | names calls, some came, but it never spoke     | SILENT, unless its failure came        |
+    """
     within = f"in {counted(replayed.sessions, 'session')}"
     facts: list[LessonFact] = []
     if not lesson.is_judged:
@@ -162,7 +172,7 @@ def _silent(lesson: ReplayedLesson, replayed: Replayed) -> list[LessonFact]:
 
 
 def _never_met(lesson: ReplayedLesson, within: str, replayed: Replayed) -> LessonFact:
-    """Return that nothing of a lesson came; that a person wants it all the same is for the person to say."""
+    """Return the fact that nothing of a lesson came. A person's rule has a fact of its own: rare is not useless."""
     why = "no prompt matched it, and none of its calls was made"
     if replayed.guard_alone:
         why = "none of its calls was made"
@@ -190,12 +200,12 @@ def _failed(lesson: ReplayedLesson, replayed: Replayed) -> list[LessonFact]:
         warned = f"{_times(lesson.unwarned)} not warned"
     if replayed.guard_alone:
         warned += " by its guard"
-    last = _place_of(lesson.failures[-1])
+    last = _when_and_where(lesson.failures[-1])
     return [LessonFact(FactKind.UNWARNED, f"{came}, {warned}{cost}, last {last}")]
 
 
-def _place_of(failure: FailedStep) -> str:
-    """Return when and where a failure came, and its error."""
+def _when_and_where(failure: FailedStep) -> str:
+    """Return when and where a failure came, and its error: "2026-01-31 in 2f6c1a, line 12: No such file"."""
     day = "at an unknown time"
     if failure.at is not None:
         day = iso(failure.at)[: len("2026-01-31")]

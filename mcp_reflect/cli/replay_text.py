@@ -1,4 +1,4 @@
-"""What `mcp-reflect replay` shows a person: each lesson with its moments, and in a last line what it came to."""
+"""The text of `mcp-reflect replay` for a person: each lesson with its moments, then a line on what it came to."""
 
 from typing import Final
 
@@ -45,13 +45,13 @@ def lines_of_replay(replayed: Replayed, most: int | None = MOST_MOMENTS) -> list
 
 
 def _read(replayed: Replayed) -> str:
-    """Return what was read."""
+    """Return what was read: "12 sessions (3.4 MB): 80 prompts, 900 calls."."""
     sessions = counted_sessions(replayed.sessions, replayed.bytes)
     return f"{sessions}: {counted(replayed.prompts, 'prompt')}, {counted(replayed.calls, 'call')}."
 
 
 def _left_out(replayed: Replayed) -> list[str]:
-    """Return of how many lessons nothing is told."""
+    """Return the lines on lessons of which nothing can be said: those that were not met, and those without a call."""
     lines: list[str] = []
     if replayed.untouched:
         lines.append(f"{_lessons(replayed.untouched, 'was', 'were')} not met there: left out.")
@@ -62,7 +62,7 @@ def _left_out(replayed: Replayed) -> list[str]:
 
 
 def _lessons(count: int, one: str, several: str) -> str:
-    """Return a number of lessons with the verb that goes with it."""
+    """Return a number of lessons with its verb: "1 lesson was", "2 lessons were"."""
     verb = one if count == 1 else several
     return f"{counted(count, 'lesson')} {verb}"
 
@@ -96,8 +96,8 @@ def _of_lesson(lesson: ReplayedLesson, most: int | None, replayed: Replayed) -> 
 
 def _of_moment(moment: SpokenMoment) -> list[str]:
     """Return when and where a lesson would have spoken, and what came next."""
-    place = f"{_time_of(moment)} {moment.host} {moment.session}, line {moment.line}"
-    return [f"  {place}, {_trigger_of(moment)}: {moment.said}", f"    next: {_sequel_of(moment)}"]
+    where = f"{_time_of(moment)} {moment.host} {moment.session}, line {moment.line}"
+    return [f"  {where}, {_trigger_of(moment)}: {moment.said}", f"    next: {_sequel_of(moment)}"]
 
 
 def _time_of(moment: SpokenMoment) -> str:

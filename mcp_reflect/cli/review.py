@@ -15,9 +15,9 @@ from mcp_reflect.cli.output import (
     write_line,
     write_result,
 )
-from mcp_reflect.cli.place import Do
 from mcp_reflect.cli.replay_text import lines_of_replay
 from mcp_reflect.cli.review_decisions import Item, settle
+from mcp_reflect.cli.running import Do
 from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain

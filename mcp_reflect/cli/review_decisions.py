@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_reflect.cli.output import write_result
-from mcp_reflect.cli.place import Do
+from mcp_reflect.cli.running import Do
 from mcp_reflect.models.finding import StoredFinding
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.services.reviews import Proposed

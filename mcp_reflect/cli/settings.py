@@ -66,7 +66,7 @@ def _setting_in_force(item: Field[Any], settings: Settings) -> SettingInForce:
 
 
 def _is_wanted(setting: SettingInForce, *, everything: bool) -> bool:
-    """Return whether to show a setting: somebody set it, or everything is asked for and the next version has it too."""
+    """Return whether to show a setting: it is set, or `everything` is asked for and the setting has a future."""
     if setting.origin == "environment":
         return True
     return everything and not setting.fades

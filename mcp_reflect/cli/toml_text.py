@@ -28,7 +28,11 @@ class _Span(NamedTuple):
 
 
 class _Statement(NamedTuple):
-    """A header with its names (`[a.b]` has a and b; empty for one not written like ours), or an entry (None)."""
+    """A header or an entry of a text, by the indexes of its start and end.
+
+    `names` are those of a header: ("a", "b") for `[a.b]`, empty for one that is not written like ours. They are None for
+    an entry.
+    """
 
     start: int
     end: int
@@ -36,7 +40,10 @@ class _Statement(NamedTuple):
 
 
 def with_table(text: str, block: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Return a text with `entry` as the table `block.name`: in its place if it is there, else at the end."""
+    """Return a text with `entry` as the table `block.name`: in place of that table, else at the end.
+
+    For the entry {"command": "x"} it ends with `[mcp_servers.mcp-reflect]` and `command = "x"` on two lines.
+    """
     table = _written(block, name, entry).replace("\n", _line_end_of(text))
     spans = _spans(text, (block, name))
     if spans:
@@ -56,12 +63,18 @@ def _line_end_of(text: str) -> str:
 
 
 def without_table(text: str, block: str, name: str) -> str:
-    """Return a text without the table and its subtables, and without the line end that `with_table` put before it."""
+    """Return a text without the table `block.name` and its subtables, and without the line end before each of them.
+
+    `with_table` put that line end there.
+    """
     return _cut(text, [_with_line_end(text, span) for span in _spans(text, (block, name))])
 
 
 def _with_line_end(text: str, span: _Span) -> _Span:
-    """Return a span with the line end before it; where others would then share a line, its own last one stays."""
+    """Return a span with the line end before it.
+
+    Where the lines before and behind the span would then become one line, the span's own last line end stays.
+    """
     start, end = span
     start -= _length_of_line_end(text[:start])
     if start > 0 and end < len(text) and not text[:start].endswith("\n"):
@@ -145,7 +158,7 @@ def _spans(text: str, path: tuple[str, ...]) -> list[_Span]:
 
 
 def _joined(text: str, spans: list[_Span]) -> list[_Span]:
-    """Return spans that only blanks part as one."""
+    """Return the spans; neighbors with nothing but blanks between them become one."""
     joined: list[_Span] = []
     for span in spans:
         if joined and not text[joined[-1].end : span.start].strip():
@@ -161,15 +174,15 @@ def _statements(text: str) -> list[_Statement]:
     Blank lines and comments are neither. A value may have many lines: strings and brackets are followed to their end.
     """
     statements: list[_Statement] = []
-    place = len(text) - len(text.removeprefix(_BYTE_ORDER_MARK))
-    while place < len(text):
-        end = _end_of_statement(text, place)
-        line = text[place:end].strip()
+    index = len(text) - len(text.removeprefix(_BYTE_ORDER_MARK))
+    while index < len(text):
+        end = _end_of_statement(text, index)
+        line = text[index:end].strip()
         if line.startswith("["):  # an entry begins with its key
-            statements.append(_Statement(place, end, _names(line.lstrip("["))))
+            statements.append(_Statement(index, end, _names(line.lstrip("["))))
         elif line and not line.startswith("#"):
-            statements.append(_Statement(place, end, None))
-        place = end
+            statements.append(_Statement(index, end, None))
+        index = end
     return statements
 
 
@@ -178,19 +191,19 @@ def _end_of_statement(text: str, start: int) -> int:
     open_brackets = 0
     token = _TOKEN.search(text, start)
     while token:
-        place = token.end()
+        index = token.end()
         match token[0]:
             case '"""' | "'''":
-                place = _end_of_string(text, place, token[0])
+                index = _end_of_string(text, index, token[0])
             case "[" | "{":
                 open_brackets += 1
             case "]" | "}":
                 open_brackets -= 1
             case "\n" if open_brackets <= 0:
-                return place
+                return index
             case _:  # a string or a comment on one line, or a line end within brackets
                 pass
-        token = _TOKEN.search(text, place)
+        token = _TOKEN.search(text, index)
     return len(text)
 
 
@@ -214,14 +227,14 @@ def _end_of_string(text: str, start: int, quotes: str) -> int:
 def _names(header: str) -> tuple[str, ...]:
     """Return the names in a header without its first brackets; empty for one whose names are not written like ours."""
     names: list[str] = []
-    place = 0
-    part = _NAME_IN_HEADER.match(header, place)
+    index = 0
+    part = _NAME_IN_HEADER.match(header, index)
     while part:
         names.append(part[1] or part[2] or part[3] or "")
         if part[4] == "]":
             return tuple(names)
-        place = part.end()
-        part = _NAME_IN_HEADER.match(header, place)
+        index = part.end()
+        part = _NAME_IN_HEADER.match(header, index)
     return ()
 
 

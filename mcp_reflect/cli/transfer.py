@@ -22,7 +22,7 @@ from mcp_reflect.cli.output import (
     write_line,
     write_result,
 )
-from mcp_reflect.cli.place import Do, with_engine, with_place
+from mcp_reflect.cli.running import Do, with_engine, with_uses
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import json_of, plain
@@ -129,7 +129,7 @@ def run_export(options: Namespace) -> None:
     if options.here:
         _export_here(options)
         return
-    lessons: list[Any] = with_place(
+    lessons: list[Any] = with_uses(
         options, lambda do: do("export", {"all_projects": options.all_projects})
     )
     lines = "".join(json.dumps(lesson, ensure_ascii=False) + "\n" for lesson in lessons)
@@ -218,7 +218,7 @@ def run_import(options: Namespace) -> None:
             stored += await do("import", {"lines": part, "own": options.own})
         return stored
 
-    stored = with_place(options, import_parts)
+    stored = with_uses(options, import_parts)
     if options.json:
         for lesson in stored:
             write_json(plain(lesson))

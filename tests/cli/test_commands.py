@@ -14,7 +14,7 @@ import pytest
 from mcp_reflect import __version__
 from mcp_reflect.cli import main
 from mcp_reflect.cli.commands import COMMANDS, CliParser
-from mcp_reflect.cli.reports import add_recall_arguments
+from mcp_reflect.cli.recall import add_recall_arguments
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.lesson_words import short_id

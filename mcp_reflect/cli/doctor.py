@@ -1,4 +1,4 @@
-"""Look after the bank: `mcp-reflect doctor | embed`."""
+"""What is wrong with an installation, and where everything is: `mcp-reflect doctor`."""
 
 import os
 import platform
@@ -17,15 +17,14 @@ from mcp_reflect.cli.leftovers import leftovers
 from mcp_reflect.cli.output import (
     GREEN,
     RED,
-    counted,
     styled,
-    write_line,
     write_result,
 )
-from mcp_reflect.cli.place import ask_as, with_engine
 from mcp_reflect.cli.projects import gone_folders
-from mcp_reflect.cli.reports import report_text, vector_summary
-from mcp_reflect.errors import BankError, InputError
+from mcp_reflect.cli.running import with_engine
+from mcp_reflect.cli.service_client import ask_as
+from mcp_reflect.cli.stats import report_text, vector_summary
+from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup, damaged, file_access
@@ -61,7 +60,7 @@ def run_doctor(options: Namespace) -> int:
 
 
 async def examine(engine: Engine) -> dict[str, Any]:
-    """Return the report: paths, schema, mode and more.
+    """Return the report on an installation by the names of its parts: `bank`, `schema`, `mode` and more.
 
     `degraded` has a sentence for each thing that is wrong, `notes` one for each that could be better but does no harm.
     """
@@ -134,7 +133,7 @@ async def _examine_lessons(engine: Engine, report: dict[str, Any]) -> None:
 
 
 async def _examine_embeddings(engine: Engine, report: dict[str, Any]) -> list[str]:
-    """Add to the report how many vectors are there; return what is wrong with the embedding model."""
+    """Add to the report how many lessons have a vector; return a sentence where the embedding model does not answer."""
     report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
     embeddings = engine.bank.embeddings
     if embeddings is None:
@@ -171,7 +170,7 @@ def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
 
 
 def _open_to_others(path: Path) -> Iterator[str]:
-    """Yield a sentence for each folder in which somebody else could put another file in the bank's place."""
+    """Yield a sentence for each folder above the bank in which others could put another file in its place."""
     if os.name != "posix":
         return
     for folder in path.parents:
@@ -197,29 +196,3 @@ def _is_shared_by_group(folder: os.stat_result) -> bool:
     has_other_members = any(member != person.pw_name for member in group.gr_mem)
     is_group_of_person = person.pw_gid == folder.st_gid
     return has_other_members or not is_group_of_person
-
-
-def run_embed(options: Namespace) -> int:
-    """Give every lesson of this project and every global one its vector now, not when the server is idle."""
-
-    async def embed_all(engine: Engine) -> tuple[int, Any]:
-        """Give lessons vectors, and say after each batch how many have one: a large bank takes minutes."""
-        embeddings = engine.bank.embeddings
-        if embeddings is None:
-            fault = "it names no embedder: every lesson got its word vector when it was stored"
-            raise InputError(
-                "MCP_REFLECT_EMBEDDINGS", fault, "Name one, as docs/embeddings.md says."
-            )
-        total = 0
-        async for count in embeddings.embed_all():
-            total += count
-            if not options.json:
-                write_line(f"{total} lessons embedded ...")
-        return total, await engine.bank.recalls.embedding_state(engine.scopes.own)
-
-    total, state = with_engine(embed_all)
-    text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."
-    if "problem" in state:
-        text = f"{text}\n{state['problem']}"
-    write_result(options, {"embedded": total, **state}, text)
-    return int(state["with_vector"] != state["lessons"])
