@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.forked import run_forked
 from tests.clients.stdio import Era, RawServer, ServerDiedError
 from tests.server.servers import LESSON, ROOT, SERVE, server, started_server, told
 
@@ -129,25 +130,19 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its home is another")
-def test_the_first_minutes_of_a_person(tmp_path: Path) -> None:
+def test_the_first_minutes_of_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, shop = tmp_path / "home", tmp_path / "shop"
     (tmp_path / "bin").mkdir()
     for folder in (home, shop):
         folder.mkdir()
     (tmp_path / "bin" / "git").symlink_to(git_program())  # no host's own command is on this PATH
-    outside = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("MCP_REFLECT", "XDG", "GIT"))
-    }
-    env = {**outside, "HOME": str(home), "PATH": str(tmp_path / "bin"), "PYTHONPATH": str(ROOT)}
+    for name in [one for one in os.environ if one.startswith(("MCP_REFLECT", "XDG", "GIT"))]:
+        monkeypatch.delenv(name)
+    env = {**os.environ, "HOME": str(home), "PATH": str(tmp_path / "bin"), "PYTHONPATH": str(ROOT)}
     env |= {"XDG_DATA_HOME": str(home / "data")}  # a client adds its own environment
 
     def ours(folder: Path, *words: str, typed: str = "", code: int = 0) -> str:
-        command = [sys.executable, "-c", OURS, *words]
-        done = subprocess.run(
-            command, cwd=folder, env=env, input=typed, capture_output=True, text=True, check=False
-        )
+        done = run_forked(words, env, typed, folder=folder, code=OURS)
         assert done.returncode == code, done.stderr + done.stdout
         return done.stdout
 

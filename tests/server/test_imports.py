@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.forked import Forked
 from tests.clients.writers import Written, lost, sound
 from tests.server.servers import LESSON, ROOT, server, told
 
@@ -34,12 +35,7 @@ asyncio.run(main())
 def test_recalls_are_answered_between_the_batches_of_an_import(bank_path: Path) -> None:
     with server(bank_path) as running:
         told(running, "store_lesson", LESSON)
-        command = [sys.executable, "-c", IMPORT, str(bank_path)]
-        with subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as importing:
-            assert importing.stdout is not None
-            assert importing.stdin is not None
+        with Forked([str(bank_path)], code=IMPORT) as importing:
             seen: list[int] = []
             while line := importing.stdout.readline():
                 seen.append(int(line) + sum(seen[-1:]))
@@ -53,8 +49,7 @@ def test_recalls_are_answered_between_the_batches_of_an_import(bank_path: Path) 
                     "store_lesson",
                     {**LESSON, "mistake": f"Deployed while {seen[-1]} were there"},
                 )
-                importing.stdin.write("\n")
-                importing.stdin.flush()
+                importing.stdin.write(b"\n")
         assert len(seen) > 1  # more than one batch, or nothing was between
         assert seen[-1] == 150
 

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import replace
@@ -18,10 +16,10 @@ from mcp_reflect.errors import NotFoundError
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import RecordKind, State
 from mcp_reflect.services.engine import Engine
+from tests.clients.forked import Forked
 from tests.held_clock import HeldClock
 from tests.imported import imported
 
-ROOT = Path(__file__).parent.parent.parent
 NAMES = "amber birch cedar daisy elder fern grape hazel iris jade kiwi lilac".split()
 BAD: dict[str, Any] = {
     "evidence": "test",
@@ -136,11 +134,11 @@ def filled_by_three(bank: Path) -> list[int]:
         "MCP_REFLECT_PROJECT": "app",
         "MCP_REFLECT_BANK_SIZE": "4",
     }
-    started = [
-        subprocess.Popen([sys.executable, "-c", FILLING, word], cwd=ROOT, env=env)
-        for word in ("one", "two", "tri")
-    ]
-    return [one.wait(timeout=60) for one in started]
+    started = [Forked([word], env, code=FILLING) for word in ("one", "two", "tri")]
+    ended = [one.wait(timeout=60) for one in started]
+    for one in started:
+        one.close()
+    return ended
 
 
 async def test_the_limit_is_exact_when_processes_write_at_once(bank_path: Path) -> None:

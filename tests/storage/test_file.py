@@ -23,8 +23,8 @@ from mcp_reflect.storage.spool import Spool, append, waiting
 from mcp_reflect.storage.sqlite.file_access import OpenedFile
 from mcp_reflect.storage.sqlite.files import APPLICATION_ID, migrations, newest, statements
 from mcp_reflect.storage.values import scoped
+from tests.clients.forked import Forked
 
-ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {
     "mistake": "Ran the tests without the environment",
     "correction": "Activate the environment first",
@@ -34,6 +34,7 @@ import asyncio, sys
 from pathlib import Path
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.config import Settings
+from tests.clients.forked import Forked
 
 async def main() -> None:
     async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:
@@ -77,17 +78,12 @@ async def test_nobody_else_may_read_the_bank_or_its_log(engine: Engine, bank_pat
 
 
 def test_four_processes_that_start_at_once_make_one_bank(bank_path: Path) -> None:
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", STORING, str(bank_path), word],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for word in ("alpha", "beta", "gamma", "delta")
-    ]
-    ids = {process.communicate(timeout=60)[0].strip() for process in processes}
-    assert [process.returncode for process in processes] == [0] * 4
+    words = ("alpha", "beta", "gamma", "delta")
+    processes = [Forked([str(bank_path), word], code=STORING) for word in words]
+    ids = {process.stdout.read().decode().strip() for process in processes}
+    assert [process.wait(timeout=60) for process in processes] == [0] * 4
+    for process in processes:
+        process.close()
     with closing(sqlite3.connect(bank_path)) as other:
         assert {row[0] for row in other.execute("SELECT id FROM lessons")} == ids
         assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -38,9 +38,8 @@ def test_the_nearest_rows_are_found_whatever_was_added_changed_and_dropped() -> 
             for row, bits in kept.items()
         }
         rows = signs.nearest(query, 40)
-        assert set(rows) == {
-            row for row, count in away.items() if count <= sorted(away.values())[39]
-        }
+        farthest = sorted(away.values())[39]
+        assert set(rows) == {row for row, count in away.items() if count <= farthest}
         assert len(rows) == len(set(rows))
         for row in chance.sample(sorted(kept), 30):
             signs.drop(row)

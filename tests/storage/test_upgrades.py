@@ -20,10 +20,10 @@ from mcp_reflect.storage.retrieval.index import ANALYZER, document
 from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.storage.retrieval.vectors import word_vector
 from mcp_reflect.storage.sqlite.files import newest
-from tests.clients.forked import forked_server
+from tests.clients.forked import forked_server, run_forked
 from tests.clients.stdio import RawClient, ServerDiedError
 from tests.clients.writers import RefusedError, Writer, lost, sound
-from tests.server.servers import LESSON, ROOT, server, told
+from tests.server.servers import LESSON, server, told
 
 NEXT = newest() + 1
 
@@ -58,10 +58,7 @@ files.prepare(Path(sys.argv[1]), 30)
 
 
 def run(script: str, bank: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", script, str(bank)]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
-    )
+    return run_forked([str(bank)], code=script, seconds=60)
 
 
 def version_of(path: Path) -> int:
