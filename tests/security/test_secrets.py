@@ -64,10 +64,10 @@ def test_sentences_that_tell_a_login_a_network_or_a_former_password_are_read() -
 
 
 def test_what_agents_print_type_and_say_is_read_by_the_name_of_its_file_option_or_word() -> None:
-    """Two sets written before the rules: 71 of 80 secrets were found in the first, and 57 of 60 in the second afterwards.
+    """Three sets, each read when the rules for the one before stood: 71 of 80 secrets were found, 57 of 60, 56 of 60.
 
-    Of their look-alikes 1 of 82 and 3 of 63 were cut then. The second set was not looked at for the rules before that;
-    neighbors of what was missed stand at the end.
+    Of their look-alikes 1 of 82 was cut, 3 of 63, and none of 62. The first two were written before the rules, the third
+    afterwards by somebody who knew them; neighbors of what was missed stand behind the second.
     """
     secrets, others = cases("printed_secrets"), cases("printed_lookalikes")
     missed = {case["id"] for case in secrets if survives(clean_text(case["text"]), case["secret"])}
