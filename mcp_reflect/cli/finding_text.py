@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from typing import Any, Final
 
-from mcp_reflect.cli.output import visible
 from mcp_reflect.clock import iso
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, Seen, StoredFinding
 from mcp_reflect.sessions.call_words import call_line
 from mcp_reflect.sessions.text import brief
+from mcp_reflect.text.one_line import visible
 
 _MOST_CALL: Final = 300  # characters of a call
 _SESSIONS_SHOWN: Final = 2  # those that show a finding

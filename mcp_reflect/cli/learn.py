@@ -11,7 +11,6 @@ from mcp_reflect.cli.output import (
     confirm,
     counted,
     counted_sessions,
-    visible,
     write_json,
     write_line,
 )
@@ -21,6 +20,7 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import Learned, learn
 from mcp_reflect.services.wording import estimated_tokens, unworded, word_findings
 from mcp_reflect.sessions.session_places import HOSTS
+from mcp_reflect.text.one_line import visible
 
 _SHOWN: Final = 10
 _BAR: Final = 30  # characters

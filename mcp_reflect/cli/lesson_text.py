@@ -4,20 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    RED,
-    YELLOW,
-    aligned,
-    styled,
-    visible,
-    wrapped,
-)
+from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, aligned, styled, wrapped
 from mcp_reflect.models.lesson import GuardMode, Lesson, State
 from mcp_reflect.models.lesson_words import TOLD_SO, short_id
 from mcp_reflect.moments.guarded import refuses
+from mcp_reflect.text.one_line import visible
 
 _HEADS: Final = ("id", "lesson", "shown", "state", "effective")
 

@@ -17,7 +17,6 @@ from mcp_reflect.cli.output import (
     confirm,
     is_interactive,
     table,
-    visible,
     write_json,
     write_line,
     write_result,
@@ -35,6 +34,7 @@ from mcp_reflect.models.lesson import (
     Stored,
 )
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
+from mcp_reflect.text.one_line import visible
 
 if TYPE_CHECKING:
     from mcp_reflect.services.curation import LessonDetails, Listed

@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.text.one_line import one_line, visible
 
 # Styles of ECMA-48 (SGR).
 BOLD: Final = "1"
@@ -101,18 +102,6 @@ def styled(text: str, style: str) -> str:
 def _has_styles() -> bool:
     """Return whether styles are shown: on a terminal that has them, unless the person does not want them."""
     return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def visible(text: str) -> str:
-    """Return a text with each control or invisible character replaced by its code and name: `<U+001B control>`."""
-    return "".join(map(_visible_char, text.replace("\t", "\\t")))
-
-
-def _visible_char(char: str) -> str:
-    """Return a character, or its code and name if it would not be seen."""
-    if char.isprintable() or char == "\n":
-        return char
-    return f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
 
 
 _GAP: Final = "  "  # between the columns of a table
@@ -213,6 +202,26 @@ def wrapped(text: str) -> str:
         width, initial_indent="  ", subsequent_indent="  ", replace_whitespace=False
     )
     return "\n".join(wrapper.fill(line) or "  " for line in text.split("\n"))
+
+
+def quotation(text: str) -> str:
+    """Return a text from outside as it is shown in a question: on lines that each begin with a bar, which no line of ours has.
+
+    It is one line, wrapped to the terminal: a long one can neither look like our words nor begin a row of the screen.
+    """
+    line = one_line(text)
+    if not is_terminal():
+        return f"{_BAR}{line}"
+    width = shutil.get_terminal_size().columns - len(_BAR)
+    if _width(line) > len(line):
+        width //= 2  # a character may take two columns
+    wrapper = textwrap.TextWrapper(
+        max(width, _LEAST_TEXT), initial_indent="", subsequent_indent="", break_on_hyphens=False
+    )
+    return "\n".join(f"{_BAR}{piece}" for piece in wrapper.wrap(line) or [""])
+
+
+_BAR: Final = "  | "
 
 
 def ask(question: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.learn import show_progress
-from mcp_reflect.cli.output import visible, write_json, write_line
+from mcp_reflect.cli.output import write_json, write_line
 from mcp_reflect.cli.replay_facts import sum_of_lesson
 from mcp_reflect.cli.replay_text import MOST_MOMENTS, SHORT, lines_of_replay
 from mcp_reflect.cli.running import with_engine
@@ -14,6 +14,7 @@ from mcp_reflect.clock import iso
 from mcp_reflect.models.replay import ReplayedLesson, SpokenMoment
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.replay import Replayed, replay
+from mcp_reflect.text.one_line import visible
 
 
 def add_replay_arguments(parser: CliParser) -> None:

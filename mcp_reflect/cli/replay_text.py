@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mcp_reflect.cli.output import counted, counted_sessions, visible
+from mcp_reflect.cli.output import counted, counted_sessions
 from mcp_reflect.cli.replay_facts import actions_of, sum_of_lesson
 from mcp_reflect.clock import iso
 from mcp_reflect.models.lesson_words import short_id
@@ -15,6 +15,7 @@ from mcp_reflect.models.replay import (
 )
 from mcp_reflect.models.shown_lesson import first_sentences
 from mcp_reflect.services.replay import Replayed
+from mcp_reflect.text.one_line import visible
 
 MOST_MOMENTS: Final = 3
 """The moments of a lesson that are shown unless all are asked for."""

@@ -10,7 +10,7 @@ from mcp_reflect.cli.output import (
     aligned,
     ask,
     is_interactive,
-    visible,
+    quotation,
     write_json,
     write_line,
     write_result,
@@ -23,14 +23,15 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.lesson import GuardMode, Lesson
+from mcp_reflect.models.proposal import changes_of, guard_words
 from mcp_reflect.services.curation import LessonDetails
 from mcp_reflect.services.ground import STILL_TRUE
-from mcp_reflect.services.proposals import wish_text
+from mcp_reflect.services.proposals import wish_of
 from mcp_reflect.services.reviews import Proposed, Waiting
 from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, speaker_of_process
+from mcp_reflect.text.one_line import visible
 
-_PROPOSED_FIELDS: Final = ("text", "why", "wrong_call", "right_call", "guard", "importance", "tags")
 _QUESTION: Final = "[k]eep, [e]dit, [d]rop, Enter to skip, [a]ll the rest, [u]ndo, [q]uit: "
 _QUESTIONS: Final = {
     "mistake": "What went wrong (Enter for nothing)?",
@@ -98,7 +99,14 @@ def _records(waiting: Waiting) -> list[dict[str, Any]]:
 def _proposal_record(proposed: Proposed) -> dict[str, Any]:
     """Return a proposal; its own kind is the `wish`."""
     record = dated(plain(proposed.proposal))
-    return {**record, "kind": "proposal", "wish": proposed.proposal.kind.value}
+    proposal = proposed.proposal
+    changes = changes_of(proposed.lesson, proposal.kind, proposal.body)
+    return {
+        **record,
+        "kind": "proposal",
+        "wish": proposal.kind.value,
+        "changes": [plain(change) for change in changes],
+    }
 
 
 def _doubted_record(doubted: Doubted) -> dict[str, Any]:
@@ -154,12 +162,7 @@ def _words_of(options: Namespace) -> dict[str, str]:
 def show(item: Item) -> None:
     """Print what waits, with its evidence."""
     if isinstance(item, Proposed):
-        write_line(f"{item.proposal.id}: {wish_text(item.proposal)}")
-        write_line(f"  the lesson {item.lesson.id}: {visible(item.lesson.text)}")
-        for name, value in item.proposal.body.items():
-            if value and name in _PROPOSED_FIELDS:
-                write_line(f"  {name} would be: {visible(str(value))}")
-        write_line("")
+        _show_proposal(item)
         return
     if isinstance(item, Doubted):
         write_line(f"{item.lesson.id}: {visible(item.told)}: {STILL_TRUE}")
@@ -171,6 +174,20 @@ def show(item: Item) -> None:
         write_line("\n".join([*long_fields(item), "", aligned(short_fields(item))]) + "\n\n")
         return
     write_line(text_of(item.id, item))
+
+
+def _show_proposal(item: Proposed) -> None:
+    """Print what an agent wants of a lesson: the lesson, all that would change, and the wish last, above the question."""
+    lesson, proposal = item.lesson, item.proposal
+    write_line(f"The lesson {lesson.id}, which you keep:")
+    write_line(quotation(lesson.text))
+    write_line(f"Its guard:\n{quotation(guard_words(lesson))}")
+    for change in changes_of(lesson, proposal.kind, proposal.body):
+        name = change.field.replace("_", " ")
+        write_line(f"{name} now:\n{quotation(change.before or 'none')}")
+        write_line(f"{name} then:\n{quotation(change.after or 'none')}")
+    write_line(f"The agent's reason:\n{quotation(proposal.reason)}")
+    write_line(f"{proposal.id}: an agent wants to {wish_of(proposal.kind)}.\n")
 
 
 async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bool:

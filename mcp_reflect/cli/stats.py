@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.output import aligned, counted, visible, write_result
+from mcp_reflect.cli.output import aligned, counted, write_result
 from mcp_reflect.cli.running import with_uses
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Json, plain
 from mcp_reflect.security.redact import quoted
+from mcp_reflect.text.one_line import visible
 
 
 def add_stats_arguments(parser: CliParser) -> None:

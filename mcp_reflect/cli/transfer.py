@@ -17,7 +17,6 @@ from mcp_reflect.cli.output import (
     confirm,
     counted,
     table,
-    visible,
     write_json,
     write_line,
     write_result,
@@ -31,6 +30,7 @@ from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker, refuse_agent, refuse_in_host, speaker_of_process
 from mcp_reflect.storage.sqlite import backup
+from mcp_reflect.text.one_line import visible
 
 _MOST_SENT: Final = 1_000_000  # characters of lines that a service is sent at once
 _EXPORT_MARK: Final = '{"id": "les_'

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
+from mcp_reflect.models.proposal import changes_of, guard_words
+from mcp_reflect.models.shown_digest import digest_of_proposal
 from mcp_reflect.services.proposals import wish_text
 from mcp_reflect.services.reviews import Proposed, proposed_changes
 from mcp_reflect.services.roots import doubted
@@ -73,14 +75,16 @@ async def _what_waits(engine: "Engine", *, whole: bool) -> dict[str, Any]:
 
 
 def _proposal(proposed: Proposed) -> dict[str, Any]:
-    """Return a proposed change of a lesson as the page shows it: what is wished, and the new texts."""
-    body = proposed.proposal.body
-    texts = {name: body[name] for name in ("mistake", "correction", "text") if body.get(name)}
+    """Return a proposed change of a lesson as the page shows it: the wish, the guard, and each field that changes."""
+    proposal, lesson = proposed.proposal, proposed.lesson
+    changes = changes_of(lesson, proposal.kind, proposal.body)
     return {
-        "id": proposed.proposal.id,
-        "lesson": proposed.lesson.id,
-        "wish": wish_text(proposed.proposal),
-        "texts": texts,
+        "id": proposal.id,
+        "lesson": lesson.id,
+        "wish": wish_text(proposal),
+        "guard": guard_words(lesson),
+        "changes": [plain(change) for change in changes],
+        "seen": digest_of_proposal(proposal, lesson),
     }
 
 

@@ -1,8 +1,12 @@
 """What an agent wants changed of a lesson that a person keeps: it waits until a person decides."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
+
+from mcp_reflect.models.common import from_json
+from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State, Trust
 
 PREFIX: Final = "pro"
 """Of the id of a proposal."""
@@ -32,3 +36,112 @@ class Proposal:
     body: dict[str, Any]
     agent: str | None
     created_at: float
+
+
+def proposed_lesson(lesson: Lesson, kind: ProposalKind, body: Mapping[str, Any]) -> LessonDraft:
+    """Return the lesson as a proposal would make it; of REPLACE, the one that takes its place.
+
+    It is what a person is shown of a proposal, and what is done after their yes.
+    """
+    match kind:
+        case ProposalKind.REPLACE:
+            draft: LessonDraft = from_json(LessonDraft, body)
+            return replace(_with_guard_of(lesson, draft), trust=Trust.TRUSTED)
+        case ProposalKind.EDIT:
+            lists = {
+                name: tuple(body[name]) for name in _LISTS if name in body
+            }  # JSON has no tuples
+            return replace(lesson, **{**body, **lists})
+        case ProposalKind.RETIRE:
+            return replace(lesson, state=State.RETIRED)
+        case ProposalKind.DISARM:
+            return replace(lesson, guard_mode=GuardMode.OFF)
+
+
+_LISTS: Final = ("symptoms", "keywords", "tags")
+
+
+def _with_guard_of(lesson: Lesson, draft: LessonDraft) -> LessonDraft:
+    """Return a lesson that takes another's place with that one's guard, unless it brings calls of its own.
+
+    What the person chose for the guard to do counts for either.
+    """
+    if draft.guard:
+        return replace(draft, guard_mode=lesson.guard_mode)
+    if draft.wrong_call or draft.right_call:
+        return draft
+    return replace(
+        draft,
+        wrong_call=lesson.wrong_call,
+        right_call=lesson.right_call,
+        guard=lesson.guard,
+        unarmed=lesson.unarmed,
+        guard_mode=lesson.guard_mode,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field of a lesson that a proposal would change, with both values as texts from outside; empty for none."""
+
+    field: str
+    before: str
+    after: str
+
+
+_COMPARED: Final = tuple(
+    "mistake correction text why context task_type symptoms keywords tags importance confidence external_id wrong_call "
+    "right_call state trust".split()
+)
+
+
+def changes_of(
+    lesson: Lesson, kind: ProposalKind, body: Mapping[str, Any]
+) -> tuple[FieldChange, ...]:
+    """Return each field that a proposal would change, and the guard with what it does, before and after."""
+    after = proposed_lesson(lesson, kind, body)
+    values: dict[str, tuple[str, str]] = {
+        name: (_value_text(getattr(lesson, name)), _value_text(getattr(after, name)))
+        for name in _COMPARED
+    }
+    if _says_all_in_parts(lesson) and _says_all_in_parts(after):
+        del values["text"]
+    values["guard"] = (guard_words(lesson), guard_words(after))
+    return tuple(
+        FieldChange(name, before, now) for name, (before, now) in values.items() if before != now
+    )
+
+
+def _says_all_in_parts(lesson: LessonDraft) -> bool:
+    """Return whether the text of a lesson says nothing beside its mistake and correction."""
+    return bool(lesson.mistake and lesson.correction) or lesson.text == lesson.mistake
+
+
+def _value_text(value: Any) -> str:
+    """Return the value of a field as a text."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+    return str(value)
+
+
+_MODE_WORDS: Final[Mapping[GuardMode | None, str]] = {
+    GuardMode.ENFORCE: "each call against it is refused",
+    GuardMode.HOLD: "a call against it is refused once",
+    GuardMode.TELL: "the agent is told at a call against it",
+    GuardMode.OFF: "off",
+    None: "it does what guards do in the project",
+}
+
+
+def guard_words(lesson: LessonDraft) -> str:
+    """Return a lesson's guard and what it does, such as "`git push` with `--force` (each call against it is refused)"."""
+    if lesson.guard is None:
+        return "none"
+    does = _MODE_WORDS[lesson.guard_mode]
+    if lesson.unarmed:
+        does = f"off: {lesson.unarmed}"
+    if lesson.state is not State.ACTIVE:
+        does = f"off: the lesson is {lesson.state}"
+    return f"{lesson.guard} ({does})"

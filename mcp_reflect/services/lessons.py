@@ -146,7 +146,7 @@ async def _propose_replacement(
     if sent.evidence is Evidence.USER:
         reason = "a person told the agent so"
     new, answer = await decide_or_keep(
-        context, scope, old, ProposalKind.REPLACE, reason=reason, body=body, shown=body["text"]
+        context, scope, old, ProposalKind.REPLACE, reason=reason, body=body
     )
     if new is None:
         return Stored(

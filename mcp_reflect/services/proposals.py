@@ -1,16 +1,29 @@
 """An agent's wish to change a lesson that a person keeps: put before the person at once, or kept for their review."""
 
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
+from mcp_reflect.errors import ChangedError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.lesson_words import short_id
-from mcp_reflect.models.proposal import Proposal, ProposalKind
+from mcp_reflect.models.proposal import (
+    FieldChange,
+    Proposal,
+    ProposalKind,
+    changes_of,
+    guard_words,
+)
+from mcp_reflect.models.shown_digest import digest_of_lesson
 from mcp_reflect.services.context import Context
-from mcp_reflect.sessions.text import clip
 from mcp_reflect.speaker import Speaker
+from mcp_reflect.text.one_line import one_line
 
-_MOST_SHOWN: Final = 600  # characters of a lesson in a question
+_MOST_REASON: Final = 500  # characters of a reason in a question
+_MOST_QUESTION: Final = (
+    8_000  # characters of a question: a person decides about a longer one in a review
+)
 _WANTS: Final = {
     ProposalKind.REPLACE: "replace it",
     ProposalKind.EDIT: "change it",
@@ -27,26 +40,29 @@ async def decide_or_keep(
     *,
     reason: str,
     body: dict[str, Any] | None = None,
-    shown: str = "",
 ) -> tuple[Lesson | None, str]:
     """Ask the person about an agent's change of their lesson, or keep it as a proposal for their review.
 
     Returns the changed lesson after a yes, else None, and what to tell the agent. Where the host can show a question,
-    its person is asked, about the text that is `shown`; after a no nothing is kept. Else the proposal waits. `body` is
-    what would change, as for `Proposal`.
+    its person is asked; after a no nothing is kept. Else the proposal waits, as it does where the lesson changed before
+    the answer came. `body` is what would change, as for `Proposal`.
     """
+    body = body or {}
     decision = None  # nobody could be asked
-    if context.confirm is not None:
-        decision = await context.confirm(_question(lesson, kind, reason, shown))
+    question = _question(lesson, kind, reason, body)
+    if context.confirm is not None and len(question) <= _MOST_QUESTION:
+        decision = await context.confirm(question)
     if decision is Speaker.AGENT:
         return None, "the person was asked and said no; nothing changed"
     proposals = context.bank.proposals
-    proposal = await proposals.add(scope, lesson, kind, reason, body or {})
+    proposal = await proposals.add(scope, lesson, kind, reason, body)
     if proposal is None:
         return None, "a person keeps that lesson, and many proposals about it wait already"
     if decision is Speaker.PERSON:
-        after = await proposals.decide(scope, proposal.id, approved=True)
-        return after, "the person confirmed it"
+        seen = {lesson.id: digest_of_lesson(lesson)}
+        with suppress(ChangedError):
+            after = await proposals.decide(scope, proposal.id, approved=True, seen=seen)
+            return after, "the person confirmed it"
     context.log.info("change_proposed", lesson_id=lesson.id, kind=kind.value)
     return None, waits_text(lesson, kind)
 
@@ -59,18 +75,36 @@ def waits_text(lesson: Lesson, kind: ProposalKind) -> str:
     )
 
 
+def wish_of(kind: ProposalKind) -> str:
+    """Return what becomes of the lesson, such as "replace it"."""
+    return _WANTS[kind]
+
+
 def wish_text(proposal: Proposal) -> str:
     """Return what an agent wants, for a person."""
-    return f"an agent wants to {_WANTS[proposal.kind]}: {proposal.reason}"
+    return f"an agent wants to {_WANTS[proposal.kind]}: {one_line(proposal.reason, _MOST_REASON)}"
 
 
-def _question(lesson: Lesson, kind: ProposalKind, reason: str, shown: str) -> str:
-    """Return the question that the host shows its person: what would change, the lesson, and why."""
-    lines = [
-        f"mcp-reflect: the agent wants to change a lesson that you keep ({_WANTS[kind]}).",
-        f"The lesson {short_id(lesson.id)}: {clip(lesson.text, _MOST_SHOWN)}",
-    ]
-    if shown:
-        lines.append(f"The new text, by the agent: {clip(shown, _MOST_SHOWN)}")
-    lines.append(f"Its reason: {clip(reason, 200)}")
-    return "\n".join(lines)
+def change_lines(changes: Iterable[FieldChange]) -> list[str]:
+    """Return two lines for each field that a proposal changes, for a person: what it is now, and what it would be."""
+    lines: list[str] = []
+    for change in changes:
+        name = change.field.replace("_", " ")
+        lines.append(f"{name} now: {one_line(change.before) or 'none'}")
+        lines.append(f"{name} then: {one_line(change.after) or 'none'}")
+    return lines
+
+
+def _question(lesson: Lesson, kind: ProposalKind, reason: str, body: Mapping[str, Any]) -> str:
+    """Return the question that the host shows its person: the lesson, its guard, all that would change, and why."""
+    wish = _WANTS[kind]
+    return "\n".join(
+        [
+            f"mcp-reflect: the agent wants to change a lesson that you keep ({wish}).",
+            f"The lesson {short_id(lesson.id)}: {one_line(lesson.text)}",
+            f"Its guard: {one_line(guard_words(lesson))}",
+            *change_lines(changes_of(lesson, kind, body)),
+            f"The agent's reason: {one_line(reason, _MOST_REASON)}",
+            f"Shall it {wish}?",
+        ]
+    )

@@ -5,13 +5,20 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from mcp_reflect.models.common import Scope, from_json
-from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State, Trust
-from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State
+from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind, proposed_lesson
+from mcp_reflect.models.shown_digest import (
+    NOTHING_SEEN,
+    Seen,
+    digest_of_lesson,
+    digest_of_proposal,
+)
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_records, screening
 from mcp_reflect.storage.repository import Repository, Writing, transaction
 from mcp_reflect.storage.rows import Row, readable, record_from
+from mcp_reflect.storage.seen import refuse_other_than_seen
 from mcp_reflect.storage.values import scoped
 
 MOST_OF_A_LESSON: Final = 10
@@ -71,39 +78,51 @@ class ProposalRepository(Repository):
         )
 
     @transaction
-    def decide(self, tx: Writing, scope: Scope, proposal_id: str, *, approved: bool) -> Lesson:
+    def decide(
+        self,
+        tx: Writing,
+        scope: Scope,
+        proposal_id: str,
+        *,
+        approved: bool,
+        seen: Seen = NOTHING_SEEN,
+    ) -> Lesson:
         """Do what a proposal wants, in a person's name, or drop it; return the lesson as it is then.
 
-        For a proposal to replace a lesson that is the new lesson, which the person trusts from now on.
+        For a proposal to replace a lesson that is the new lesson, which the person trusts from now on. ChangedError if
+        the proposal, or the lesson, is not as the person was shown it (`seen`).
         """
         proposal = _proposal(tx.existing("proposal_by_id", scope, "id", proposal_id, _FIX))
         lesson = lesson_records.lesson_by_id(tx, scope, proposal.lesson_id)
+        refuse_other_than_seen(seen, proposal.id, lambda: digest_of_proposal(proposal, lesson))
+        refuse_other_than_seen(seen, lesson.id, lambda: digest_of_lesson(lesson))
         now = self.clock.now()
         if not approved:
             tx.run("proposal_decide", scoped(scope, id=proposal.id, state="rejected", now=now))
             return lesson
         tx.run("proposal_decide", scoped(scope, id=proposal.id, state="approved", now=now))
-        match proposal.kind:
-            case ProposalKind.REPLACE:
-                return self._replace(tx, Scope(scope.tenant, lesson.project), lesson, proposal)
-            case ProposalKind.EDIT:
-                changes = dict(proposal.body)
-                if "tags" in changes:  # JSON has no tuples
-                    changes["tags"] = tuple(changes["tags"])
-                after = screening.screened(replace(lesson, **changes, updated_at=now))
-            case ProposalKind.RETIRE:
-                after = replace(lesson, state=State.RETIRED, updated_at=now)
-            case ProposalKind.DISARM:
-                after = replace(lesson, guard_mode=GuardMode.OFF, updated_at=now)
+        after = proposed_lesson(lesson, proposal.kind, proposal.body)
+        if not isinstance(after, Lesson):
+            own = Scope(scope.tenant, lesson.project)
+            return self._replace(tx, own, lesson, after, proposal.agent)
+        after = replace(after, updated_at=now)
+        if proposal.kind is ProposalKind.EDIT:
+            after = screening.screened(after)
         reason = f"proposed: {proposal.reason}"
         lesson_records.revise(tx, scope, lesson, after, reason, by=Speaker.PERSON)
         return after
 
-    def _replace(self, tx: Writing, scope: Scope, old: Lesson, proposal: Proposal) -> Lesson:
-        """Store the proposed lesson as one that a person trusts, in the place of the old one, and return it."""
-        draft: LessonDraft = from_json(LessonDraft, proposal.body)
-        record = screening.record_of(replace(draft, trust=Trust.TRUSTED), scope, self.clock)
-        new = screening.screened(replace(record, agent=proposal.agent))
+    def _replace(
+        self, tx: Writing, scope: Scope, old: Lesson, draft: LessonDraft, agent: str | None
+    ) -> Lesson:
+        """Store the proposed lesson as one that a person trusts, in the place of the old one, and return it.
+
+        Sessions begin with it if they began with the old one.
+        """
+        record = screening.record_of(draft, scope, self.clock)
+        new = screening.screened(replace(record, agent=agent))
+        if not new.suspicion:
+            new = replace(new, pinned_at=old.pinned_at)
         lesson_records.insert(tx, scope, new, by=Speaker.PERSON)
         now = self.clock.now()
         lesson_records.supersede(tx, scope, old, new, now, by=Speaker.PERSON)

@@ -275,7 +275,8 @@ async def test_what_an_agent_wants_of_a_persons_lesson_is_shown_and_decided(
         )
     (shown,) = served.ask("GET", "/api/board").json["proposals"]
     assert shown["lesson"] == added.lesson_id
-    assert shown["texts"]["correction"] == changes["correction"]
+    then = {change["field"]: change["after"] for change in shown["changes"]}
+    assert then["correction"] == changes["correction"]
     assert "wants to change it" in shown["wish"]
     assert served.act("decide", id=shown["id"], approved=True).status == 200
     assert lessons(served)[added.lesson_id]["correction"] == changes["correction"]

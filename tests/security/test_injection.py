@@ -452,7 +452,7 @@ def test_any_text_can_be_judged(text: str) -> None:
 
 
 def test_a_hidden_sign_is_written_out_for_the_person_who_reviews() -> None:
-    from mcp_reflect.cli.output import visible  # noqa: PLC0415 - a command's part
+    from mcp_reflect.text.one_line import visible  # noqa: PLC0415 - a command's part
 
     assert (
         visible("a\u202eb\x1b[2Jc\td\n")

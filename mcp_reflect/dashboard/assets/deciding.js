@@ -96,9 +96,10 @@ function decidingView(context) {
 
   function proposalCard(store, one) {
     const lesson = store.byId.get(one.lesson);
-    const wanted = Object.values(one.texts).map((text) => el("p", null, el("span", { class: "label" }, "It would be"), told(text)));
+    const rows = one.changes.map((change) => [seen(change.field.replaceAll("_", " ")), told(change.before || "none"), told(change.after || "none")]);
+    const wanted = rows.length ? tableOf("What would change", ["Field", "Now", "It would be"], rows) : null;
     return el("article", { class: "card padded", "data-proposal": one.id },
-      el("p", { class: "warn" }, told(one.wish)), lesson && wordsOf(lesson), wanted,
+      el("p", { class: "warn" }, told(one.wish)), lesson && wordsOf(lesson), el("p", null, el("span", { class: "label" }, "Its guard"), told(one.guard)), wanted,
       el("div", { class: "actions" }, lesson && opener(lesson),
         actor(context, "decline", "Drop the proposal", () => ({ id: one.id }), "danger"), actor(context, "accept", "Do so", () => ({ id: one.id }))));
   }

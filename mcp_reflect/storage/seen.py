@@ -1,0 +1,22 @@
+"""An act of a person is done in the transaction that sees its records as the person was shown them, or not at all."""
+
+from collections.abc import Callable
+
+from mcp_reflect.errors import ChangedError
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.shown_digest import Seen, digest_of_lesson
+from mcp_reflect.storage import lesson_records
+from mcp_reflect.storage.repository import Reading
+
+
+def refuse_other_than_seen(seen: Seen, record_id: str, digest_now: Callable[[], str]) -> None:
+    """Raise ChangedError if a person was shown a record, and it is not as they saw it any more."""
+    if record_id in seen and seen[record_id] != digest_now():
+        raise ChangedError(record_id)
+
+
+def refuse_changed_lessons(reading: Reading, scope: Scope, seen: Seen) -> None:
+    """Raise ChangedError for a lesson that is not as the person saw it; NotFoundError for one that is gone."""
+    for lesson_id in seen:
+        lesson = lesson_records.lesson_by_id(reading, scope, lesson_id)
+        refuse_other_than_seen(seen, lesson_id, lambda lesson=lesson: digest_of_lesson(lesson))
