@@ -89,6 +89,8 @@ NOT: Final = _listed("not")
 UNSURE: Final = _listed("unsure")
 ELSEWHERE: Final = _listed("elsewhere")
 EXCEPT: Final = _listed("except")
+EARLIER: Final = _listed("earlier")
+EARLIER_FIRST: Final = _listed("earlier first")
 PLAN: Final = _listed("plan")
 
 # Admissions.

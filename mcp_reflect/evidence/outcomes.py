@@ -63,6 +63,7 @@ _WEAK: Final = lazy_compile(
 )
 _NOTHING: Final = lazy_compile(
     r"^\W*(?:\d+ (?:errors?|failures|failed|issues?|problems?)\W*)?0 (?:errors?|failed|failures|issues|problems)\b|\bno (?:errors|failures)\b"
+    r"|\b\d+ fixed, 0 remaining\b|\b(\d+) offenses? detected, \1 offenses? corrected\b"
 )
 _FILES_ONLY: Final = lazy_compile(r"[^\s:]{1,200}\.\w{1,8}")
 

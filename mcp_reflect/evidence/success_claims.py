@@ -193,10 +193,11 @@ def _is_sure(clause: str, found: re.Match[str]) -> bool:
     """Return whether the words that say that it went well are said without doubt, condition and denial.
 
     - a condition behind them: "the tests pass once the server is up"
+    - an earlier time in or behind them: "the tests passed before my last edit"
     - doubt before or in them: "the tests should pass", and in Japanese right behind them
     - a "not" anywhere in the clause: "it does not build". "No errors" and "0 failed" deny nothing
     """
-    if _DEPENDS.search(clause, found.end()):
+    if _DEPENDS.search(clause, found.end()) or _is_of_earlier(clause, found):
         return False
     before = clause[: found.end()]
     right_behind = clause[found.end() : found.end() + _MOST_ENDING]
@@ -206,6 +207,13 @@ def _is_sure(clause: str, found: re.Match[str]) -> bool:
     if words.UNSURE.search(before):
         return False
     return not words.NOT.search(words.NOTHING_BAD.sub(" ", clause))
+
+
+def _is_of_earlier(clause: str, found: re.Match[str]) -> bool:
+    """Return whether what went well did so before something else: then nothing is said of how it is now."""
+    if words.EARLIER.search(clause, found.start()):
+        return True
+    return words.EARLIER_FIRST.search(clause) is not None
 
 
 _MOST_ENDING: Final = 3  # signs in which Japanese says that something is a condition or only likely

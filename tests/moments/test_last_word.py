@@ -51,6 +51,63 @@ def test_claims_are_held_to_the_last_run_of_their_command() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "All 4 tests passed before my last edit; I did not rerun them after it.",
+        "All 4 tests passed before the rebase. I have not rerun them.",
+        "All 4 tests passed at the last run. After that I only reworded a comment.",
+        "The tests passed earlier; I haven't re-run them since.",
+        "All tests were green in the previous run.",
+        "All tests passed. I did not repeat them after the last change.",
+        "Alle Tests liefen vor meiner letzten Änderung durch.",
+        "Alle Tests liefen durch; danach habe ich sie nicht erneut ausgeführt.",
+        "Tous les tests passaient avant ma dernière modification.",
+        "Todas las pruebas pasaban antes de mi último cambio.",
+        "最后一次修改之前所有测试都通过了。",
+    ],
+)
+def test_a_message_that_speaks_of_an_earlier_state_is_not_held(message: str) -> None:
+    assert verdicts(message, EDIT, GREEN, EDIT) == []
+    assert verdicts("All tests pass.", EDIT, GREEN, EDIT) == [DoubtKind.STALE]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "All tests pass after my last edit.",
+        "I reran them, and all tests pass.",
+    ],
+)
+def test_a_message_that_speaks_of_now_is_held_to_the_last_run(message: str) -> None:
+    assert verdicts(message, EDIT, RED) == [DoubtKind.FAILED]
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("ruff check --fix src", "Found 1 error (1 fixed, 0 remaining)."),
+        ("rubocop -a", "12 files inspected, 3 offenses detected, 3 offenses corrected"),
+    ],
+)
+def test_a_linter_that_mended_all_that_it_found_is_clean(command: str, output: str) -> None:
+    assert verdicts("Lint passes.", EDIT, ("Bash", command, output)) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("ruff check --fix src", "Exit code 1\nFound 12 errors (10 fixed, 2 remaining)."),
+        (
+            "rubocop -a",
+            "Exit code 1\n12 files inspected, 3 offenses detected, 2 offenses corrected",
+        ),
+    ],
+)
+def test_a_linter_that_mended_some_is_not(command: str, output: str) -> None:
+    assert verdicts("Lint passes.", EDIT, ("Bash", command, output)) == [DoubtKind.FAILED]
+
+
 def test_a_run_that_is_not_known_may_be_the_proof_or_not() -> None:
     made, failed = (
         ("Bash", "frobnicate --all", "fine"),
