@@ -12,7 +12,8 @@ from typing import Final
 
 from mcp_reflect.evidence.bound_lines import BoundLine
 from mcp_reflect.evidence.claim_terms import ClaimTerms
-from mcp_reflect.evidence.outputs import HISTORY, MOST_FORM, Output, pattern_of
+from mcp_reflect.evidence.measures import measures_in
+from mcp_reflect.evidence.outputs import HISTORY, MOST_FORM, Output
 from mcp_reflect.evidence.result_lines import result_lines
 
 _MOST_CALLS: Final = 40
@@ -30,21 +31,6 @@ _VERY_FEW_LINES: Final = 3
 
 _DIGIT: Final = re.compile(r"\d")
 _PLACE_IN_FILE: Final = re.compile(r"^(?:\d{1,6}(?:→|:|-)\s{0,200}|\S{1,200}:\d{1,6}:)")
-_MEASURES: Final = tuple(
-    (pattern_of(f"{name} words", "measures"), pattern_of(f"{name} lines", "measures"))
-    for name in (
-        "time",
-        "changed lines",
-        "date",
-        "author",
-        "size",
-        "port",
-        "branch",
-        "latest commit",
-        "refusal",
-    )
-)
-"""How a claim calls a measure, and the lines that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +97,7 @@ def _answer_lines(output: Output, claim: ClaimTerms) -> Iterator[_AnswerLine]:
     weights = claim.related
     in_command = output.tool_terms & weights.keys()
     is_named = in_command or (claim.speaks_of_history and HISTORY in output.roles)
-    measures = [lines for words, lines in _MEASURES if words.search(claim.text)]
+    measures = measures_in(claim.text)
     results = result_lines(output, claim)
     is_short = len(output.lines) <= _VERY_FEW_LINES
     for place, line in enumerate(output.lines):

@@ -41,7 +41,13 @@ def result_lines(output: Output, claim: ClaimTerms) -> Mapping[int, float]:
     These are the line that decides for each kind of run of which the claim speaks, the errors, and the summary of tests;
     beside a claim with a number any summary, which counts.
     """
-    kinds = claim.kinds
+    return results_of(output, claim.kinds, counts=claim.has_number)
+
+
+def results_of(
+    output: Output, kinds: Collection[ProofKind] = (), *, counts: bool = True
+) -> Mapping[int, float]:
+    """Return the places of the lines that tell how a run ended, whatever is claimed of it; `counts` asks for its summary."""
     if output.is_rejected:
         return dict.fromkeys(output.why_rejected[:1], _DECIDES)
     if HISTORY in output.roles:
@@ -51,7 +57,7 @@ def result_lines(output: Output, claim: ClaimTerms) -> Mapping[int, float]:
     for place in _error_lines(output):
         if place != summary:
             found.setdefault(place, _NAMES_ERROR)
-    if summary is not None and (not found or claim.has_number or ProofKind.TESTS in kinds):
+    if summary is not None and (not found or counts or ProofKind.TESTS in kinds):
         found.setdefault(summary, _SUMS_UP)
     return found or _last_lines(output)
 
