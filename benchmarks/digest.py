@@ -1,10 +1,11 @@
 """How often the digest of `critique` has the line that decides a wrong claim: python -m benchmarks.digest [--data DIR].
 
 The claims in tests/evidence/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
-any of the lines that it names. Each is put behind the results of its own session up to that one. Half of the claims are
-kept aside, by the hash of their words. The claims in pointing_second.jsonl and so on were written later, each about other
-results and before the ranking was changed. The claim is the whole work; in a real one, others stand beside it. With
-`--bare`, results name their tool but not their command.
+any of the lines that it names. Each is put behind the results of its own session up to that one and those of up to
+sixteen events more. Half of the claims are kept aside; both are drawn by the hash of a claim's words. The claims in
+pointing_second.jsonl and so on were written later, each about other results and before the ranking was changed. The
+claim is the whole work; in a real one, others stand beside it. With `--bare`, results name their tool but not their
+command.
 """
 
 import argparse
@@ -19,6 +20,8 @@ from benchmarks.recorded_works import results_before
 from benchmarks.work import CASES, read
 from mcp_reflect.evidence.digest import Digest, Outputs
 from mcp_reflect.models.critique import Claim, ToolResult
+
+_MOST_BEHIND = 16  # events of the session behind the one that decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,15 @@ def puzzles(
     run_of = {run["id"]: run for run in runs}
     for claim in claims:
         run = run_of[claim["run"]]
-        results = [result for _, result in results_before(run, claim["event"] + 1)]
+        behind = hashlib.sha256(claim["claim"].encode()).digest()[1] % (_MOST_BEHIND + 1)
+        found = list(results_before(run, claim["event"] + 1 + behind))
+        number = sum(place <= claim["event"] for place, _ in found)
+        results = [result for _, result in found]
         if bare:
             results = [replace(result, tool=None) for result in results]
         content: list[str] = run["events"][claim["event"]]["content"].split("\n")
         lines: tuple[str, ...] = tuple(content[int(number)] for number in claim["lines"])
-        yield Puzzle(claim["claim"], tuple(results), len(results), lines)
+        yield Puzzle(claim["claim"], tuple(results), number, lines)
 
 
 def digest_of(puzzle: Puzzle) -> Digest:
@@ -58,7 +64,8 @@ def digest_of(puzzle: Puzzle) -> Digest:
 def shows(puzzle: Puzzle, digest: Digest) -> bool:
     """True if the deciding line, or the part of it that is shown, is in the digest."""
     shown = [one.lines for one in digest.shown if one.result == puzzle.result]
-    return any(line.strip("… ") in own for lines in shown for line in lines for own in puzzle.lines)
+    lines = [text for one in shown for line in one if (text := line.strip("… "))]
+    return any(line in own for line in lines for own in puzzle.lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from benchmarks.work import read
 from mcp_reflect.evidence.digest import Digest, Outputs
+from mcp_reflect.evidence.shown_outputs import APART
 from mcp_reflect.evidence.verifying import letters
 from mcp_reflect.evidence.work import split, statements_of
 from mcp_reflect.models.critique import Claim, ToolResult
@@ -175,7 +176,8 @@ def _print_figures(answers: Sequence[Answer]) -> None:
                 undecided += 1
                 silent += answer.is_shown_nothing(one["claim"])
     sizes = sorted(answer.size for answer in answers)
-    lines = sum(len(one.lines) or 1 for answer in answers for one in answer.digest.shown)
+    shown_lines = [line for answer in answers for one in answer.digest.shown for line in one.lines]
+    lines = sum(line != APART for line in shown_lines)
     print(f"\nclaims with their deciding line in the answer: {shown} of {decided}")
     print(f"claims that no output decides, with nothing shown: {silent} of {undecided}")
     print(

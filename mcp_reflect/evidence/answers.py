@@ -1,11 +1,11 @@
 """From a loop to the answer of `critique`: gate, score, action, and what to do next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mcp_reflect.evidence.loop import MODEL, LoopResult, Version, quoted_claim
-from mcp_reflect.models.critique import Action, Claim, Critique, Opinion, Verdict
+from mcp_reflect.models.critique import Action, Claim, Critique, Opinion, ShownOutput, Verdict
 
 _MOST_ISSUES: Final = 40
 _MOST_NUMBERS: Final = 5
@@ -233,6 +233,7 @@ def _next(result: LoopResult, criteria: Sequence[str]) -> dict[str, object]:
 
 _MOST_CHARS: Final = 2_000  # of the claims of a short answer
 _CLAIM_CHARS: Final = 110
+_OTHERS: Final = "(these share most with the claims, and may decide none:)"
 
 
 def short_claims(critique: Critique) -> list[str]:
@@ -260,15 +261,31 @@ def _short_claim(claim: Claim) -> str:
 
 
 def short_outputs(critique: Critique) -> list[str]:
-    """Return the outputs that bear on the work, a line each, then what they do not show and how many are left out."""
-    lines = [f"{place}. {shown.text}" for place, shown in enumerate(critique.outputs, start=1)]
-    if not lines:
-        return lines
+    """Return the outputs that bear on the work, a line each, those that plainly show a claim first.
+
+    Behind these stands which claims they do not show, and how many others are left out.
+    """
+    if not critique.outputs:
+        return []
+    plain = [shown for shown in critique.outputs if shown.is_plain]
+    found = [f"{place}. {shown.text}" for place, shown in enumerate(plain, start=1)]
     if unshown := _unshown(critique):
-        lines.append(f"(no output shows claim {_ranges(unshown)})")
+        found.append(f"(no output plainly shows claim {_ranges(unshown)})")
+    if len(plain) < len(critique.outputs):
+        place_of = {shown.result: place for place, shown in enumerate(plain, start=1)}
+        found.append(_OTHERS)
+        for place, shown in enumerate(critique.outputs[len(plain) :], start=len(plain) + 1):
+            found.append(f"{place}. {_beside(shown, place_of.get(shown.result))}")
     if count := critique.other_outputs:
-        lines.append(f"({count} other {'output is' if count == 1 else 'outputs are'} left out)")
-    return lines
+        found.append(f"({count} other {'output is' if count == 1 else 'outputs are'} left out)")
+    return found
+
+
+def _beside(shown: ShownOutput, place: int | None) -> str:
+    """Return an output that may decide none in a line; one that stands at a place above is not named again."""
+    if place is None:
+        return shown.text
+    return replace(shown, tool=f"more of {place}", exit_code=None, status=None).text
 
 
 def _unshown(critique: Critique) -> list[int]:

@@ -10,12 +10,21 @@ from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence.answering import Answering
+from mcp_reflect.evidence.bearing import FOR_FEW, FOR_MANY, BearingOutput, BearingOutputs
 from mcp_reflect.evidence.bound_lines import BoundLine
 from mcp_reflect.evidence.claim_terms import ClaimTerms, Rarity, claim_terms
 from mcp_reflect.evidence.deciding import DecidingOutputs
 from mcp_reflect.evidence.newest import EDITED, made_again
 from mcp_reflect.evidence.outputs import Output, read_outputs_of
-from mcp_reflect.evidence.shown_outputs import cut_around, short_tool, shown_once, within_bytes
+from mcp_reflect.evidence.shown_outputs import (
+    MOST_BYTES,
+    cut_around,
+    pieces_of,
+    short_tool,
+    shown_beside,
+    shown_once,
+    within_bytes,
+)
 from mcp_reflect.models.critique import Claim, ShownOutput, ToolResult
 
 _MOST_CLAIMS: Final = 60
@@ -29,14 +38,21 @@ _LINES_OF_MANY: Final = 2
 class Digest:
     """The outputs that are shown, and how many others there are.
 
-    `places` has by a claim's number which of them are shown for it; `unproven` are the claims that say that something
-    went well, of which no output is shown, or the newest run failed.
+    `deciding` are plainly about a claim, `bearing` share most with the claims beside those. `places` has by a claim's
+    number which of the deciding ones are for it. `unproven` are the claims that say that something went well, of which no
+    output is plainly about it, or the newest run failed.
     """
 
-    shown: tuple[ShownOutput, ...] = ()
+    deciding: tuple[ShownOutput, ...] = ()
+    bearing: tuple[ShownOutput, ...] = ()
     left_out: int = 0
     places: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     unproven: frozenset[int] = frozenset()
+
+    @property
+    def shown(self) -> tuple[ShownOutput, ...]:
+        """All that are shown, the deciding ones first."""
+        return (*self.deciding, *self.bearing)
 
 
 class Outputs:
@@ -51,29 +67,61 @@ class Outputs:
         newest = _newest_of_each(outputs)
         self._outputs = DecidingOutputs(newest)
         self._answering = Answering(newest)
+        self._bearing = BearingOutputs(outputs, newest)
 
     def digest(self, claims: Sequence[Claim]) -> Digest:
         """Return the outputs that could decide the claims, those that differ from what a claim says first."""
-        most = _LINES_OF_FEW if len(claims) <= _FEW_CLAIMS else _LINES_OF_MANY
-        chosen: dict[int, _ChosenOutput] = {}
-        well: set[int] = set()
-        for claim in claims[:_MOST_CLAIMS]:
-            terms = claim_terms(claim.text, self._rarity)
-            if terms.went_well:
-                well.add(claim.number)
-            lines = self._outputs.lines_for(terms, most)
-            if len(claims) <= _FEW_CLAIMS:
-                lines += self._answering.lines_for(terms, lines)
-            for line in lines:
-                output = chosen.setdefault(line.output.number, _ChosenOutput(line.output))
-                output.take(claim.number, terms, line)
+        terms = {
+            claim.number: claim_terms(claim.text, self._rarity) for claim in claims[:_MOST_CLAIMS]
+        }
+        is_few = len(claims) <= _FEW_CLAIMS
+        bound = {number: self._bound_lines(claim, is_few=is_few) for number, claim in terms.items()}
+        chosen = _chosen_outputs(terms, bound)
         ranked = sorted(chosen.values(), key=lambda one: (not one.failed_beside, -one.score))
-        shown = [one.shown(self._outputs) for one in ranked[:_MOST_SHOWN]]
-        shown = within_bytes(shown_once(shown))
-        places = _places(ranked, shown)
-        failed = set(chain.from_iterable(output.failed_beside for output in shown))
-        unproven = frozenset((well - places.keys()) | failed)
-        return Digest(tuple(shown), self.count - len(shown), places, unproven)
+        deciding = [one.shown(self._outputs) for one in ranked[:_MOST_SHOWN]]
+        deciding = within_bytes(shown_once(deciding), MOST_BYTES)
+        others = self._bearing.outputs_for(terms, bound, FOR_FEW if is_few else FOR_MANY)
+        bearing = self._beside(deciding, others, terms)
+        places = _places(ranked, deciding)
+        well = {number for number, claim in terms.items() if claim.went_well}
+        failed = set(chain.from_iterable(output.failed_beside for output in deciding))
+        return Digest(
+            deciding=tuple(deciding),
+            bearing=tuple(bearing),
+            left_out=self.count - len({one.result for one in (*deciding, *bearing)}),
+            places=places,
+            unproven=frozenset((well - places.keys()) | failed),
+        )
+
+    def _bound_lines(self, claim: ClaimTerms, *, is_few: bool) -> list[BoundLine]:
+        """Return the lines that are plainly about a claim."""
+        lines = self._outputs.lines_for(claim, _LINES_OF_FEW if is_few else _LINES_OF_MANY)
+        if is_few:
+            lines += self._answering.lines_for(claim, lines)
+        return lines
+
+    def _beside(
+        self,
+        deciding: Sequence[ShownOutput],
+        others: Iterable[BearingOutput],
+        terms: Mapping[int, ClaimTerms],
+    ) -> list[ShownOutput]:
+        """Return the outputs that are shown beside those that plainly decide a claim."""
+        wanted: dict[str, float] = {}
+        for claim in terms.values():
+            wanted |= claim.weights
+        shown = [
+            ShownOutput(
+                result=one.output.number,
+                tool=short_tool(one.output.tool),
+                exit_code=one.output.result.exit_code,
+                lines=pieces_of(one.output.lines, one.places, wanted),
+                status=self._outputs.status_of(one.output),
+                is_plain=False,
+            )
+            for one in others
+        ]
+        return shown_beside(deciding, shown)
 
 
 def _newest_of_each(outputs: Sequence[Output]) -> list[Output]:
@@ -98,12 +146,12 @@ class _ChosenOutput:
     places: set[int] = field(default_factory=set[int])
     claims: list[int] = field(default_factory=list[int])
     failed_beside: list[int] = field(default_factory=list[int])
-    wanted: set[str] = field(default_factory=set[str])
+    wanted: dict[str, float] = field(default_factory=dict[str, float])
 
     def take(self, claim: int, terms: ClaimTerms, line: BoundLine) -> None:
         """Add a line that bears on a claim."""
         self.score = max(self.score, line.score)
-        self.wanted |= terms.weights.keys()
+        self.wanted |= terms.weights
         if line.place is not None:
             self.places.add(line.place)
         if claim not in self.claims:
@@ -122,6 +170,18 @@ class _ChosenOutput:
             failed_beside=tuple(self.failed_beside),
             status=outputs.status_of(self.output) or (None if self.places else EDITED),
         )
+
+
+def _chosen_outputs(
+    terms: Mapping[int, ClaimTerms], bound: Mapping[int, Iterable[BoundLine]]
+) -> dict[int, _ChosenOutput]:
+    """Return by its number each output that is plainly about a claim."""
+    chosen: dict[int, _ChosenOutput] = {}
+    for number, lines in bound.items():
+        for line in lines:
+            output = chosen.setdefault(line.output.number, _ChosenOutput(line.output))
+            output.take(number, terms[number], line)
+    return chosen
 
 
 def _places(

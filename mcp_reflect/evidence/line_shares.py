@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.claim_terms import ClaimTerms
@@ -25,6 +26,9 @@ _MOST_RESULTS: Final = 6
 _FEW_LINES: Final = 3
 _LONG_LINE: Final = 150
 _MOST_SHARED: Final = 1.5
+_LEAST_SHARED: Final = 0.15
+_LEAST_OF_ONE_WORD: Final = 0.3
+"""Of what all words of a claim weigh: an output that shares less bears on it by chance."""
 _OF_COMMAND: Final = 2.0
 _OF_LENGTH: Final = 0.2
 
@@ -51,6 +55,10 @@ class LineFeatures(NamedTuple):
     last_line: float
     recent: float
     length: float
+
+    @property
+    def tells(self) -> bool:
+        return bool(self.in_line or self.result or self.error or self.measure or self.quotes)
 
 
 _WEIGHTS: Final = LineFeatures(
@@ -79,6 +87,8 @@ class LineShare:
     place: int
     score: float
     share: float
+    tells: bool
+    """Whether the line itself shares a word with the claim, or tells a result or a measure."""
 
 
 class _WeighedOutput:
@@ -151,17 +161,17 @@ class LineShares:
     ) -> list[LineShare]:
         """Return the lines of the outputs that are asked, the likeliest to decide a claim first, each with its share."""
         scored = [
-            (math.sumprod(features, _WEIGHTS), output, place)
+            (sum(map(mul, features, _WEIGHTS)), output, place, features.tells)
             for output, place, features in self._features_of(claim, is_asked, most_outputs)
         ]
         if not scored:
             return []
-        top = max(OF_NO_LINE, max(score for score, _, _ in scored))
-        odds = [math.exp(score - top) for score, _, _ in scored]
+        top = max(OF_NO_LINE, *(score for score, *_ in scored))
+        odds = [math.exp(score - top) for score, *_ in scored]
         whole = sum(odds) + math.exp(OF_NO_LINE - top)
         found = [
-            LineShare(output, place, score, one / whole)
-            for one, (score, output, place) in zip(odds, scored, strict=True)
+            LineShare(output, place, score, one / whole, tells)
+            for one, (score, output, place, tells) in zip(odds, scored, strict=True)
         ]
         return sorted(found, key=lambda line: -line.share)
 
@@ -206,7 +216,12 @@ def _features_in(
             terms_at[place].append(term)
     rare = {term: weights[term] * one.rarity_of(term) for term in in_lines}
     value = {place: sum(map(rare.__getitem__, terms)) for place, terms in terms_at.items()}
-    in_output = sum(weights[term] for term in in_command.union(in_lines)) / claim.whole
+    shared = in_command.union(in_lines)
+    in_output = sum(weights[term] for term in shared) / claim.whole
+    telling = [term for term in shared if claim.tells(term)]
+    is_one_word = len(telling) < 2 and not any(map(claim.is_name, telling))
+    if in_output < (_LEAST_OF_ONE_WORD if is_one_word else _LEAST_SHARED):
+        return
     for place in _weighed_places(one, value):
         line, form = output.lines[place], one.forms[place]
         spread = 1 + max(0.0, math.log(max(1, len(line)) / _LONG_LINE))

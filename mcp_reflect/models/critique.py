@@ -43,6 +43,7 @@ class ShownOutput:
     lines: tuple[str, ...] = ()
     failed_beside: tuple[int, ...] = ()  # claims that say the newest run went well, which failed
     status: str | None = None  # what no line says: an edit was rejected, nothing was printed
+    is_plain: bool = True  # False if it only shares much with the claims, and may decide none
 
     @property
     def text(self) -> str:
@@ -129,7 +130,7 @@ class Critique:
     quality_score: float | None = None  # 0..1
     action: Action | None  # None where nothing is left but to judge the claims
     claims: tuple[Claim, ...] = ()
-    outputs: tuple[ShownOutput, ...] = ()  # those that bear on the work
+    outputs: tuple[ShownOutput, ...] = ()  # those that bear on the work, the plain ones first
     other_outputs: int | None = None  # how many others there are
     left_out: str | None = None  # which sentences of the work are no statements
     first_error_step: int | None = None  # from 1

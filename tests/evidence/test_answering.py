@@ -71,7 +71,8 @@ def test_beside_many_claims_only_what_is_bound_is_shown() -> None:
 
 
 def test_of_a_text_that_is_shown_no_second_line_is_added() -> None:
-    assert lines("`total` sums the items.", STYLES, READ) == ["2→def total(items):"]
+    found = Outputs([STYLES, READ]).digest(statements_of(["`total` sums the items."]).claims)
+    assert [one.lines for one in found.deciding] == [("2→def total(items):",)]
 
 
 @pytest.mark.parametrize("is_first", [True, False])

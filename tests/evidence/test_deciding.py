@@ -200,4 +200,5 @@ def test_a_script_that_was_run_answers_by_its_run_and_not_by_its_text() -> None:
     run = ToolResult(tool="python reproduce.py", content="344")
     listed = ToolResult(tool="ls -F", content="app/\nreproduce.py\ntests/\nREADME.md")
     work = "I ran the reproduction script and it gave 345, so the bug does not show up here."
-    assert lines(work, READ, written, run, listed) == ["344"]
+    found = digest(work, READ, written, run, listed)
+    assert [one.lines for one in found.deciding] == [("344",)]

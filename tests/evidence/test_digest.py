@@ -143,8 +143,9 @@ def test_a_long_page_of_many_words_stands_behind_a_short_output_that_decides() -
         exit_code=0,
     )
     work = "Close enough to the target (1119 in the plan, right density, all required sections)."
-    shown = Outputs([SIZES, *NOISE, page]).digest(statements_of([work]).claims).shown
-    assert [one.tool for one in shown] == ["wc -w notes/plan.md"]
+    found = Outputs([SIZES, *NOISE, page]).digest(statements_of([work]).claims)
+    assert [one.tool for one in found.deciding] == ["wc -w notes/plan.md"]
+    assert [one.tool for one in found.bearing] == ["WebFetch"]
 
 
 EDIT = ToolResult(
@@ -167,8 +168,8 @@ def test_a_newest_run_that_failed_beside_what_the_work_says_stands_first() -> No
 
 
 def test_of_an_edited_file_the_lines_are_shown_that_a_claim_names() -> None:
-    shown = digest(REPORT, *NOISE, EDIT, GREEN).shown
-    assert [one.lines for one in shown if one.tool == EDIT.tool] == [
+    found = digest(REPORT, *NOISE, EDIT, GREEN)
+    assert [one.lines for one in found.deciding if one.tool == EDIT.tool] == [
         ("12→    rounded = quantize(items)",)
     ]
 

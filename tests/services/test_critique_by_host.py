@@ -43,7 +43,7 @@ async def test_claims_come_with_the_outputs_that_bear_on_them_and_nothing_is_jud
     ]
     assert found["outputs"] == [
         "1. pytest --cov, exit 0: TOTAL 200 40 80% | 13 passed in 1.0s",
-        "(no output shows claim 3)",
+        "(no output plainly shows claim 3)",
         "(1 other output is left out)",
     ]
     assert found["left_out"] == "no statements, left out: 1 question"

@@ -247,7 +247,7 @@ async def test_a_critique_without_output_uses_the_session_that_a_hook_told_of(
     assert found["evidence"] == "1 outputs of this session, as the host kept them"
     assert found["outputs"] == [
         "1. pytest -q, failed (claim 1 says it went well): 1 failed, 12 passed in 0.3s",
-        "(no output shows claim 2)",
+        "(no output plainly shows claim 2)",
     ]
     sent = await answered(client, "critique", {**work, "tool_results": ["13 passed"]})
     assert "evidence" not in sent
