@@ -86,7 +86,7 @@ class SeenChange:
     @property
     def _is_around_root(self) -> bool:
         """Whether the path is the project's folder or one around it."""
-        return any(f"{root}/".startswith(f"{self.path.rstrip('/')}/") for root in self.roots)
+        return any(is_around(self.path, root) for root in self.roots)
 
     def takes(self, item: str) -> bool:
         """Return whether a change of all of the project changes what `item` names, wherever that is."""
@@ -103,6 +103,11 @@ class SeenChange:
 def is_absolute(path: str) -> bool:
     """Return whether a path begins at the root of the system, or at a person's home."""
     return path[:1] == "/" or path == "~" or path[:2] == "~/" or _DRIVE.match(path) is not None
+
+
+def is_around(path: str, folder: str) -> bool:
+    """Return whether a path, which may be a pattern, is a folder or lies around it: `/work/*` is around `/work/shop/web`."""
+    return _begins_with(_parts(folder), _parts(path), swapped=True)
 
 
 def joined(folder: str, path: str) -> str:

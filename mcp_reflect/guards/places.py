@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.guards.paths import is_absolute, joined
+from mcp_reflect.guards.paths import is_absolute, is_around, joined
 
 _MOST_GROUNDS: Final = 2_000  # folders of projects that are compared with a path
 
@@ -105,9 +105,8 @@ class CallPlace:
 
     def projects_in(self, path: str) -> Iterable[str]:
         """Return the projects whose folders lie in a path: `rm -rf /work` removes `/work/shop`."""
-        prefix = f"{path.rstrip('/')}/"
         return [
             folder.project
             for folder in self.grounds[:_MOST_GROUNDS]
-            if f"{folder.root}/".startswith(prefix)
+            if is_around(path, folder.root)
         ]

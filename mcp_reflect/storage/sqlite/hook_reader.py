@@ -21,12 +21,18 @@ _LOCKED_SECONDS: Final = 0.3
 _CONTINUED: Final = r"\\\n"
 """A backslash at the end of a line, as JSON."""
 
-_BACKSLASH: Final = "\\"
 _CHANGING_OTHERS: Final = lazy_compile(
-    r"\b(?:rm|mv|find|bfs|xargs|unlink|rmdir|rimraf|trash|del|erase|rename|remove-item|move-item)\b|[*?\[]"
+    r"\b(?:rm|mv|xargs|unlink|rmdir|rimraf|trash|shred|del|erase|rename|remove-item|move-item)\b|-delete\b|-exec|-ok"
+    r"|\b(?:truncate|tee|cp|ln|install|prettier|eslint|black|gzip|sponge|(?:sed|perl|awk)\b.{0,400}\s-\w*i"
+    r"|git\b.{0,400}\s(?:restore|checkout|clean|stash))\b.{0,4000}[*?\[]"
 )
-"""What may change files that the words do not name: all in a folder, or by a pattern."""
+"""What may change files that the words do not name: all in a folder, what is searched for, or by a pattern."""
 
+_BACKSLASH: Final = "\\"
+_AROUND: Final = lazy_compile(r"[*?\[]|(?<![\w.~-])(?:[.~]|\.\.(?:/\.\.)*)/?(?![\w./-])")
+"""A pattern, or a folder that is named by dots alone: what is in it stands nowhere in the words."""
+
+_NAME_IN_GUARD: Final = lazy_compile(r"[^\s`/\\:]{2,}")
 _PLACEHOLDER: Final = lazy_compile(r"<\w+>")
 _WORD: Final = lazy_compile(r"[a-z]{3,}")
 _JOINING: Final = str.maketrans("", "", "\"'`\\")
@@ -97,21 +103,83 @@ def may_be_known(bank: str, call: CallAtHand) -> bool:
     rows = _rows(bank, _GUARDS, ())
     if rows is None:
         return True
-    changes_others = _has_command(call.arguments) and _CHANGING_OTHERS.search(words) is not None
-    folder = call.folder.lower()
-    near = [
-        (key, project)
-        for key, project in rows
-        if _may_be_guarded(key, name, words)
-        or (_is_file(key) and (changes_others or _may_be_guarded(key, "", folder)))
-    ]
-    projects = _projects_at_hand(bank, call, words, {project for _, project in near})
-    keys = [key for key, project in near if project in projects]
-    if not keys:
+    by_name = [row for row in rows if _may_be_guarded(row[0], name, words)]
+    by_folder = [row for row in _guards_of_files(call, words, rows) if row not in by_name]
+    if not (by_name or by_folder):
         return False
-    return _may_meet_a_guard(
-        _first_column(bank, _GUARDS_OF, (json.dumps(sorted(projects)), json.dumps(keys))), call
-    )
+    near = _near_projects(bank, call, words, {project for _, project in (*by_name, *by_folder)})
+    guards = _texts_of(bank, by_name, near)
+    guards += [
+        guard
+        for guard in _texts_of(bank, by_folder, near)
+        if _is_in_folder_of(guard, call, words, near)
+    ]
+    return bool(guards) and _may_meet_a_guard(guards, call)
+
+
+def _guards_of_files(
+    call: CallAtHand, words: str, rows: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the keys of files, each with its project, that a call may change without naming them: see _CHANGING_OTHERS.
+
+    A call inside of a guarded folder, or beside a guarded file, need not name it whole.
+    """
+    folder = call.folder.lower()
+    changes_others = _has_command(call.arguments) and _CHANGING_OTHERS.search(words) is not None
+    return [
+        row
+        for row in rows
+        if not row[0].startswith(("$ ", "tool "))
+        and (changes_others or _may_be_guarded(row[0], "", folder))
+    ]
+
+
+def _texts_of(
+    bank: str, keys: list[tuple[str, str]], near: dict[str, tuple[str, ...]]
+) -> list[str]:
+    """Return the guards of near projects that have one of some keys."""
+    names = [key for key, project in keys if project in near]
+    if not names:
+        return []
+    return _first_column(bank, _GUARDS_OF, (json.dumps(sorted(near)), json.dumps(names)))
+
+
+def _is_in_folder_of(
+    guard: str, call: CallAtHand, words: str, near: dict[str, tuple[str, ...]]
+) -> bool:
+    """Return whether a call may change what a guard of files names, though it does not name the file.
+
+    Its words have a name of the path, or a folder around the project, or it stands inside of that path already.
+    """
+    if guard == _ANY or _AROUND.search(words):
+        return True
+    names = _NAME_IN_GUARD.findall(guard.lower().partition(":")[2])
+    inside = f"{words}\n{call.folder.lower()}"
+    if any(name.strip("*") in inside for name in names if name not in ("or", "without")):
+        return True
+    folders = (call.folder.lower(), *(root for roots in near.values() for root in roots))
+    for folder in folders:
+        words = words.replace(f"{folder}/", "")  # what lies in it is no folder around it
+    return any(_is_part_named(folder, words) for folder in folders)
+
+
+def _is_part_named(folder: str, words: str) -> bool:
+    """Return whether a name in the path of a folder stands in a call: `shop` or `work` of `/work/shop`."""
+    return any(part in words for part in folder.split("/") if len(part) > 1)
+
+
+def _is_around_named(folder: str, words: str) -> bool:
+    """Return whether a folder, or one around it, stands in a call: `rm -rf /work` is about `/work/shop`."""
+    around = folder.rstrip("/")
+    while around:
+        end = words.find(around)
+        while end >= 0:
+            behind = words[end + len(around) :].removeprefix("/")[:1]
+            if not (behind.isalnum() or behind in ("_", "-", ".", "/")):
+                return True
+            end = words.find(around, end + 1)
+        around = around.rpartition("/")[0]
+    return False
 
 
 def _has_command(arguments: Any) -> bool:
@@ -121,45 +189,43 @@ def _has_command(arguments: Any) -> bool:
     return any(name in arguments for name in ("command", "cmd", "script", "input"))
 
 
-def _is_file(key: str) -> bool:
-    """Return whether a key is that of a guard of files."""
-    return not key.startswith(("$ ", "tool "))
+def _near_projects(
+    bank: str, call: CallAtHand, words: str, projects: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return those of some projects whose guards may hold a call, each with its folders as far as they were looked up.
 
-
-def _projects_at_hand(bank: str, call: CallAtHand, words: str, projects: set[str]) -> set[str]:
-    """Return those of some projects whose guards may hold a call: its own, its session's, and those it names a folder of.
-
-    A folder is named by its path, or by its last name: `git -C ../shop push`. In a bank that cannot be read it is all.
+    They are its own, its session's, those that it names a folder of by its path or its last name (`git -C ../shop push`),
+    and those around its folder. In a bank that cannot be read it is all of them.
     """
-    at_hand = projects & {call.project, call.session_project, ""}
-    others = projects - at_hand
-    if not others or not call.folder:
-        return at_hand
-    names = _rows(bank, _NAMES_OF, (json.dumps(sorted(others)),))
+    near: dict[str, tuple[str, ...]] = {
+        project: () for project in projects if project in (call.project, call.session_project, "")
+    }
+    elsewhere = projects - {call.project, ""}
+    if not elsewhere or not call.folder:
+        return near
+    names = _rows(bank, _NAMES_OF, (json.dumps(sorted(elsewhere)),))
     if names is None:
-        return projects
-    for name, project in (*names, *((other, other) for other in others)):
-        if _is_folder_named(name.lower(), words, call.folder.lower()):
-            at_hand.add(project)
-    return at_hand
+        return dict.fromkeys(projects, ())
+    for name, project in (*names, *((project, project) for project in elsewhere)):
+        root = _folder_in(name.lower())
+        if root and (project in near or _is_folder_named(root, words, call.folder.lower())):
+            near[project] = (*near.get(project, ()), root)
+    return near
 
 
-def _is_folder_named(name: str, words: str, folder: str) -> bool:
-    """Return whether a call may work in the folder of a project's name, from another folder or from one inside it."""
+def _folder_in(name: str) -> str:
+    """Return the folder that a project's name is, with `/` between its parts; empty for a name that is no folder."""
     root = name.replace("\\", "/").replace("#", "/", 1).rstrip("/")
-    if "/" not in root or (root[:1].isalnum() and root[1:2] != ":"):
-        return False  # it is no folder
-    if (
-        f"{folder.replace(_BACKSLASH, '/')}/".startswith(f"{root}/")
-        or root.rsplit("/", 1)[-1] in words
-    ):
-        return True
-    around = root.rpartition("/")[0]
-    while around:
-        if around in words:
-            return True
-        around = around.rpartition("/")[0]
-    return False
+    is_absolute = root.startswith("/") or root[1:3] == ":/"
+    return root if is_absolute else ""
+
+
+def _is_folder_named(root: str, words: str, folder: str) -> bool:
+    """Return whether a call may work in the folder of a project, from another folder or from one inside it."""
+    is_inside = f"{folder.replace(_BACKSLASH, '/')}/".startswith(f"{root}/")
+    is_named = root.rsplit("/", 1)[-1] in words
+    is_above = ".." in words and _is_part_named(root, words)
+    return is_inside or is_named or is_above or _is_around_named(root, words)
 
 
 def _may_meet_a_guard(guards: list[str], call: CallAtHand) -> bool:
@@ -205,7 +271,7 @@ def enforced_by_name(bank: str, call: CallAtHand) -> str | None:
     ]
     projects = {project for project, _ in named}
     if call.project is not None:
-        projects = _projects_at_hand(bank, call, words, projects)
+        projects = _near_projects(bank, call, words, projects).keys()
     return next((lesson for project, lesson in named if project in projects), None)
 
 
