@@ -8,7 +8,7 @@ from typing import Final
 from mcp_reflect.guards.folders import NamedChange, PlacedCommand, placed_in_order
 from mcp_reflect.guards.items import MOST_VALUE_CHARS, WILDCARDS, name_of, tool_key
 from mcp_reflect.guards.knowledge import subcommand_depth
-from mcp_reflect.guards.paths import SeenChange, joined
+from mcp_reflect.guards.paths import SeenChange, is_absolute, joined
 from mcp_reflect.guards.program import HeadUse, HeadUses, Program, after_head
 from mcp_reflect.guards.shell_tools import command_text, is_powershell, is_shell, tool_words
 from mcp_reflect.models.common import Json
@@ -58,6 +58,8 @@ class Call:
         self.shell = is_shell(self.tool)
         self.powershell = is_powershell(self.tool)
         self.counted: frozenset[int] | None = None
+        self.folder = ""  # in which it is made, where the host says it
+        self.roots: tuple[str, ...] = ()  # the folders of the project whose guards are asked
 
     @cached_property
     def script(self) -> Script:
@@ -182,8 +184,15 @@ class Call:
             for change in self.changes
         )
 
-    def part(self, counted: Iterable[int], changes: Iterable[SeenChange]) -> "Call":
-        """Return the part of this call that a project's guards hold.
+    def part(
+        self,
+        counted: Iterable[int],
+        changes: Iterable[SeenChange],
+        *,
+        folder: str = "",
+        roots: tuple[str, ...] = (),
+    ) -> "Call":
+        """Return the part of this call that a project's guards hold, in the folders of that project.
 
         Only the programs of the commands in `counted` (their places in `placed_commands`) go against a guard; the others
         stay what came before and behind them.
@@ -193,7 +202,22 @@ class Call:
         part.script = self.script
         part.placed_commands = self.placed_commands
         part.changes = tuple(changes)
+        part.folder = folder
+        part.roots = roots
         return part
+
+    def path_of(self, word: str, command: Command) -> str:
+        """Return the path that a word of a command names: absolute where the folders of both are known."""
+        placed = self.placed_commands[command.number : command.number + 1]
+        is_placed = bool(placed) and placed[0].command is command
+        folder = placed[0].folder if is_placed else None
+        if not self.folder or folder is None:
+            return joined("", word)
+        return joined(joined(self.folder, folder or "."), word)
+
+    def roots_around(self, path: str) -> tuple[str, ...]:
+        """Return the folders of the project for a path that can be compared with them, none for any other path."""
+        return self.roots if is_absolute(path) else ()
 
     @cached_property
     def values(self) -> tuple[tuple[str, str], ...]:
@@ -243,7 +267,7 @@ class Call:
         keys = {f"$ {name}" for name in self.by_name}
         for change in self.changes:
             keys |= _keys_of_file(change.path)
-        return keys | {tool_key(self.tool)}
+        return keys | {tool_key(self.tool), f"tool {self.tool.rsplit('__', 1)[-1].lower()}"}
 
 
 def _keys_of_file(file: str) -> set[str]:

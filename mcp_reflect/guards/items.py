@@ -11,13 +11,42 @@ MOST_VALUE_CHARS: Final = 20_000
 """Characters of a value that are looked at."""
 
 NUMBER: Final = lazy_compile(r"-?\d+(?:\.\d+)?")
+_CERTAIN_NUMBER: Final = lazy_compile(
+    r"[-+]?(?:(?:\d+|\d{1,3}(?:,\d{3})+|\d{1,3}(?:_\d{3})+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?"
+)
+_SEPARATORS_OF_SERVER: Final = lazy_compile(r"__|[./:]")
+_MOST_DIGITS: Final = 60  # characters of a text that is read as a number
 WILDCARDS: Final = frozenset("*?[")
 _MOST_PATTERN_CHARS: Final = 1_000  # of a path that is compared with a pattern, which takes time
 
 
 def tool_key(tool: str) -> str:
     """Return the key under which guards of a tool are looked up: its name without the server before it."""
-    return f"tool {tool.rsplit('__', 1)[-1].lower()}"
+    return f"tool {parts_of_tool(tool)[-1]}"
+
+
+def parts_of_tool(tool: str) -> list[str]:
+    """Return the server and the name of a tool in lower case: mcp, jira and search of `mcp__jira__search`.
+
+    Hosts write them in their own ways: `jira.search`, `jira/search`, `jira:search`.
+    """
+    parts = [part for part in _SEPARATORS_OF_SERVER.split(tool.lower()) if part]
+    return parts or [tool.lower()]
+
+
+def number_in(text: str) -> float | None:
+    """Return the number that a text certainly is, None for any other text.
+
+    | text                                 | number |
+    |--------------------------------------|--------|
+    | `1000`, `1e3`, `1,000`, ` 1_000.0 `  | 1000   |
+    | `1,5`, `1.000,5`, `100k`, `12-3`     | None   |
+    """
+    plain = text.strip()
+    is_short = len(plain) <= _MOST_DIGITS and plain.isascii()
+    if not is_short or _CERTAIN_NUMBER.fullmatch(plain) is None:
+        return None
+    return float(plain.replace(",", "").replace("_", ""))
 
 
 def path_key(path: str) -> str:

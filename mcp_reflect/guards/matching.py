@@ -5,8 +5,9 @@ from typing import Final
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
-from mcp_reflect.guards.items import NUMBER, WILDCARDS, has_words, name_of
+from mcp_reflect.guards.items import WILDCARDS, has_words, name_of, number_in, parts_of_tool
 from mcp_reflect.guards.program import HeadUse, HeadUses, after_head
+from mcp_reflect.shell import changes_files
 
 # First arguments with which a program only tells something, or goes on with a step or undoes it: `git rebase --abort`.
 # Such a call goes against nothing.
@@ -30,6 +31,21 @@ def matches(guard: Guard, call: Call) -> bool:
         and all(_has_one_of(call, group) for group in guard.has)
         and not _has_one_of(call, guard.lacks)
     )
+
+
+def without_paths(guard: Guard) -> Guard:
+    """Return the guard of a program without the paths of files that it names: what it meets, `guard` may meet.
+
+    Whether a word names such a path depends on the folder, which not everybody knows who asks.
+    """
+    if guard.tool not in (SHELL, POWERSHELL) or not any(
+        map(changes_files, map(name_of, guard.has[0]))
+    ):
+        return guard
+    heads, *groups = guard.has
+    plain_groups = [group for group in groups if not any("/" in item for item in group)]
+    plain_lacks = tuple(item for item in guard.lacks if "/" not in item)
+    return Guard(guard.tool, (heads, *plain_groups), plain_lacks)
 
 
 def _is_met_by_files(guard: Guard, call: Call) -> bool:
@@ -100,15 +116,17 @@ def key_may_be_met(key: str, call: Call) -> bool:
 
 
 def _is_same_tool(one: str, other: str) -> bool:
-    """True for tools of the same name and server: `mcp__jira__search`, `jira__search` and `search` are the same.
+    """True for tools of the same name and server: `mcp__jira__search`, `jira.search` and `search` are the same.
 
     Hosts write the server before the name of a tool in their own way, or leave it out.
     """
-    server, _, name = one.lower().rpartition("__")
-    other_server, _, other_name = other.lower().rpartition("__")
+    *server, name = parts_of_tool(one)
+    *other_server, other_name = parts_of_tool(other)
     if name != other_name:
         return False
-    return _ends_in(server, other_server) or _ends_in(other_server, server)
+    return _ends_in("__".join(server), "__".join(other_server)) or _ends_in(
+        "__".join(other_server), "__".join(server)
+    )
 
 
 def _ends_in(server: str, end: str) -> bool:
@@ -122,8 +140,10 @@ def _is_met(guard: Guard, uses: HeadUses) -> bool:
     groups = guard.has[1:]
     if not all(uses.may_have(group) for group in groups):
         return False
+    items = {item.partition("=")[0] for group in groups for item in group}
     for program, arguments in uses.programs:
-        if arguments and arguments[0] in _ASKING:
+        only_asks = bool(arguments) and arguments[0] in _ASKING
+        if only_asks or not items.issuperset(program.pretending_flags):
             continue
         has_all = all(program.has_one_of(group, arguments) for group in groups)
         if has_all and not program.has_one_of(guard.lacks, arguments):
@@ -156,10 +176,9 @@ def _is_value(value: str, wanted: str) -> bool:
     A `#` or `@` before the text does not count: `#general` is `general`.
     """
     limit = wanted[1:].strip()
-    if wanted[:1] in "<>" and NUMBER.fullmatch(value) and NUMBER.fullmatch(limit):
-        if wanted[0] == ">":
-            return float(value) > float(limit)
-        return float(value) < float(limit)
+    number, number_of_limit = number_in(value), number_in(limit)
+    if wanted[:1] in ("<", ">") and number is not None and number_of_limit is not None:
+        return number > number_of_limit if wanted[0] == ">" else number < number_of_limit
     if wanted[:1] == '"':
         return has_words(value, wanted.strip('"'))
     return value.strip("#@ ").lower() == wanted.strip("#@ ").lower()

@@ -16,8 +16,16 @@ from mcp_reflect.guards.options import (
     whole_option,
     whole_subcommand,
 )
+from mcp_reflect.guards.paths import SeenChange
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.shell import Command, Invocation, base_name, program_name, read_option
+from mcp_reflect.shell import (
+    Command,
+    Invocation,
+    base_name,
+    changes_files,
+    program_name,
+    read_option,
+)
 
 if TYPE_CHECKING:
     from mcp_reflect.guards.call import Call
@@ -28,6 +36,12 @@ ANY_ARGUMENT: Final = "an argument"
 _FEEDERS: Final = frozenset("echo printf cat".split())
 _CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
 _CLUSTER_WITH_DIGITS: Final = lazy_compile(r"-[A-Za-z\d]{0,4}\d[A-Za-z]{1,4}")  # `-4f`
+_PRETENDING: Final = frozenset(("--dry-run", "--dryrun", "--just-print", "--recon", "--simulate"))
+"""Flags with which a program only says what it would do."""
+
+_PRETENDING_WITH_N: Final = frozenset(("make", "rsync"))
+_GIT_PRETENDING_WITH_N: Final = frozenset(("push", "clean", "add", "rm", "mv"))
+_DONE_ALL_THE_SAME: Final = ("none", "false", "no", "0")
 _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
@@ -124,6 +138,37 @@ class Program:
         return flags
 
     @cached_property
+    def pretending_flags(self) -> frozenset[str]:
+        """The flags among its own with which it does nothing, and only says what it would do: `git push --dry-run`.
+
+        `kubectl delete --dry-run=none` does it.
+        """
+        names = {
+            flag
+            for flag, value in self.flags
+            if flag in _PRETENDING and f"{flag}={value}" not in self._done_all_the_same
+        }
+        if self._has_pretending_n and any(flag == "-n" for flag, _ in self.flags):
+            names.add("-n")
+        return frozenset(names)
+
+    @property
+    def _done_all_the_same(self) -> set[str]:
+        """Its words that say that it is to be done: `--dry-run=none`."""
+        return {
+            word
+            for word in self.invocation.arguments
+            if word.partition("=")[2].lower() in _DONE_ALL_THE_SAME
+        }
+
+    @property
+    def _has_pretending_n(self) -> bool:
+        """Whether `-n` means that nothing is done; of other programs it is a number or something else."""
+        if self.invocation.name == "git":
+            return not _GIT_PRETENDING_WITH_N.isdisjoint(self.invocation.arguments[:3])
+        return self.invocation.name in _PRETENDING_WITH_N
+
+    @cached_property
     def _options(self) -> list[OptionWord]:
         """Its options, read once."""
         return list(option_words(self.invocation.name, self.invocation.arguments))
@@ -177,8 +222,23 @@ class Program:
         variable = _VARIABLE.fullmatch(item)
         if variable is not None:
             return self._sets(variable[1], variable[2])
+        if "/" in item and changes_files(self.invocation.name):
+            return any(self._reaches(word, item) for word in words)
         is_its_path = "/" in item and is_path(self.invocation.program, item)
         return is_its_path or any(is_argument(word, item) for word in words)
+
+    def _reaches(self, word: str, item: str) -> bool:
+        """Return whether an operand of a program that changes files is the path of an item, as for a guard of the file.
+
+        | the command                | the item        | it is          |
+        | `rm -rf dist/*`, `rm di*`  | `dist/`         | the folder     |
+        | `cd /tmp && rm -rf dist`   | `dist/`         | another folder |
+        """
+        if word[:1] == "-" or ":" in word:
+            return is_argument(word, item)
+        path = self.call.path_of(word, self.command)
+        removes = self.invocation.name in ("rm", "rimraf", "remove-item")
+        return SeenChange(path, self.call.roots_around(path), removes=removes).reaches(item)
 
     @cached_property
     def _values(self) -> dict[str, set[str]]:

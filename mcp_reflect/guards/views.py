@@ -27,7 +27,15 @@ def views_of(call: Call, place: CallPlace) -> Mapping[str, Call]:
         for project, seen in _changes_by_project(change, place):
             changes[project].append(seen)
     projects = dict.fromkeys((*place.at_hand, *commands, *changes))
-    views = {project: call.part(commands[project], changes[project]) for project in projects}
+    views = {
+        project: call.part(
+            commands[project],
+            changes[project],
+            folder=place.folder,
+            roots=place.roots_of(project),
+        )
+        for project in projects
+    }
     in_full = [_with_path(change, place.absolute(change.path)) for change in call.named_changes]
     every_index = range(len(call.placed_commands))
     return {**views, EVERYWHERE: call.part(every_index, (*call.changes, *in_full))}

@@ -51,7 +51,13 @@ from mcp_reflect.shell.acts import (
     parts_in,
 )
 from mcp_reflect.shell.bash_reader import read_bash
-from mcp_reflect.shell.changed import PathChange, changes_of, named_folders, runs_elsewhere
+from mcp_reflect.shell.changed import (
+    PathChange,
+    changes_files,
+    changes_of,
+    named_folders,
+    runs_elsewhere,
+)
 from mcp_reflect.shell.commands import (
     SUBSTITUTED,
     Command,
@@ -93,6 +99,7 @@ __all__ = [
     "act_of",
     "acts_in",
     "base_name",
+    "changes_files",
     "changes_of",
     "copied_into",
     "doing_in",

@@ -16,6 +16,14 @@ from mcp_reflect.shell.searches import FOUND, FileSearch, search_of, searches_be
 from mcp_reflect.shell.tables import words_of_table
 
 _LINKING: Final = "ln"
+_TABLES_OF_OPERANDS: Final = (
+    "programs that remove their operands",
+    "programs that move their operands",
+    "programs that write their operands",
+    "programs that edit in place",
+    "programs that rewrite their operands",
+    "programs that copy",
+)
 _ONLY_FOLDERS: Final = frozenset(("-d", "--directory"))  # of `install`: it makes folders
 _STAGED: Final = frozenset(("-S", "--staged"))
 _WORKTREE: Final = frozenset(("-W", "--worktree"))
@@ -125,6 +133,14 @@ def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange
         yield from (PathChange(word[3:]) for word in words if word.startswith("of="))
     elif (search := search_of(invocation)) and search[0].deletes and search[0].is_certain:
         yield from (PathChange(found.path, removes=True, names=found.names) for found in search)
+
+
+@lru_cache(maxsize=128)
+def changes_files(program: str) -> bool:
+    """Return whether the operands of a program are files that it may write, replace or remove."""
+    return program == _LINKING or any(
+        program.lower() in words_of_table(table) for table in _TABLES_OF_OPERANDS
+    )
 
 
 def _is_written(name: str, words: Sequence[str]) -> bool:

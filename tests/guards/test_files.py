@@ -1,10 +1,12 @@
 """A guard of a file holds what certainly writes, replaces or removes it, by whatever program, and nothing else."""
 
+from pathlib import Path
+
 import pytest
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import parse_guard
-from mcp_reflect.guards.matching import matches
+from mcp_reflect.guards.matching import matches, may_be_met, without_paths
 from mcp_reflect.guards.places import CallPlace, ProjectFolder
 from mcp_reflect.guards.views import views_of
 
@@ -186,6 +188,77 @@ UNCHANGED = {
 def _meets(guard: str, command: str) -> bool:
     call = views_of(Call("Bash", {"command": command}), PLACE)["shop"]
     return matches(parse_guard(f"Edit: {guard}"), call)
+
+
+WITH_PATHS = {
+    ("Bash: `rm` with `dist/`", True): [
+        "rm -rf dist",
+        "rm -rf dist/*",
+        "rm -rf di*",
+        "rm -rf web/dist",
+        "rm -rf /work/shop/dist",
+    ],
+    ("Bash: `rm` with `dist/`", False): [
+        "cd /tmp && rm -rf dist",
+        "rm dist.tgz",
+        "rm -rf /tmp/dist",
+    ],
+    ("Bash: `rm` with `config/prod.yaml`", True): [
+        "rm config/prod.yaml",
+        "cd config && rm prod.yaml",
+        "rm config/*.yaml",
+    ],
+    ("Bash: `rm` with `config/prod.yaml`", False): [
+        "rm other/config/prod.yaml",
+        "rm config/dev.yaml",
+    ],
+    ("Bash: `cp` with `/etc/`", True): ["cp a /etc/hosts", "cd / && cp a etc/hosts"],
+    ("Bash: `cp` with `/etc/`", False): ["cp a etc/hosts", "cp -r etc /tmp"],
+}
+
+
+@pytest.mark.parametrize(("guard", "is_met"), WITH_PATHS)
+def test_a_path_in_a_guard_of_a_program_is_compared_as_that_of_a_file(
+    guard: str, *, is_met: bool
+) -> None:
+    for command in WITH_PATHS[guard, is_met]:
+        call = views_of(Call("Bash", {"command": command}), PLACE)["shop"]
+        assert matches(parse_guard(guard), call) is is_met, command
+        assert not is_met or matches(without_paths(parse_guard(guard)), call)
+
+
+HONEST_GUARDS = (
+    "Bash: `git push` with `--force` or `-f` without `--force-with-lease`",
+    "Bash: `rm` with `-rf` and `dist/`",
+    "Bash: `tsc` without `--noEmit`",
+    "Bash: `terraform destroy`",
+    "Bash: `kubectl delete` with `prod`",
+    "Bash: `npm publish`",
+    "Bash: `make deploy`",
+    "Bash: `read` with `--force`",
+    "Edit: dist/bundle.js",
+    "Edit: dist/",
+    "Edit: config/prod.yaml",
+    "Edit: prod.yaml",
+)
+
+
+@pytest.mark.parametrize("guard", HONEST_GUARDS)
+def test_no_honest_command_is_refused(guard: str) -> None:
+    """The commands were written before anybody looked at how guards read them."""
+    text = (Path(__file__).parent / "cases" / "honest.txt").read_text("utf-8")
+    commands = [block.strip() for block in text.split("\n\n")]
+    commands = [
+        one for block in commands for one in ([block] if "<<" in block else block.split("\n"))
+    ]
+    assert len(commands) > 150
+    parsed = parse_guard(guard)
+    refused: list[str] = []
+    for command in commands:
+        call = views_of(Call("Bash", {"command": command}), PLACE)["shop"]
+        if matches(parsed, call) or may_be_met(parsed, call):
+            refused.append(command)
+    assert refused == []
 
 
 @pytest.mark.parametrize("guard", CHANGED)

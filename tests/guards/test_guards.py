@@ -361,3 +361,50 @@ def test_what_is_no_command_of_a_shell_meets_no_guard_of_one(
     tool: str, arguments: dict[str, Any]
 ) -> None:
     assert not matches(parse_guard("Bash: `terraform destroy`"), Call(tool, arguments))
+
+
+@pytest.mark.parametrize(
+    "tool", ["mcp__jira__search", "jira.search", "jira/search", "jira:search", "search"]
+)
+@pytest.mark.parametrize("guard", ["mcp__jira__search", "jira.search", "jira__search", "search"])
+def test_a_tool_is_the_same_however_its_server_is_written(guard: str, tool: str) -> None:
+    parsed, call = parse_guard(f"{guard}: with `limit: > 100`"), Call(tool, {"limit": 200})
+    assert matches(parsed, call)
+    assert not call.keys.isdisjoint(parsed.keys)
+    assert not matches(parsed, Call("mcp__confluence__search", {"limit": 200})) or guard == "search"
+
+
+@pytest.mark.parametrize("value", [1000, 1e3, "1000", "1e3", "1,000", " 1_000 ", "+101", "1000.5"])
+def test_a_text_that_is_certainly_a_number_is_one(value: str | float) -> None:
+    assert matches(parse_guard("search: with `limit: > 100`"), Call("search", {"limit": value}))
+    assert not matches(parse_guard("search: with `limit: < 100`"), Call("search", {"limit": value}))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["100", "1,5", "1,0000", "200 items", "200k", "150-200", "1.000,5", "", "1e", "e3", "."],
+)
+def test_any_other_text_is_no_number_above_the_limit(value: str) -> None:
+    assert not matches(parse_guard("search: with `limit: > 100`"), Call("search", {"limit": value}))
+
+
+@pytest.mark.parametrize(
+    ("guard", "pretends", "does"),
+    [
+        ("Bash: `git push` with `--force`", "git push --force --dry-run", "git push --force"),
+        ("Bash: `git push` with `-f`", "git push -nf", "git push -f"),
+        ("Bash: `make deploy`", "make -n deploy", "make -k deploy"),
+        (
+            "Bash: `kubectl delete`",
+            "kubectl delete pod a --dry-run=client",
+            "kubectl delete pod a --dry-run=none",
+        ),
+        ("Bash: `npm publish` with `--dry-run`", "npm publish", "npm publish --dry-run"),
+        ("Bash: `git commit` with `-n`", "git commit -m x", "git commit -nm x"),
+    ],
+)
+def test_a_call_that_only_says_what_it_would_do_goes_against_nothing(
+    guard: str, pretends: str, does: str
+) -> None:
+    assert not matches(parse_guard(guard), call_of(pretends))
+    assert matches(parse_guard(guard), call_of(does))

@@ -236,7 +236,7 @@ def _may_meet_a_guard(guards: list[str], call: CallAtHand) -> bool:
     """
     from mcp_reflect.guards.call import Call  # noqa: PLC0415 - see above
     from mcp_reflect.guards.guard import EDIT, Guard, parse_guard  # noqa: PLC0415
-    from mcp_reflect.guards.matching import matches, may_be_met  # noqa: PLC0415
+    from mcp_reflect.guards.matching import matches, may_be_met, without_paths  # noqa: PLC0415
     from mcp_reflect.guards.places import CallPlace  # noqa: PLC0415
     from mcp_reflect.guards.views import EVERYWHERE, views_of  # noqa: PLC0415
 
@@ -252,7 +252,7 @@ def _may_meet_a_guard(guards: list[str], call: CallAtHand) -> bool:
         if guard.tool == EDIT and guard.has:
             is_near = seen.may_reach_any_file or not seen.keys.isdisjoint(guard.keys)
             return is_near or may_be_met(guard, seen)
-        return matches(guard, seen) or may_be_met(guard, seen)
+        return matches(without_paths(guard), seen) or may_be_met(guard, seen)
 
     return any(map(may_meet, parsed))
 
