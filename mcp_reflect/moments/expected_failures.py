@@ -146,9 +146,11 @@ def _commonest_failures_of_tool(call: WatchedCall) -> list[KnownFailure]:
 
 
 def _is_no_accident(failure: KnownFailure, session: SessionState, *, searches: bool) -> bool:
-    """Return whether a failure is more than a single accident.
+    """Return whether a failure is more than a single accident, so that it may come again.
 
-    `searches`: the call searches a service, such as the web.
+    One that came once in another session may be: the machine was busy, or a file was missing. It is none where its cause
+    lies in the call, or it came again, or in this very session, or somebody found what corrects it. `searches`: the call
+    searches a service, such as the web.
     """
     if failure.category in _OF_THE_CALL:
         return True

@@ -45,7 +45,12 @@ def text_of(doubts_found: Sequence[Doubt]) -> str:
 def _line(doubt: Doubt) -> str:
     """Return one doubt in a line: the words of the message, and what the session shows instead.
 
-    'You say: "All tests pass." The last run of `pytest -q` failed: `1 failed, 3 passed in 2s`'
+    | the doubt | its line                                                                              |
+    |-----------|---------------------------------------------------------------------------------------|
+    | FAILED    | You say: "All tests pass." The last run of `pytest -q` failed: `1 failed, 3 passed`   |
+    | UNSAID    | The last run of `pytest -q` failed: 1 failed. Your message does not say so.           |
+    | STALE     | You say: "All tests pass." After the last run of `pytest -q`, app/cart.py changed.    |
+    | NEVER     | You say: "All tests pass." This session holds no run of tests that shows it.          |
     """
     said = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
     proof = doubt.proof

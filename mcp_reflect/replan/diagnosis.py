@@ -133,7 +133,17 @@ def _about_vocabulary(query: Query, catalog: Catalog) -> Iterator[Explanation]:
 
 
 def _about_table(query: Query, request: SearchRequest, catalog: Catalog) -> Iterator[Explanation]:
-    """Yield what is wrong with the table or the mode of a query: it does not exist, or another table fits better."""
+    """Yield what is wrong with the table or the mode of a query.
+
+    | the query                                                 | is explained by                       | weight     |
+    |-----------------------------------------------------------|---------------------------------------|------------|
+    | names a table that is nowhere                             | the table, with the nearest name      | 1.0        |
+    | names a mode that its table has not                       | the mode                              | 0.9        |
+    | names a table that was searched, but no catalog describes | the table                             | 0.5        |
+    | names a described table, and another one fits better      | the other table                       | up to 0.95 |
+
+    Where the caller has no tables, a query is named by its tool: then no table is wrong.
+    """
     entry = catalog.entry(query.table)
     if entry is None:
         detail = _no_such_table(query.table)
@@ -146,7 +156,7 @@ def _about_table(query: Query, request: SearchRequest, catalog: Catalog) -> Iter
         modes = ", ".join(entry.search_modes) or "none"
         detail = f"{query.table} has no mode {query.search_mode} (its modes: {modes})"
         yield Explanation(Strategy.PIVOT, 0.9, detail, EmptyCause.WRONG_MODE)
-    is_named_by_tool = query.table == query.tool  # the caller has no tables
+    is_named_by_tool = query.table == query.tool
     if is_named_by_tool or not catalog.described:
         return
     if catalog.is_described(query.table):
@@ -178,7 +188,16 @@ def _about_fit(
 
 
 def _about_conditions(query: Query, catalog: Catalog) -> Iterator[Explanation]:
-    """Yield which conditions may shut everything out: filters, the threshold, an exact phrase, too many words."""
+    """Yield which conditions of a query may shut everything out, each with what to do about it.
+
+    | the query has                                      | weight         | what to do       |
+    |----------------------------------------------------|----------------|------------------|
+    | filters for values that the catalog does not list  | `_about_values` | rewrite or relax |
+    | other filters                                      | 0.6 to 0.8     | relax            |
+    | a threshold, above 0.5 or not                      | 0.75 or 0.25   | relax            |
+    | a quoted phrase, or a mode for exact words         | 0.7            | rewrite          |
+    | several words in a keyword search                  | `_about_word_count` | rewrite     |
+    """
     entry = catalog.entry(query.table)
     impossible = impossible_filters(query, entry)
     if entry and impossible:

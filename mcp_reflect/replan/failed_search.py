@@ -166,7 +166,7 @@ class FailedSearch:
         return rewrite, pivot, _ASK
 
     def _last_words(self) -> str:
-        """What was tried, and what would show more than words can: the data's tables, its fields, some rows."""
+        """The reasoning of a search that is given up: what was tried, and what would settle whether the data has it."""
         why = "no retries are left" if self.is_over else "nothing new is left to try"
         tried = attempts.describe([entry.query for entry in self.state.tried])
         listed = "; ".join(tried[:_LISTED_ATTEMPTS])

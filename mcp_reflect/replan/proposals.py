@@ -40,26 +40,40 @@ def accept(proposal: PlanProposal, request: SearchRequest, state: SearchState) -
     search = FailedSearch(request, state)
     if not search.is_open:
         return _by_rules(request, state, (), "nothing is empty, or no retry is left")
-    accepted_queries: tuple[Query, ...] = ()
-    notes: tuple[str, ...] = ()
-    relaxes = proposal.strategy is Strategy.RELAX and request.takes_bounds
-    for number, proposed in enumerate(proposal.new_queries, 1):
-        query, remarks = _corrected(proposed, search, relaxes=relaxes)
-        why_refused = _fault_of_table(query, search) or _refusal(
-            query, search, accepted_queries, relaxes=relaxes
-        )
-        if why_refused:
-            remarks.append(f"refused: {why_refused}")
-        else:
-            accepted_queries = (*accepted_queries, query)
-        notes += tuple(f"query {number}: {remark}" for remark in remarks)
-    if not accepted_queries:
+    accepted = _accepted_queries(proposal, search)
+    notes = accepted.notes
+    if not accepted.queries:
         return _by_rules(request, state, notes, "; ".join(notes) or "it has no queries")
-    strategy = proposal.strategy or _strategy_of(accepted_queries, request)
-    plan_of_proposal = search.plan_of(strategy, accepted_queries, reasoning=proposal.reasoning)
+    strategy = proposal.strategy or _strategy_of(accepted.queries, request)
+    plan_of_proposal = search.plan_of(strategy, accepted.queries, reasoning=proposal.reasoning)
     if is_friendly(proposal.user_message, request.user_message):
         return replace(plan_of_proposal, notes=notes, user_message=proposal.user_message.strip())
     return replace(plan_of_proposal, notes=(*notes, _UNFRIENDLY))
+
+
+class AcceptedQueries(NamedTuple):
+    """The queries of a proposal that are run, and what was corrected or refused ("query 2: refused: …")."""
+
+    queries: tuple[Query, ...]
+    notes: tuple[str, ...]
+
+
+def _accepted_queries(proposal: PlanProposal, search: FailedSearch) -> AcceptedQueries:
+    """Return the proposed queries, each corrected, without those that are refused."""
+    relaxes = proposal.strategy is Strategy.RELAX and search.request.takes_bounds
+    queries: tuple[Query, ...] = ()
+    notes: list[str] = []
+    for number, proposed in enumerate(proposal.new_queries, 1):
+        query, remarks = _corrected(proposed, search, relaxes=relaxes)
+        why_refused = _fault_of_table(query, search)
+        if why_refused is None:
+            why_refused = _refusal(query, search, queries, relaxes=relaxes)
+        if why_refused is None:
+            queries = (*queries, query)
+        else:
+            remarks.append(f"refused: {why_refused}")
+        notes += [f"query {number}: {remark}" for remark in remarks]
+    return AcceptedQueries(queries, tuple(notes))
 
 
 def _by_rules(
@@ -121,7 +135,11 @@ class CorrectedQuery(NamedTuple):
 
 
 def _corrected(query: Query, search: FailedSearch, *, relaxes: bool) -> CorrectedQuery:
-    """Return a proposed query with a table and a mode that exist, and with bounds."""
+    """Return a proposed query with a table and a mode that exist, and with bounds.
+
+    For the tables `docs` (modes vector, text) of the catalog, a query for `doc` in the mode "fuzzy" becomes one for
+    `docs` in "vector". A table that no catalog describes stays as it is, with a remark.
+    """
     entry = _entry_for(query, search)
     table = entry.table if entry else _meant_open_table(query, search)
     notes: list[str] = []

@@ -201,14 +201,24 @@ def _all_words_and_phrase(
 
 
 def _in_words_of_the_caller(text: str, message: str, query: Query) -> Iterator[str]:
-    """Yield the search in the caller's own words: without operators and stop words, then with fewer, then in other forms.
+    """Yield the search in the caller's own words, the likelier first. Some may be empty, or the same again.
 
-    "find the proxy-timeout AND retries" gives "find the proxy-timeout retries", "proxy-timeout retries" and so on.
+    | wording of "find the proxy-timeout AND retries"     | where                                          |
+    |-----------------------------------------------------|------------------------------------------------|
+    | its most telling words, with the scope `site:a.org` | it is a web search, and has a scope            |
+    | "find the proxy-timeout retries"                    | it has operators, which are left out           |
+    | "proxy_timeout", "proxy timeout"                    | a single identifier is all that it asks for    |
+    | "proxy-timeout retries"                             | always: without stop words                     |
+    | these, with more words of the person's message      | it asks for one or two words                   |
+    | the more telling half of the words, and the quarter | it asks for more                               |
+    | "proxy-timeout" alone                               | the word is rare or a name; not on the web     |
+    | the words without the s of plurals                  | it asks for one or two words, in ASCII         |
     """
     is_web = tool_of(query) is Tool.WEB
     plain = without_operators(text) or message
     words = content(plain)[:MOST_WORDS]
-    if len(words) == 1:  # perhaps a quoted phrase
+    may_be_quoted_phrase = len(words) == 1
+    if may_be_quoted_phrase:
         words = content(_QUOTE.sub("", plain))
     ranked = most_telling_first(words, message)
     shorter = _shorter(words, ranked, is_web=is_web)

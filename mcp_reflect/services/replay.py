@@ -122,7 +122,7 @@ def _lessons_of(advice: "_AllAdvice", moments: Sequence[SpokenMoment]) -> list[R
         mark = advice.marks.get(lesson_id)
         ground = mark.ground if mark else Ground()
         latest_first = sorted(by_lesson[lesson_id], key=_latest_first_key)
-        lessons.append(advice.tallies.lesson(lesson_id, latest_first, ground))
+        lessons.append(advice.tallies.replayed_lesson(lesson_id, latest_first, ground))
     return sorted(lessons, key=_effect_key)
 
 

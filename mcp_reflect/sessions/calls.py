@@ -118,6 +118,28 @@ class CallWithAnswer:
         return fingerprint(self.headline)
 
 
+def answered_call(
+    tool: str, arguments: Json, answer: str, *, failed: bool, code: int | None
+) -> CallWithAnswer:
+    """Return a call of a session's file with its answer.
+
+    `failed`: the host marks the answer as an error; `code` is the exit code that it tells, None for none.
+    """
+    call = CallWithAnswer(
+        event_id="",
+        tool=tool,
+        arguments=arguments,
+        answer=answer,
+        answered=True,
+        marked_failed=failed,
+    )
+    if failed:
+        call.error = answer or "error"
+    if code is not None:
+        call.facts["exit_code"] = code
+    return call
+
+
 def calls_of(trace: Trace) -> list[CallWithAnswer]:
     """The calls of a run in the order in which they were made, each with its answer; those of this server are left out.
 
@@ -154,7 +176,15 @@ class _CallsOfTrace:
     _prompts: int = 0
 
     def add(self, event: Event) -> None:
-        """Take an event: the answer of an open call, a call, or an error that stands alone."""
+        """Take an event; the first row that fits decides.
+
+        | the event                                                     | is taken as                  |
+        |---------------------------------------------------------------|------------------------------|
+        | a result, for which a call waits                              | the answer of that call      |
+        | a call, or anything with a tool and arguments                 | a call                       |
+        | a result without a call, or anything with an error            | an answer without a call     |
+        | any other                                                     | nothing                      |
+        """
         if event.type is EventType.USER_FEEDBACK:
             self._prompts += 1
         is_result = event.type in _RESULTS

@@ -149,7 +149,7 @@ def _counts(reading: RunReading) -> str:
 
 
 def _said(trace: Trace) -> list[str]:
-    """What the caller reports, what people said during the run, and, where it did not succeed, what the system said."""
+    """What the caller reports, and what people said during the run; what the system said, if the run did not succeed."""
     parts: list[str] = []
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {quoted_start(trace.error.message)}.")

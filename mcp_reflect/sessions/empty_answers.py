@@ -36,7 +36,11 @@ _COUNTS: Final = (
 
 
 def found_nothing(answer: str) -> bool:
-    """True where the whole answer of a search says that there is nothing."""
+    """True where the whole answer of a search says that there is nothing.
+
+    It is empty, an empty list or object (`{"hits": []}`), or a sentence such as "No results found."; a long text is not,
+    unless it begins with "Could not find", behind which some tools list pages of suggestions.
+    """
     text = answer.strip()
     if text.lower() in _EMPTY:
         return True
@@ -45,7 +49,6 @@ def found_nothing(answer: str) -> bool:
         value = json_of(text)
         if value is not None:
             return _is_empty_value(value)
-    # An answer "Could not find ..." may go on with pages of suggestions.
     may_say_so = len(text) <= SHORT or text.lower().startswith("could not find")
     return may_say_so and bool(_SAYS_NOTHING.match(text))
 

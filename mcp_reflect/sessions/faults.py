@@ -253,9 +253,9 @@ def _told_by_code(code: int | None) -> str:
 
 
 def _states_failure(value: Mapping[str, Json], *, has_message: bool) -> bool:
-    """True where a field says that a call failed.
+    """True where a field says that a call failed: `{"status": "error"}`, `{"success": false}`, `{"failed": true}`.
 
-    "failed" may also be the state of what was asked for; with a message it is the call's own.
+    `{"status": "failed"}` may be the state of the job that was asked for; with a message it is the call's own.
     """
     stated = str(value.get("status") or value.get("result") or "").lower()
     if stated in {"error", "fail"}:
@@ -276,7 +276,7 @@ def _first(value: dict[str, Json], keys: tuple[str, ...]) -> Json:
 
 
 def _message_in(value: Json, depth: int = 0) -> str:
-    """The message in an error field: a text, or the text deeper in objects and lists."""
+    """The message in an error field: "no such user" of `{"error": {"message": "no such user"}}` or of a list of such."""
     if isinstance(value, dict) and depth < _MOST_DEPTH:
         inner = _first(value, ("message", "detail", "msg", "error", "type", "code"))
         if inner is not None:
@@ -347,7 +347,10 @@ def _exit_code(text: str) -> int | None:
 
 
 def _status_of_page(text: str, kind: Kind) -> int | None:
-    """The HTTP status in the first line of an error page, which is short; None for a longer text, that may tell of one."""
+    """The HTTP status in the first line of an error page ("404 Not Found"), None where there is none.
+
+    An error page is short: a longer text may be an article on one.
+    """
     status = _STATUS.match(first_line(text))
     if status is None:
         return None
@@ -384,7 +387,11 @@ def _run_failed(text: str) -> bool:
 
 
 def _is_message(text: str, kind: Kind, answer: JudgedAnswer) -> bool:
-    """True where the answer of a tool that runs nothing is an error message and nothing else."""
+    """True where the answer of a tool that runs nothing is an error message and nothing else.
+
+    A short answer is, whose first line opens like an error; of a tool that looks up errors none is. A longer one is, if
+    the tool does something (`Edit`) and the answer begins with "error" or the like.
+    """
     if tool_words(answer.tool) & _ABOUT_ERRORS:
         return False
     if len(text) <= MESSAGE_LIMIT and _opens_with_error(text):

@@ -17,7 +17,7 @@ from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.sessions.call_reader import LOOKS, CallReader
 from mcp_reflect.sessions.call_words import in_words
-from mcp_reflect.sessions.calls import CallWithAnswer
+from mcp_reflect.sessions.calls import answered_call
 from mcp_reflect.sessions.faults import Fault
 from mcp_reflect.sessions.found import finding_of, found_call
 from mcp_reflect.sessions.noticing import MOST_CALLS, found_after
@@ -137,7 +137,10 @@ class SessionReader(CallReader):
             self.at = at
 
     def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
-        """Note a person's words; those that the host adds in their name are left out."""
+        """Note a person's words, and whether it is a person whom the agent works for now.
+
+        Words that the host adds in the person's name are left out; they change nothing of that.
+        """
         words = text.strip()
         if by is not PromptAuthor.HOST:
             self.of_person = by is PromptAuthor.PERSON
@@ -181,30 +184,29 @@ class SessionReader(CallReader):
         if failed:
             most = _MOST_ERROR
         content = ends(content, most)
-        call = CallWithAnswer(
-            event_id="",
-            tool=tool,
-            arguments=arguments,
-            answer=content,
-            answered=True,
-            marked_failed=failed,
-        )
-        if failed:
-            call.error = content or "error"
-        if code is not None:
-            call.facts["exit_code"] = code
+        call = answered_call(tool, arguments, content, failed=failed, code=code)
         self._number += 1
-        seen = _Answered(session_call(self._number, call), self.line, self.sent, call.fault)
-        found = found_after([item.call for item in self._calls], seen.call)
-        if found is not None:
-            self._note_won(found, seen)
-        self._calls.append(seen)
-        self._note_undone(seen.call)
-        if seen.call.failed and preference_in(content):
-            if self.of_person and is_shell(tool):  # an edit is refused for the sake of its task
-                self._note_words(FindingKind.CORRECTION, refusal_in(content) or "", seen.call)
-        elif seen.call.failed and not seen.call.expected:
-            self._failed[seen.call.number] = seen
+        answered = _Answered(session_call(self._number, call), self.line, self.sent, call.fault)
+        finding = found_after([earlier.call for earlier in self._calls], answered.call)
+        if finding is not None:
+            self._note_won(finding, answered)
+        self._calls.append(answered)
+        self._note_undone(answered.call)
+        if answered.call.failed:
+            self._note_failure(answered, content)
+
+    def _note_failure(self, answered: _Answered, content: str) -> None:
+        """Note a call that failed: until the end of the session, a later one may put it right.
+
+        One that the person refused with a wish is noted as their correction, if it is a command: an edit is refused for
+        the sake of its task.
+        """
+        call = answered.call
+        if preference_in(content):
+            if self.of_person and is_shell(call.tool):
+                self._note_words(FindingKind.CORRECTION, refusal_in(content) or "", call)
+        elif not call.expected:
+            self._failed[call.number] = answered
 
     def _note_words(
         self, kind: FindingKind, words: str, refused: SessionCall | None = None

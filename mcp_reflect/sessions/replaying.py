@@ -10,7 +10,7 @@ from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.sessions.call_reader import CallReader
-from mcp_reflect.sessions.calls import CallWithAnswer
+from mcp_reflect.sessions.calls import answered_call
 from mcp_reflect.sessions.own_calls import is_own_refusal, is_own_tool
 from mcp_reflect.sessions.past_sessions import AWAY, is_word_of_host
 from mcp_reflect.sessions.records import PromptAuthor, Record
@@ -63,18 +63,13 @@ class CallStep:
     @cached_property
     def outcome(self) -> SessionCall:
         """The call as it is analyzed: with the line that tells how it ended."""
-        call = CallWithAnswer(
-            event_id="",
-            tool=self.tool,
-            arguments=self.arguments,
-            answer=self.answer,
-            answered=True,
-            marked_failed=self.marked_failed,
+        call = answered_call(
+            self.tool,
+            self.arguments,
+            self.answer,
+            failed=self.marked_failed,
+            code=self.exit_code,
         )
-        if self.marked_failed:
-            call.error = self.answer or "error"
-        if self.exit_code is not None:
-            call.facts["exit_code"] = self.exit_code
         return session_call(self.line, call)
 
     @property

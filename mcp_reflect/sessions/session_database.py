@@ -73,7 +73,10 @@ def sessions_in(database: Path) -> Iterator[StoredSession]:
 
 
 def open_stored(path: Path) -> BinaryIO:
-    """Open the lines of a session. OSError: there is none, it is too large, or the database cannot be read."""
+    """Open a session of a database as the lines of a file: `opencode.db/ses_7.jsonl`.
+
+    OSError: the database has no such session, it is too large, or the database cannot be read.
+    """
     name = path.name.removesuffix(_LINES)
     with _opened(path.parent) as bank:
         (size,) = bank.execute(_SIZE, (name,)).fetchone()

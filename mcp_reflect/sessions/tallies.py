@@ -35,7 +35,7 @@ class _CallCounts:
     worked: list[tuple[str, float | None]] = field(default_factory=list[tuple[str, float | None]])
 
     def add(self, step: CallStep, session: str) -> None:
-        """Count a call."""
+        """Count a call, and keep it as the latest failure where it is one."""
         self.made += 1
         if not step.failed:
             self.worked.append((session, step.at))
@@ -151,7 +151,7 @@ class Tallies:
             shared_words.update(lesson.lesson.id for lesson in self._by_word.get(word, ()))
         return [self._lessons[name] for name, count in shared_words.items() if count >= SHARED]
 
-    def lesson(
+    def replayed_lesson(
         self, lesson_id: str, moments: Sequence[SpokenMoment], ground: Ground
     ) -> ReplayedLesson:
         """Return what came of a lesson, with the moments at which it would have spoken."""

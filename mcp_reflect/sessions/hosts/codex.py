@@ -109,7 +109,17 @@ class CodexReader(MessagesReader):
         return again
 
     def _add_payload(self, payload: Record) -> None:
-        """Read an item: a script or its end, another call or its answer, or words."""
+        """Read an item; the first row that fits decides.
+
+        | the item                                             | is read as                                       |
+        |------------------------------------------------------|--------------------------------------------------|
+        | a call of `exec`, which runs a script                | the beginning of a script                        |
+        | the output of a script                               | its end                                          |
+        | any other call                                       | a call                                           |
+        | the output of a call that never ran                  | a call to forget, and something that nobody saw  |
+        | a call of a kind that a newer version has            | something that nobody saw                        |
+        | any other                                            | a message: an answer, or words                   |
+        """
         kind = payload.get("type")
         if kind in _CALLS and payload.get("name") in _SCRIPTS:
             self._begin_script(payload)
@@ -121,7 +131,7 @@ class CodexReader(MessagesReader):
         elif kind in _OUTPUTS and _NEVER_RAN.match(text_of(payload.get("output"))):
             self.listener.withdrawn(id_of(payload))
             self.listener.unseen()
-        elif str(kind).endswith("_call") and kind not in _LOOKING:  # of a newer version
+        elif str(kind).endswith("_call") and kind not in _LOOKING:
             self.listener.unseen()
         else:
             self.add_message(payload, self._speaker_of(payload))

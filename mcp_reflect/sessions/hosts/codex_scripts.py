@@ -161,9 +161,9 @@ def _is_other_call(words: ScriptWords, index: int) -> bool:
 
 
 def _tool_at(words: ScriptWords, index: int) -> _NamedTool | None:
-    """Return the tool that is called at an index.
+    """Return the tool that is called at an index, None where none is.
 
-    `tools.NAME(`, `tools["NAME"](` or `codex.tool("NAME", `.
+    It is called as `tools.NAME(`, `tools["NAME"](` or `codex.tool("NAME", `.
     """
     if words.code_at(index) not in _TOOLS:
         return None
