@@ -1,4 +1,4 @@
-"""How a call ended: its record, what it shows of lessons and failures, and what the agent is told where it failed."""
+"""The end of a call: what is recorded of it, and what the agent is told where it failed."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -27,14 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallEnding:
-    """How a call ended: its failure (None: it worked), the known failure that this repeats, if any.
+    """How a call ended."""
 
-    `was_warned`: the agent was warned before this very call.
-    """
-
-    failure: Failure | None
-    again: KnownFailure | None
-    was_warned: bool
+    failure: Failure | None  # None: it worked
+    repeats: KnownFailure | None  # the known failure that this one repeats, if any
+    was_warned: bool  # the agent was warned before this very call
 
 
 async def note_ending(
@@ -44,9 +41,9 @@ async def note_ending(
     from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
     forms, fault = call.forms, answered.fault
-    failure = again = None
+    failure = repeats = None
     if fault is not None:
-        again = recurring_failure(call)
+        repeats = recurring_failure(call)
         failure = failure_of(call.tool, call.arguments, fault, "", forms=forms)
     was_warned = await context.bank.warnings.note_call(
         scope,
@@ -55,10 +52,10 @@ async def note_ending(
         head=forms.head,
         failure=failure,
         judged=failure is not None and _has_failed_so(call, failure),
-        recurrence=again is not None,
+        recurrence=repeats is not None,
         changed=fault is None and may_change(call.tool, call.arguments),
     )
-    return CallEnding(failure, again, was_warned)
+    return CallEnding(failure, repeats, was_warned)
 
 
 def _has_failed_so(call: WatchedCall, failure: Failure) -> bool:
@@ -74,7 +71,10 @@ async def note_followed(
     ended: CallEnding,
     call_id: str | None,
 ) -> None:
-    """Record what the call means for guards that spoke before, and for lessons that the session was shown."""
+    """Record what the call means for guards that spoke before, and for lessons that the session was shown.
+
+    `whole` is the call with all of its arguments, of which `call` has the ends of long texts alone.
+    """
     state = call.session
     worked = ended.failure is None
     if state.notes.guarded:
@@ -90,20 +90,21 @@ async def note_followed(
 async def told_after_failure(
     context: Context, scope: Scope, call: WatchedCall, ended: CallEnding, failure: Failure
 ) -> AfterCall:
-    """Return the lesson about a failure, unless the agent was warned of it before the call.
+    """Return the answer to a call that failed, with the lesson about its failure if there is one.
 
-    If the failure repeats none that is known of such a call, the lessons about the same error of this tool count.
+    No lesson is told to a session of the control group, nor where the agent was warned before the call. If the failure
+    repeats none that is known of such a call, the lessons about the same error of this tool count as well.
     """
     if ended.was_warned or call.session.held_out:
         return AfterCall(failed=True)
     with_same_error = KnownCalls()
-    if ended.again is None:
+    if ended.repeats is None:
         with_same_error = await context.bank.warnings.same_error(
             scope, call.tool, failure.fingerprint
         )
     lessons = {**call.known.lessons, **with_same_error.lessons}
     call = replace(call, known=replace(call.known, lessons=lessons))
-    advice = correct_after(call, failure, ended.again, with_same_error.same_call)
+    advice = correct_after(call, failure, ended.repeats, with_same_error.same_call)
     if advice is None:
         return AfterCall(failed=True)
     await _note_shown(context, scope, call.session, advice.shown)
@@ -137,7 +138,10 @@ async def _note_shown(
 async def record_correction(
     context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer"
 ) -> None:
-    """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
+    """Record the call that just worked as the correction of the latest failure of the session with the same intent.
+
+    Only shell commands and edits of files say their intent: the arguments of another tool are values of its task.
+    """
     recent_failures = [*maybe_corrected(call)]
     if not recent_failures:
         return
@@ -146,7 +150,7 @@ async def record_correction(
     from mcp_reflect.sessions.worked_later import works_in_place_of  # noqa: PLC0415
 
     if not is_shell(call.tool) and file_of(call.arguments) is None:
-        return  # the arguments of another tool are values of its task
+        return
     worked = session_call(0, answered)
     for known in recent_failures:
         failed = session_call(0, answered_call(known.tool, known.arguments, None, known.error))

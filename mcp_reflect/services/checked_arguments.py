@@ -13,26 +13,27 @@ from mcp_reflect.services.tool_functions import shape_of
 def checked_arguments(
     tool: str, arguments: Mapping[str, Any], settings: Settings
 ) -> tuple[dict[str, Any], str]:
-    """Return the arguments of a call without secrets, and what was cut out of them. Unknown ones are empty.
+    """Return the arguments of a call without secrets, and the words that tell what was cut out of them.
 
-    InputError names the place of a value that no JSON carries. The check comes before redaction, which takes out
-    signs that nobody sees and goes down each level: the fault would be gone, or its place unknown. Redaction comes
-    before all else: the parts of a secret, or one in JSON, would not be recognized.
+    InputError names the place of a value that no JSON carries. This check comes before redaction, which takes out
+    characters that nobody sees and goes down each level: the fault would be gone, or its place unknown. Redaction comes
+    before all else: the parts of a secret, or one in JSON, would not be recognized. Arguments that the tool does not
+    have lose their values, which nobody reads.
     """
     from mcp_reflect.schemas.reading import without_unknown  # noqa: PLC0415 - the engine starts sooner
     from mcp_reflect.schemas.value_checks import CheckedArguments, check_values  # noqa: PLC0415 - same
 
     check_values(arguments, settings)
     _refuse_long_task(arguments, settings)
-    known = without_unknown(shape_of(tool), arguments)
-    cleaned = clean_arguments(known)
-    return CheckedArguments(cleaned), cuts(known, cleaned)
+    tool_arguments = without_unknown(shape_of(tool), arguments)
+    cleaned = clean_arguments(tool_arguments)
+    return CheckedArguments(cleaned), cuts(tool_arguments, cleaned)
 
 
 def _refuse_long_task(arguments: Mapping[str, Any], settings: Settings) -> None:
-    """Raise InputError for a task of more than twice its limit, before redaction, which takes a second for 100 kB.
+    """Raise InputError for a task of more than twice its limit: to redact 100 kB takes a second.
 
-    A shorter one is measured after it, for redaction may leave less than the limit.
+    A shorter one is measured after redaction, which may leave less than the limit.
     """
     task = arguments.get("task")
     most = 2 * settings.max_task_chars

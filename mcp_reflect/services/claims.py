@@ -1,4 +1,7 @@
-"""What a person is told of a folder's project: that its origin alone names it, or that it stays one whose origin changed."""
+"""Which project a folder is by the origin of its repository, as a person has to be told.
+
+A file in the folder names that origin, and whoever wrote the file may have named another's project.
+"""
 
 from mcp_reflect.services.engine import Engine
 
@@ -19,7 +22,10 @@ async def accept_claim(engine: Engine) -> str:
 
 
 async def tell_new_origin(engine: Engine) -> str:
-    """Return the line that tells a person, once, that a folder stays one of its project though its origin changed."""
+    """Return the line that tells a person, once, that a folder stays part of its project though its origin changed.
+
+    Empty where the origin is as it was, or the person was told.
+    """
     origin, folder, project = (
         engine.scopes.new_origin,
         engine.scopes.folder,

@@ -5,7 +5,7 @@ plan, by rules and by a language model if there is one, which is applied in one 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
@@ -42,7 +42,7 @@ _Planner: TypeAlias = Callable[[list[Lesson]], DreamPlan]
 async def dream(
     context: Context, *, plan_only: bool = False, analysis: Answer | None = None
 ) -> Dream:
-    """Plan, and apply the plan unless `plan_only`.
+    """Plan the changes of the project's records, and apply them unless `plan_only`.
 
     `analysis` is the host's answer to the prompt `dream`; no model is asked then. InputError if it contains no object.
     """
@@ -92,8 +92,8 @@ async def _apply(
 ) -> Dream:
     """Plan over the records as they are now and carry the plan out, in one transaction; return what was done.
 
-    `part`: the plan is of some records only, so that the next dream looks at all of them again. Without a `dream_id` the plan
-    changed nothing, and there is nothing to undo.
+    `part`: the plan is of some records only, so that the next dream looks at all of them again. A result without a
+    `dream_id` changed nothing, and there is nothing to undo.
     """
     own = context.scopes.own
     dreamed = await context.bank.consolidations.dream(own, planner, part=part, by=by)
@@ -147,48 +147,52 @@ async def prompt(context: Context) -> str:
 
 
 async def _planner(context: Context, scope: Scope, analysis: Answer | None) -> _Planner:
-    """Return what plans over records: rules, with the proposals of `analysis` or of a model."""
+    """Return what plans over records: rules, with the proposals of `analysis` or of a model.
+
+    A model is asked here, before the transaction: it takes half a minute, in which nobody could write.
+    """
     if analysis is None:
         source = Source.MODEL
-        answered = await _ask_model(context, scope)
+        proposed = await _ask_model(context, scope)
     else:
         source = Source.AGENT
-        answered = _ModelAnswer(_object(analysis), {"thinker": HOST})
+        proposed = _Proposals(_object(analysis), {"thinker": HOST})
 
     def plan_records(records: list[Lesson]) -> DreamPlan:
-        plan = _with_proposals(planned(records), answered.answer, records, source)
-        return replace(plan, **answered.about)
+        """Return the plan for the records as they are in the transaction."""
+        plan = _with_proposals(planned(records), proposed.entries, records, source)
+        return replace(plan, **proposed.plan_fields)
 
     return plan_records
 
 
-class _ModelAnswer(NamedTuple):
-    """An answer to the prompt `dream`, empty for none, and fields of the plan that say by whom it is and what it took."""
+class _Proposals(NamedTuple):
+    """What a model or the host answers to the prompt `dream`."""
 
-    answer: dict[str, Any]
-    about: dict[str, Any]
+    entries: dict[str, Any]  # the object of the answer, empty for no answer
+    plan_fields: dict[str, Any]  # fields of the plan: who answered, at what cost, or why nobody did
 
 
-async def _ask_model(context: Context, scope: Scope) -> _ModelAnswer:
+async def _ask_model(context: Context, scope: Scope) -> _Proposals:
     """Return what a model proposes, if there is one; it is asked only where something changed since the last dream."""
     if context.runner.llm(Role.DREAMER, NO_CLIENT) is None:
-        return _ModelAnswer({}, {})
+        return _Proposals({}, {})
     plan, records = await by_rules(context, scope)
     if len(records) < _LEAST_RECORDS:
-        return _ModelAnswer({}, {})
+        return _Proposals({}, {})
     last_digest, _ = await context.bank.consolidations.last(scope)
     if plan.empty and last_digest == digest_of(records):
-        return _ModelAnswer({}, {"note": "nothing changed since the last dream"})
+        return _Proposals({}, {"note": "nothing changed since the last dream"})
     inputs = await _inputs(context, plan, records)
     reply = await context.runner.generate(
         Role.DREAMER, "dream", clean_inputs(inputs), host=NO_CLIENT, read=_object
     )
     tokens = reply.input_tokens + reply.output_tokens
-    about: dict[str, Any] = {"note": clean(reply.note), "tokens": tokens}
+    cost: dict[str, Any] = {"note": clean(reply.note), "tokens": tokens}
     if reply.value is None or reply.thinker is None:
-        return _ModelAnswer({}, about)
+        return _Proposals({}, cost)
     # At least one token, for programs that do not count theirs.
-    return _ModelAnswer(reply.value, {**about, "thinker": reply.thinker, "tokens": max(tokens, 1)})
+    return _Proposals(reply.value, {**cost, "thinker": reply.thinker, "tokens": max(tokens, 1)})
 
 
 async def _inputs(context: Context, plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
@@ -245,24 +249,30 @@ def _with_proposals(
     for merge in plan.merges:
         changed_ids.update((merge.keep, *merge.gone))
     refused: list[str] = []
+    for key, entry in _entries_of(answer):
+        ids = [*dict.fromkeys(map(str, _list(entry, "ids")))]
+        try:
+            if not records_by_id.keys() >= set(ids):
+                raise _refusal("it names records that were not shown")
+            named_records = [records_by_id[record_id] for record_id in ids]
+            if key == "generalize":
+                plan = _generalized(plan, entry, named_records, source)
+                continue
+            if not changed_ids.isdisjoint(ids):
+                raise _refusal("one of them is in another entry")
+            plan = _merged(plan, entry, named_records, source)
+            changed_ids.update(ids)
+        except InputError as error:
+            refused.append(f"{key} {quoted(', '.join(ids), _MOST_REASON)}: {error.fault}")
+    return replace(plan, refused=tuple(refused))
+
+
+def _entries_of(answer: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the entries of an answer, each with the key of its list, so many of each list as are looked at."""
     for key in _KEYS:
         entries: list[Any] = [item for item in _list(answer, key) if isinstance(item, dict)]
         for entry in entries[:_MOST_ENTRIES]:
-            ids = [*dict.fromkeys(map(str, _list(entry, "ids")))]
-            try:
-                if not records_by_id.keys() >= set(ids):
-                    raise _refusal("it names records that were not shown")
-                named_records = [records_by_id[record_id] for record_id in ids]
-                if key == "generalize":
-                    plan = _generalized(plan, entry, named_records, source)
-                elif not changed_ids.isdisjoint(ids):
-                    raise _refusal("one of them is in another entry")
-                else:
-                    plan = _merged(plan, entry, named_records, source)
-                    changed_ids.update(ids)
-            except InputError as error:
-                refused.append(f"{key} {quoted(', '.join(ids), _MOST_REASON)}: {error.fault}")
-    return replace(plan, refused=tuple(refused))
+            yield key, entry
 
 
 def _merged(

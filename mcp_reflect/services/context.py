@@ -39,8 +39,8 @@ class ReportedCalls:
         """Add a call; the sessions and calls that were noted last are kept."""
         if is_missing and len(self.missing) < _MOST_REPORTED * _MOST_SESSIONS:
             self.missing.add(call_id)
-        known = self._by_session.pop(session, ())
-        self._by_session[session] = (*known, call_id)[-_MOST_REPORTED:]
+        earlier_calls = self._by_session.pop(session, ())  # and put in again as the latest session
+        self._by_session[session] = (*earlier_calls, call_id)[-_MOST_REPORTED:]
         while len(self._by_session) > _MOST_SESSIONS:
             oldest_session = next(iter(self._by_session))
             self._by_session.pop(oldest_session)

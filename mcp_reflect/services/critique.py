@@ -29,7 +29,7 @@ Callback = Callable[[int, tuple[str, ...]], None]
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Those who hear of corrections: the callbacks of the caller, and the client's progress."""
+    """Those who hear of corrections while they are made: the callbacks of the caller, and the client's progress."""
 
     context: Context
     client: ClientCapabilities
@@ -39,7 +39,10 @@ class Listeners:
     async def report(
         self, iteration: int, version: Verified, issues: tuple[str, ...] | None = None
     ) -> None:
-        """Tell of a correction that starts (with its issues), or of a version."""
+        """Tell of a correction that starts, by the issues that it is to solve, or else of a version that is there.
+
+        `iteration` is the number of the correction; 0 is the work as it was sent.
+        """
         if issues is not None:
             if self.on_start is not None:
                 self.on_start(iteration, issues)
@@ -242,7 +245,14 @@ async def _turn_of_host(
 
 
 def _unchanged(state: CritiqueState, first: Version) -> LoopResult:
-    """Return a turn that changed nothing: the host sent the same steps again, or only verdicts."""
+    """Return the result of a turn in which the steps stay as they are.
+
+    | the host sent              | counts as a correction | stopped                                  |
+    |----------------------------|------------------------|------------------------------------------|
+    | the same steps again       | yes                    | NO_CHANGE                                |
+    | verdicts, none of them bad | no                     | PASSED                                   |
+    | verdicts, some bad         | no                     | None: it is asked to correct the steps   |
+    """
     if first.opinion and first.opinion.corrected_steps:
         iterations = state.iterations + 1
         return LoopResult(
@@ -257,7 +267,7 @@ def _unchanged(state: CritiqueState, first: Version) -> LoopResult:
 def _stopped(
     state: CritiqueState, current: Verified, after: Verified, iteration: int
 ) -> StopReason | None:
-    """Return why the host is not asked for one more correction, None where it is."""
+    """Return why the host is not asked for one more correction after its `iteration`-th, None where it is."""
     if not after.faults:
         return StopReason.PASSED
     if set(after.issues) == set(current.issues):

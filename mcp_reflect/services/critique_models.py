@@ -1,4 +1,4 @@
-"""The language models of a critique: one that judges, one that corrects, and what both are shown."""
+"""The language models of a critique: what the one that judges and the one that corrects are asked, and answer."""
 
 import asyncio
 import time
@@ -88,15 +88,18 @@ class CritiqueModels:
         Who answered, at what cost, and why not, is noted.
         """
         work = self.state.work
-        common = _shown(work.goal or "", verified.steps, work.tool_results)
-        about: Any = {
-            "host": self.client,
-            "reads_text": True,
-            "same_call": any(self.tokens.values()),
-            "seconds": max(self.until - time.monotonic(), 0.0),
-        }
-        cleaned = await asyncio.to_thread(clean_inputs, {**common, **inputs})
-        result = await self.context.runner.generate(role, prompt, cleaned, read=read, **about)
+        common_inputs = _common_inputs(work.goal or "", verified.steps, work.tool_results)
+        cleaned = await asyncio.to_thread(clean_inputs, {**common_inputs, **inputs})
+        result = await self.context.runner.generate(
+            role,
+            prompt,
+            cleaned,
+            host=self.client,
+            read=read,
+            reads_text=True,
+            same_call=any(self.tokens.values()),
+            seconds=max(self.until - time.monotonic(), 0.0),
+        )
         self.tokens["input"] += result.input_tokens
         self.tokens["output"] += result.output_tokens
         self.thinker = result.thinker or self.thinker
@@ -110,7 +113,7 @@ def _read_opinion(value: Any, claims: Sequence[Claim]) -> Opinion:
 
 
 def _read_steps(value: Any, least: int) -> tuple[str, ...]:
-    """Return the steps of an object, or of a numbered list in plain text."""
+    """Return the steps of an object, or of a numbered list in plain text; InputError for fewer than `least`."""
     if isinstance(value, str):
         steps = read_steps(clean_text(value))
     else:
@@ -131,7 +134,11 @@ def _read_steps(value: Any, least: int) -> tuple[str, ...]:
 
 
 def listed_claims(verified: Verified) -> str:
-    """Return each claim by its number, with the telling lines of the outputs that plainly bear on it."""
+    """Return each claim by its number, with the telling lines of the outputs that plainly bear on it.
+
+    2. All 12 tests pass.
+       - result 1, pytest, exit 1: 1 failed, 11 passed
+    """
     texts: list[str] = []
     for claim in verified.claims:
         texts.append(f"{claim.number}. {claim.text}")
@@ -152,20 +159,23 @@ def _result_of(result: ToolResult | Mapping[str, Any]) -> ToolResult:
     )
 
 
-def _shown(
+def _common_inputs(
     goal: str, steps: Sequence[str], results: Sequence[ToolResult | Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return the inputs of each prompt: of the results their end, with tools and, where they are known, exit codes."""
+    """Return the inputs that both prompts take. Of long results the end is kept, where a run says how it ended.
+
+    A result stands as "bash (exit code 1):" with its content below.
+    """
     parts: list[str] = []
     for result in map(_result_of, results):
         title = result.tool or "tool"
         if result.exit_code is not None:
             title += f" (exit code {result.exit_code})"
         parts.append(f"{title}:\n{result.content}")
-    numbered = "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))
+    numbered_steps = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
     return {
         "goal": goal,
-        "steps": numbered[:_PROMPT_CHARS],
+        "steps": numbered_steps[:_PROMPT_CHARS],
         "evidence": "\n\n".join(parts)[-_PROMPT_CHARS:],
     }
 
@@ -183,7 +193,7 @@ def improvement_prompt(
     issues = critique.issues if isinstance(critique, Critique) else critique
     if isinstance(issues, str):
         issues = [issues]
-    inputs = _shown(goal, steps, tool_results)
+    inputs = _common_inputs(goal, steps, tool_results)
     inputs["issues"] = "\n".join(issues)
     return context.runner.render(
         "correct", {name: clean_text(text) for name, text in inputs.items()}

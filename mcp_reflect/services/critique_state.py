@@ -24,10 +24,7 @@ MOST_LESSONS: Final = 16_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentWork:
-    """What a call brings of the work, redacted; None and empty for what it leaves out.
-
-    `older_results` counts those before `tool_results` that were sent and are not read.
-    """
+    """What a call brings of the work, redacted; None and empty for what it leaves out."""
 
     goal: str | None = None
     steps: tuple[str, ...] = ()
@@ -37,27 +34,23 @@ class SentWork:
     executed: str | None = None
     trigger: str | None = None
     tool_results: tuple[ToolResult, ...] = ()
-    older_results: int = 0
+    older_results: int = 0  # how many were sent before these, which are not read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CritiqueState:
-    """A critique between its calls. `message` identifies what the latest call added, `answer` is what it got.
-
-    `evidence` says where the outputs came from, if they were not sent. `retries` and `improvements` are counted by the
-    statistics of the bank.
-    """
+    """A critique between its calls. The statistics of the bank count its retries and improvements."""
 
     critique_id: str
     work: SentWork
     max_iterations: int
-    lessons: str = ""
-    iterations: int = 0
-    evidence: str | None = None
-    message: str | None = None
+    lessons: str = ""  # a line each, for the critic
+    iterations: int = 0  # corrections that the host made
+    evidence: str | None = None  # where the outputs came from, if they were not sent
+    message: str | None = None  # identifies what the latest call added (`message_of`)
     retries: int = 0
     improvements: int = 0
-    answer: Critique | None = None
+    answer: Critique | None = None  # to the latest call
 
     @property
     def checked_work(self) -> Work:
@@ -112,16 +105,20 @@ _LEFT_OUT: Final = (None, (), 0)
 
 
 def _with_more(state: CritiqueState, more: SentWork, sent: CritiqueArguments) -> CritiqueState:
-    """Return a stored state with what it left open and this call sends, evidence above all.
+    """Return a stored state with what this call adds to it, evidence above all.
 
-    InputError for what differs from a field that is known already.
+    | the field                  | this call sends   | result                               |
+    |----------------------------|-------------------|--------------------------------------|
+    | any                        | nothing, the same | the stored value                     |
+    | is not stored              | a value           | the sent one                         |
+    | outputs of the session     | outputs           | the sent ones: they count for more   |
+    | is stored                  | another value     | InputError: that is another work     |
     """
     changes: dict[str, Any] = {}
     for name in [work_field.name for work_field in fields(SentWork)]:
         sent_value, stored_value = getattr(more, name), getattr(state.work, name)
         if sent_value in _LEFT_OUT or sent_value == stored_value:
             continue
-        # Outputs that the server took from the session give way to those that are sent.
         is_of_session = name == "tool_results" and state.evidence is not None
         if stored_value not in _LEFT_OUT and not is_of_session:
             argument = "response" if name == "steps" and sent.response else name
@@ -178,9 +175,10 @@ def _cleaned(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
 
 
 def message_of(sent: CritiqueArguments) -> str | None:
-    """Return digits that identify what a call adds to a critique: verdicts, an analysis, evidence.
+    """Return 32 digits that identify what a call adds to a critique: verdicts, an analysis, evidence.
 
-    The same call once more, as where its answer was lost, has the same digits. None for a call that begins a critique.
+    A client that lost the answer sends the same call again, which then gets the same answer. None for a call that begins
+    a critique.
     """
     if sent.critique_id is None:
         return None

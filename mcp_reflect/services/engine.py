@@ -4,35 +4,22 @@ Each method takes the arguments of the tool of its name (docs/tools.md). It rais
 cannot be used and BankError if the bank cannot do what was asked; nothing is stored then.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp_reflect import services
-from mcp_reflect.clock import Clock
-from mcp_reflect.config import Settings
-from mcp_reflect.errors import BankDamagedError, BankError
-from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, to_json
 from mcp_reflect.models.lesson import Forgotten, Lesson, Stored
 from mcp_reflect.models.outcome import OutcomeResult
 from mcp_reflect.models.recall import Hit, Recall
-from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.services.checked_arguments import checked_arguments
-from mcp_reflect.services.context import Context, open_bank
-from mcp_reflect.services.tool_functions import ASKING_A_MODEL, CONFIRMED_TOOLS, function_of
-from mcp_reflect.speaker import Speaker, speaker_of_process
-from mcp_reflect.storage.bank import Bank
+from mcp_reflect.services.engine_parts import EngineParts
+from mcp_reflect.speaker import Speaker
 
 if TYPE_CHECKING:
-    from mcp_reflect.llm.embedders import Embedder
     from mcp_reflect.llm.prompts import Rendered
-    from mcp_reflect.llm.protocol import LLM, TextChunk, TextListener
-    from mcp_reflect.llm.runner import ClientCapabilities
+    from mcp_reflect.llm.protocol import TextChunk, TextListener
     from mcp_reflect.models.critique import Critique
     from mcp_reflect.models.dream import Dream, Undone
     from mcp_reflect.models.reflection import Analysis, Reflection
@@ -41,10 +28,6 @@ if TYPE_CHECKING:
     from mcp_reflect.services.critique import Callback, Iteration
     from mcp_reflect.services.reflect import Generated
     from mcp_reflect.services.triggers import Advice
-    from mcp_reflect.sessions.reflector import Scorer
-
-_CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase"})
-"""Names of the statements after which a stored lesson differs from what a promoted file says."""
 
 
 def as_sent(arguments: Any) -> dict[str, Any]:
@@ -52,141 +35,13 @@ def as_sent(arguments: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", to_json(arguments))
 
 
-class Engine:
+class Engine(EngineParts):
     """Reflects on runs, stores lessons and recalls them. Use it as an async context manager, or call `close`.
 
     Without `settings` those of the environment are used. `llm`, `embedder` and `scorer` take the place of what they
     configure, `reflection_bank_size` that of `bank_size`, `scopes` that of `tenant_id` and the configured project.
     `store` is an open bank, or an object with repositories of your own (docs/python.md).
     """
-
-    def __init__(
-        self,
-        settings: Settings | None = None,
-        *,
-        llm: "LLM | None" = None,
-        embedder: "Embedder | None" = None,
-        store: Any = None,
-        scorer: "Scorer | None" = None,
-        clock: Clock | None = None,
-        reflection_bank_size: int | None = None,
-        tenant_id: str = "local",
-        scopes: Scopes | None = None,
-    ) -> None:
-        """Put the parts together; nothing is opened or read before `open`."""
-        self.settings = settings or Settings.from_env()
-        if reflection_bank_size is not None:
-            self.settings = replace(self.settings, bank_size=reflection_bank_size)
-        self.clock = clock or Clock()
-        self.scopes: Scopes = scopes or Scopes.of(self.settings, tenant_id)
-        self.log = Log.of(self.settings)
-        if isinstance(store, Bank):
-            self.bank = store
-        else:
-            self.bank = open_bank(
-                self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder
-            )
-            if store is not None:
-                self.bank.use(store)
-        session = self.clock.new_id("ses")
-        self.context = Context(
-            self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session
-        )
-        self._have_lessons_changed = False
-        self._began = self.clock.now()
-        if scopes is None and not isinstance(store, Bank):
-            # A person's own bank: the files into which lessons were promoted are on this machine.
-            self.bank.db.on_commit(_CHANGES_LESSONS, self._note_changed_lessons)
-        self._opening = asyncio.Lock()
-        # Only a bank of ours knows names of projects, and whoever passes scopes knows the name already.
-        has_own_repositories = store is not None and not isinstance(store, Bank)
-        self._is_project_resolved = scopes is not None or has_own_repositories
-
-    def _note_changed_lessons(self) -> None:
-        """Note that promoted files have to be brought into step; called after each change of a lesson."""
-        self._have_lessons_changed = True
-
-    async def __aenter__(self) -> Self:
-        if self.scopes.folder:
-            await self.open()
-        return self
-
-    async def open(self) -> Self:
-        """Find the name that the bank has for the project, once: it may have been renamed, or be in another folder.
-
-        Records that are under an older name are given to the project; what is interrupted goes on at the next start.
-        """
-        async with self._opening:
-            if not self._is_project_resolved:
-                scopes = await self.bank.projects.resolve(
-                    self.scopes, stores=self.settings.stores_names
-                )
-                self.use(scopes)
-                self._is_project_resolved = True
-        return self
-
-    def use(self, scopes: Scopes) -> None:
-        """Work on in these projects."""
-        self.scopes = scopes
-        self.context = replace(self.context, scopes=scopes)
-        if self.bank.embeddings:
-            self.bank.embeddings.use(scopes)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close, also after an error: what was noted is then written all the same."""
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the bank, after the files into which lessons were promoted are brought into step with them."""
-        try:
-            await self._keep_files_in_step()
-        finally:
-            await self.bank.close()
-
-    async def _keep_files_in_step(self) -> None:
-        """Bring the files into which lessons were promoted into step with the lessons that changed."""
-        if self._have_lessons_changed:
-            self._have_lessons_changed = False
-            with suppress(BankError):
-                await services.promote.refresh(self.context, speaker_of_process(), self._began)
-
-    async def call(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        client: "ClientCapabilities | None" = None,
-        *,
-        on_cut: Callable[[str], None] | None = None,
-    ) -> Any:
-        """Call a tool by its name; KeyError if there is none. `client`, the MCP client, may offer its model.
-
-        `on_cut` is told what redaction cut out of the arguments, where it cut something.
-        """
-        try:
-            await self.open()
-        except BankDamagedError:
-            raise
-        except BankError:  # a tool that needs the bank says so itself
-            pass
-        # The first import of a service takes .3 s, and other calls go on meanwhile.
-        function = await asyncio.to_thread(function_of, tool)
-        context = self.context
-        if client is not None and client.confirm is not None and tool in CONFIRMED_TOOLS:
-            context = replace(context, confirm=client.confirm)
-        checked, cut = await asyncio.to_thread(checked_arguments, tool, arguments, self.settings)
-        if cut and on_cut is not None:
-            on_cut(cut)
-        if client is not None and tool in ASKING_A_MODEL:
-            result = await function(context, checked, client)
-        else:
-            result = await function(context, checked)
-        await self._keep_files_in_step()
-        return result
 
     # Reflections.
 
@@ -315,7 +170,7 @@ class Engine:
 
     async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Record whether lessons helped. Evidence decides how much the outcome counts: the program saw its results."""
-        return await services.outcomes.record_outcome(self.context, arguments, seen=True)
+        return await services.outcomes.record_outcome(self.context, arguments, by_program=True)
 
     async def record_lesson_outcome(
         self, lesson_id: str, success: bool | str, /, **arguments: Any

@@ -24,10 +24,10 @@ _LOWER_SCORE: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What to say beside a lesson whose ground changed. `hides`: a reminder at a prompt leaves the lesson out."""
+    """What to say beside a lesson whose ground changed, or that hurt."""
 
     ground: Ground
-    hides: bool
+    hides: bool  # a reminder at a prompt leaves the lesson out
 
     @property
     def what_changed(self) -> str:
@@ -43,7 +43,14 @@ def working_tree(context: Context) -> Path | None:
 
 
 async def marks_of(context: Context, scope: Scope, ids: Iterable[str]) -> Mapping[str, Mark]:
-    """Return a mark, by lesson id, for each lesson whose ground changed or that hurt; others have none.
+    """Return a mark, by lesson id, for each lesson whose ground changed or that hurt.
+
+    | the lesson                                | its mark                                    |
+    |-------------------------------------------|---------------------------------------------|
+    | hurt                                      | says so, and hides it                       |
+    | is true of a file or version that is gone | says so, and hides it                       |
+    | is true of one that changed               | says so                                     |
+    | any other                                 | none                                        |
 
     What a person keeps is marked and never hidden.
     """
@@ -79,7 +86,7 @@ async def harm_of(
 
 
 async def marked(context: Context, scope: Scope, recall: Recall) -> Recall:
-    """Return a recall whose hits say what changed since; such a hit stands behind an equal one that stands."""
+    """Return a recall whose hits say what changed since; a hit that does stands behind an equal one that does not."""
     marks = await marks_of(context, scope, (hit.id for hit in recall.lessons))
     if not marks:
         return recall

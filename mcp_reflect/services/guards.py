@@ -29,7 +29,7 @@ _LEAST_RECORDED: Final = 10  # calls of a project: a share of fewer says nothing
 _EXAMPLE: Final = (
     'like wrong_call "tsc -p .", right_call "tsc --noEmit", or {"tool": …, "arguments": {…}}'
 )
-_NONE: Final = "none: the two calls do not differ by a flag, a subcommand or a program alone, so it is only shown"
+_NO_DIFFERENCE: Final = "none: the two calls do not differ by a flag, a subcommand or a program alone, so it is only shown"
 _ONE_CALL: Final = "none: it takes the right call as well"
 _TURN_ON: Final = "`mcp-reflect lessons guard ID tell`"
 _TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
@@ -52,10 +52,15 @@ async def guarded(
 ) -> tuple[_Draft, str | None]:
     """Return a draft with its guard, and the sentence about it for the caller (None: nobody asked for a guard).
 
-    A guard that a person wrote is tried. Else one is derived where the draft has both calls and they differ in their
-    structure. `noted` are the project's recorded calls; None: they are read from the bank. `is_chosen`: somebody sent
-    both calls. InputError for equal calls, and for a guard that misses the wrong call, meets the right one, or meets
-    everything.
+    | the draft                                   | its guard                                               |
+    |---------------------------------------------|---------------------------------------------------------|
+    | is no lesson, or is by rules                | as it is                                                |
+    | has a guard that a person wrote             | the same, tried; InputError if it fails on its calls    |
+    | has a wrong and a right call                | derived from them, if they differ in their structure    |
+    | any other                                   | none                                                    |
+
+    `noted` are the recorded calls of the project, on which a guard is tried; None: they are read from the bank.
+    `is_chosen`: somebody sent both calls. InputError also for two calls that are the same.
     """
     if draft.kind is not RecordKind.LESSON or draft.source is Source.RULES:
         return draft, None
@@ -71,25 +76,27 @@ async def guarded(
         return replace(draft, guard=None, unarmed=None), _why_none(wrong, right)
     if noted is None:
         noted = await context.bank.lessons.noted_calls(scope)
-    trial = _Trial(guard, [call for call in noted if not _same(call, wrong)])
+    trial = _Trial(guard, [call for call in noted if not _does_the_same(call, wrong)])
     return _with_tried_guard(draft, guard, trial)
 
 
 def _with_tried_guard(draft: _Draft, guard: Guard, trial: "_Trial") -> tuple[_Draft, str]:
-    """Return a draft with a guard, and the sentence about it; `unarmed` is why it is off until a person turns it on.
+    """Return a draft with a guard, and the sentence about it.
 
-    Off are the guard of a rule that an agent read in the project's files, and one of an agent's that is too wide.
+    | the guard                                                  | the sentence       | it is off (`unarmed`)              |
+    |------------------------------------------------------------|--------------------|------------------------------------|
+    | of a rule that an agent read in the project's files        | "would meet …"     | until a person arms it in a review |
+    | of an agent, meeting more recorded calls than MOST_MET     | "would tell at …"  | until a person turns it on         |
+    | any other                                                  | "tells at …" or "holds at …" | no                       |
     """
     if draft.source is Source.AGENT and PROJECT_RULE in draft.tags:
-        sentence = (
-            f"would meet {guard.told}; {trial.told}: it is off until a person arms it in a review"
-        )
+        sentence = f"would meet {guard.told}; {trial.in_words}: it is off until a person arms it in a review"
         return replace(draft, guard=str(guard), unarmed=UNARMED_RULE), sentence
     verb = _verb(draft)
     if verb == "tells" and trial.too_many:
-        sentence = f"would tell at {guard.told}, but {trial.told}: it is off until a person turns it on ({_TURN_ON})"
+        sentence = f"would tell at {guard.told}, but {trial.in_words}: it is off until a person turns it on ({_TURN_ON})"
         return replace(draft, guard=str(guard), unarmed=trial.too_many), sentence
-    sentence = f"{verb} at {guard.told}; {trial.told}"
+    sentence = f"{verb} at {guard.told}; {trial.in_words}"
     return replace(draft, guard=str(guard), unarmed=None), sentence
 
 
@@ -99,7 +106,7 @@ def _why_none(wrong: Call | None, right: Call | None) -> str | None:
         return None
     if right is None:
         return _ONE_CALL
-    return _NONE
+    return _NO_DIFFERENCE
 
 
 def _verb(draft: LessonDraft) -> str:
@@ -123,8 +130,8 @@ class _Trial:
         self._met = sum(matches(guard, call) for call in calls)
 
     @property
-    def told(self) -> str:
-        """How many calls it meets, in words."""
+    def in_words(self) -> str:
+        """How many calls it meets: "it meets 2 of 40 recorded calls of this project"."""
         if not self._tried:
             return "there is no recorded call to try it on"
         return f"it meets {self._met} of {self._tried} recorded calls of this project"
@@ -137,7 +144,7 @@ class _Trial:
         return f"it meets {self._met} of {self._tried} recorded calls"
 
 
-def _same(call: Call, other: Call | None) -> bool:
+def _does_the_same(call: Call, other: Call | None) -> bool:
     """Return whether two calls do the same: in a shell by their commands alone, else by all arguments."""
     if other is None or call.commands != other.commands:
         return False
@@ -156,10 +163,11 @@ def _refuse_bad_calls(wrong: Call | None, right: Call | None) -> None:
     for field, call in (("wrong_call", wrong), ("right_call", right)):
         if call is not None and _names_nothing(call):
             raise InputError(field, "it names no command and no tool", f"Send both, {_EXAMPLE}.")
-    if wrong is not None and right is not None and wrong.tool == right.tool and _same(wrong, right):
-        raise InputError(
-            "right_call", "it is the same as wrong_call", f"Send the call that works, {_EXAMPLE}."
-        )
+    if wrong is None or right is None or wrong.tool != right.tool:
+        return
+    if _does_the_same(wrong, right):
+        fix = f"Send the call that works, {_EXAMPLE}."
+        raise InputError("right_call", "it is the same as wrong_call", fix)
 
 
 def _refuse_bad_guard(guard: Guard, wrong: Call | None, right: Call | None) -> None:

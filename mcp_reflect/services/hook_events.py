@@ -1,4 +1,4 @@
-"""Read the input that hosts give to a hook, and format the answer that they read.
+"""The form in which hosts speak to hooks: what they send at an event, and what they read of the answer.
 
 The events and fields come from the hosts' references: Claude Code (code.claude.com/docs/en/hooks), Codex
 (developers.openai.com/codex/hooks), Gemini CLI (geminicli.com/docs/hooks/reference), Cursor (cursor.com/docs/hooks).
@@ -31,15 +31,13 @@ _SECRET_CHARS: Final = 4_000
 
 
 class HookEvent(NamedTuple):
-    """What an event of a host stands for, and what the host reads of our answer.
+    """What an event of a host stands for, and what the host reads of our answer."""
 
-    `moment` is the point in a session that it marks, by the same name for all hosts. `key` is the field of the answer
-    whose text the model gets, None if the host reads none. `holds`: an answer can refuse the call.
-    """
-
-    moment: Moment
-    key: str | None
-    holds: bool = False
+    moment: Moment  # the point in a session that it marks, by the same name for all hosts
+    key: (
+        str | None
+    )  # the field of the answer whose text the model gets, None if the host reads none
+    holds: bool = False  # an answer can refuse the call
 
 
 _NAME: Final = "mcp-reflect: "
@@ -114,15 +112,22 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
 
 
 def _is_no_moment(name: str, event: HookEvent, fields: dict[str, Any]) -> bool:
-    """Return whether a host's event is nothing to look at: an interruption, a call that only began, a turn again."""
+    """Return whether a host's event is nothing to look at.
+
+    | the event                                    | why                                                              |
+    |----------------------------------------------|------------------------------------------------------------------|
+    | an interruption                              | the person stopped the agent                                     |
+    | a turn that did not complete (Cursor)        | only a completed one has a last message                          |
+    | after a call that was only started           | it has no result yet                                             |
+    | an empty prompt (Qwen Code)                  | it is sent with the results of calls                             |
+    | any but a stop, in a turn that goes on again | a hook held the last message: the turn was looked at before      |
+    """
     if fields.get("is_interrupt") is True:
         return True
-    # Cursor says how a turn ended: only a completed one has a last message.
     if fields.get("status", "completed") != "completed":
         return True
     if event.moment is Moment.AFTER and was_only_started(fields):
         return True
-    # Qwen Code asks again with an empty prompt when it sends the results of calls.
     if name == "UserPromptSubmit" and fields.get("prompt") == "":
         return True
     return _is_again(fields) and event.moment is not Moment.STOP
@@ -206,7 +211,10 @@ def _begins_with(
 
 
 def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:
-    """Return the first and the last bytes of a file, the last without what the first have; nothing of a missing one."""
+    """Return the first and the last `most` bytes of a file; nothing of a missing one.
+
+    The two share no byte: of a file of 5 bytes the first 3 and the last 3 are `abc` and `de`.
+    """
     try:
         with open_regular(file) as content:
             size = content.seek(0, os.SEEK_END)
@@ -219,9 +227,18 @@ def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:
 
 
 def hook_answer(hook: HookInput, text: Sayable, *, hold: bool = False) -> dict[str, Any] | None:
-    """Return the text in the form that the host reads, or None if it reads none at this event.
+    """Return the text in the form that the host reads, or None if it reads none at this event; the first row decides.
 
-    With `hold` it is the reason for which the host refuses the call.
+    | the event                        | the answer                                                      |
+    |----------------------------------|-----------------------------------------------------------------|
+    | a call that is to be refused     | the host's form of a refusal, with the text as its reason       |
+    | the host reads no text           | None                                                            |
+    | a call that starts a subagent    | the call's arguments with the text in the subagent's prompt     |
+    | Claude Code's form               | {"hookSpecificOutput": {"additionalContext": text}}             |
+    | a stop, which is held            | {"decision": "block", "reason": text}; Gemini CLI says "deny"   |
+    | any other                        | {KEY: text}                                                     |
+
+    `hold`: the call is to be refused.
     """
     if hold and hook.holds:
         return refusal(hook.event, signed(text))
@@ -231,13 +248,11 @@ def hook_answer(hook: HookInput, text: Sayable, *, hold: bool = False) -> dict[s
         return _child_answer(hook, text)
     if hook.answer_key == _NESTED:
         return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
-    said = signed(text) if hook.moment is Moment.STOP else text
+    shown_text = signed(text) if hook.moment is Moment.STOP else text
     if hook.answer_key != "reason":
-        return {hook.answer_key: said}
-    decision = "block"
-    if hook.event == "AfterAgent":  # Gemini CLI's word for it
-        decision = "deny"
-    return {"decision": decision, "reason": said}
+        return {hook.answer_key: shown_text}
+    decision = "deny" if hook.event == "AfterAgent" else "block"
+    return {"decision": decision, "reason": shown_text}
 
 
 def _child_answer(hook: HookInput, text: str) -> dict[str, Any]:

@@ -43,23 +43,23 @@ async def answer(
 
     `transcript` is the session so far, where the agent stops. The text quotes what was seen, so secrets are taken out.
     """
-    said = _HookWords()
+    words = _HookWords()
     if hook.moment is Moment.STOP:
-        said = await _at_stop(context, hook, transcript)
+        words = await _at_stop(context, hook, transcript)
     elif hook.moment in _AT_MOMENT:
-        said = await _AT_MOMENT[hook.moment](context, hook)
-    if not said.text:
-        return None, said.refuses
-    return clean_text(said.text), said.refuses
+        words = await _AT_MOMENT[hook.moment](context, hook)
+    if not words.text:
+        return None, words.refuses
+    return clean_text(words.text), words.refuses
 
 
 async def _at_start(context: Context, hook: HookInput) -> _HookWords:
     """Tell the lessons of the project that no file of rules tells; nothing where the host cannot pass words on."""
     if not hook.answer_key:
         return _HookWords()
-    told = await _told_by_files(context, hook)
+    ids_in_files = await _ids_in_files(context, hook)
     await _name_transcript(context, hook)
-    return _HookWords(await services.reminders.at_start(context, hook, told))
+    return _HookWords(await services.reminders.at_start(context, hook, ids_in_files))
 
 
 async def _at_prompt(context: Context, hook: HookInput) -> _HookWords:
@@ -68,8 +68,8 @@ async def _at_prompt(context: Context, hook: HookInput) -> _HookWords:
         return _HookWords()
     session = hook.session
     due = await services.last_message.take_due(context, session)
-    told = await _told_by_files(context, hook)
-    lessons = await services.reminders.at_prompt(context, session, hook.prompt or "", told)
+    ids_in_files = await _ids_in_files(context, hook)
+    lessons = await services.reminders.at_prompt(context, session, hook.prompt or "", ids_in_files)
     asked = await _ask_once_more(context, hook)
     return _HookWords(within((due, lessons, asked), MOST_TOLD))
 
@@ -180,8 +180,8 @@ async def _ask_once_more(context: Context, hook: HookInput, *, at_stop: bool = F
     return await services.findings.ask_once_more(context, scope, state, at_stop=at_stop)
 
 
-async def _told_by_files(context: Context, hook: HookInput) -> frozenset[str]:
-    """Return the ids of promoted lessons that are in a file which the session's host gives to its model."""
+async def _ids_in_files(context: Context, hook: HookInput) -> frozenset[str]:
+    """Return the ids of lessons that are in a file which the session's host gives to its model: they are told already."""
     lesson_ids: set[str] = set()
     for promotion in await context.bank.findings.promotions(context.scopes.own):
         if _is_read_by_host(hook, Path(promotion.file)):
@@ -196,7 +196,10 @@ def _is_read_by_host(hook: HookInput, file: Path) -> bool:
 
 
 def _files_of_rules(hook: HookInput) -> tuple[str, ...]:
-    """Return the names of the files that the session's host reads, told by its events and where it writes sessions."""
+    """Return the names of the instruction files that the session's host reads.
+
+    The host is known by the names of its events, and by the folder in which it writes its sessions.
+    """
     if hook.event[:1].islower():  # Cursor alone has names such as `preToolUse`
         return _READ_BY_CURSOR
     transcript = (hook.transcript or "").replace("\\", "/")

@@ -38,12 +38,12 @@ async def import_lessons(
     recorded_calls: dict[Scope, list[Call]] = {}
     # In a thread: thousands of lines take seconds, and other calls are answered meanwhile.
     read_lines = await asyncio.to_thread(lambda: [*_read_lines(context, ImportArguments, lines)])
-    for place, (named, sent) in enumerate(read_lines):
-        scope, draft = scope_of(named, sent.visibility), sent.draft(Source.IMPORT)
+    for number, (named_scope, sent) in enumerate(read_lines, start=1):
+        scope, draft = scope_of(named_scope, sent.visibility), sent.draft(Source.IMPORT)
         if draft.wrong_call or draft.guard:
             if scope not in recorded_calls:
                 recorded_calls[scope] = await context.bank.lessons.noted_calls(scope)
-            with _naming_line(place + 1):
+            with _naming_line(number):
                 draft, _ = await guarded(context, scope, draft, recorded_calls[scope])
         drafts.append((scope, draft))
     async for stored in context.bank.transfer.import_lessons(drafts, waits_since):
@@ -55,10 +55,11 @@ async def import_own(
 ) -> list[Stored]:
     """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored."""
     sent_lines = await asyncio.to_thread(lambda: [*_read_lines(context, OwnExportArguments, lines)])
-    moved = _project_that_moves(context, {scope.project for scope, _ in sent_lines})
+    moving_project = _project_that_moves(context, {scope.project for scope, _ in sent_lines})
     records: list[Exported] = []
-    for named, sent in sent_lines:
-        scope = context.scopes.own if named.project == moved else named
+    for named_scope, sent in sent_lines:
+        is_moving = named_scope.project == moving_project
+        scope = context.scopes.own if is_moving else named_scope
         versions, outcomes = _dated(sent.versions), _dated(sent.outcomes)
         records.append(Exported(scope, sent.record(scope.project), versions, outcomes))
     return await context.bank.transfer.restore(records)
@@ -70,15 +71,15 @@ def _project_that_moves(context: Context, names: set[str]) -> str | None:
     A person who restores an export of one other project, say on another machine, means this project. None where the
     export has several, where this project is among them, or where no project is worked in.
     """
-    own = context.scopes.own.project
-    others = names - {GLOBAL}
-    if own == GLOBAL or own in others or len(others) != 1:
+    own_project = context.scopes.own.project
+    exported = names - {GLOBAL}
+    if own_project == GLOBAL or own_project in exported or len(exported) != 1:
         return None
-    return others.pop()
+    return exported.pop()
 
 
 def _dated(earlier: Sequence[VersionArguments | PastOutcomeArguments]) -> list[dict[str, Any]]:
-    """Return earlier versions or outcomes as they are stored: with their time in seconds, as `now`."""
+    """Return earlier versions or outcomes as they are stored: `created_at` becomes `now`, in seconds since 1970."""
     return [
         {**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()}
         for past in earlier

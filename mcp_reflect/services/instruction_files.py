@@ -1,4 +1,7 @@
-"""The files that hosts give to their models: where they lie, which import each other, and what may be written."""
+"""The instruction files of a project, which hosts give to their models (`CLAUDE.md`, `AGENTS.md` and others).
+
+It says where they lie, which of them import each other, and which may be written.
+"""
 
 import os
 import re
@@ -12,7 +15,7 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.services.lesson_blocks import START
 from mcp_reflect.whole_files import open_regular, replace_whole
 
-_PLACES: Final = {
+_PATHS: Final = {
     "CLAUDE.md": "CLAUDE.md",
     "AGENTS.md": "AGENTS.md",  # Codex, opencode, Copilot CLI, Cline, pi, Droid and others
     "GEMINI.md": "GEMINI.md",
@@ -21,7 +24,7 @@ _PLACES: Final = {
     ".clinerules": ".clinerules/mcp-reflect.md",
     ".cursor/rules": ".cursor/rules/mcp-reflect.mdc",
 }
-FILES: Final = tuple(_PLACES)
+FILES: Final = tuple(_PATHS)
 """The names of files that hosts give to their models. Of a folder of rules one file is ours."""
 
 _MOST_FILE: Final = 2_000_000  # bytes of a file that is read
@@ -42,18 +45,21 @@ def root_of(context: Context) -> Path:
 
 
 def path_of(root: Path, name: str, subject: str | None = None) -> Path:
-    """Return the path of a name in FILES; with a subject, that of the skill of Claude Code about it."""
+    """Return the path of a name in FILES; with a subject, that of the skill of Claude Code about it.
+
+    ("CLAUDE.md") -> ROOT/CLAUDE.md; subject "Data base" -> ROOT/.claude/skills/data-base/SKILL.md
+    """
     if subject:
         slug = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-") or "lessons"
         return root / ".claude" / "skills" / slug / "SKILL.md"
     if name == ".clinerules" and (root / name).is_file():  # it may be one file
         return root / name
-    return root / _PLACES[name]
+    return root / _PATHS[name]
 
 
 def files_there(root: Path) -> list[str]:
     """Return the names in FILES of files that are there, each once, without those that import another one of them."""
-    names_by_file: dict[Path, str] = {}  # one may be a link to another
+    names_by_file: dict[Path, str] = {}  # a file that several names lead to by links is there once
     for name in FILES:
         path = path_of(root, name)
         if path.exists():
@@ -61,7 +67,8 @@ def files_there(root: Path) -> list[str]:
     names: list[str] = []
     for file, name in names_by_file.items():
         others = names_by_file.keys() - {file}
-        if _imported(file).isdisjoint(others):
+        imports_another = not _imported(file).isdisjoint(others)
+        if not imports_another:
             names.append(name)
     return names
 
@@ -105,13 +112,16 @@ def writable_path(root: Path, path: Path) -> Path:
         raise InputError("file", fault, "Put a file in its place, or promote into another one.")
     if target.exists() and not target.is_file():
         raise InputError("file", f"{name} is not a file", "Name another one.")
-    existing = target  # or the first of its folders that is there
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.stat().st_mode & stat.S_IWUSR or not os.access(existing, os.W_OK):
-        raise InputError(
-            "file", f"{existing} is read-only", "Make it writable, or promote into another file."
-        )
+    file_or_folder = target  # the file, or else the nearest of its folders that is there
+    while not file_or_folder.exists():
+        file_or_folder = file_or_folder.parent
+    # Everything is writable for an administrator: what its owner may not write counts as read-only, too.
+    is_writable = file_or_folder.stat().st_mode & stat.S_IWUSR and os.access(
+        file_or_folder, os.W_OK
+    )
+    if not is_writable:
+        fix = "Make it writable, or promote into another file."
+        raise InputError("file", f"{file_or_folder} is read-only", fix)
     return target
 
 

@@ -1,4 +1,4 @@
-"""An agent's last message: is what it claims shown by its session? Read the transcript, decide, note what was said.
+"""Whether an agent's last message claims what its session shows: read the transcript, decide, note what was said.
 
 A message with a claim that the session does not show is held (the agent goes on with the reason before it), or the
 doubt is told at the next prompt. `services/hooks.py` asks here when an agent stops.
@@ -37,7 +37,7 @@ async def check(context: Context, hook: HookInput, transcript: str = "") -> str 
 
     `transcript` is the session where its file is on another machine. Why a session cannot be read is logged.
     """
-    if _way(context, hook) == "off" or not (hook.transcript or transcript):
+    if _way_to_report(context, hook) == "off" or not (hook.transcript or transcript):
         return None
     state = await services.warnings.session_state(context, context.scopes.own, hook.session)
     files = context.session_files
@@ -64,7 +64,7 @@ async def take_due(context: Context, session: str) -> str | None:
     return text
 
 
-def _way(context: Context, hook: HookInput) -> Literal["hold", "tell", "off"]:
+def _way_to_report(context: Context, hook: HookInput) -> Literal["hold", "tell", "off"]:
     """Return how to report a doubt: by the setting; for `auto`, hold the message if a person watches, else tell."""
     way = context.settings.last_word
     if way != "auto":
@@ -109,7 +109,7 @@ async def _decide(
         message,
         _ledger_to_trust(hook, file, lacks_calls=lacks_calls),
         notes,
-        way=_way(context, hook),
+        way=_way_to_report(context, hook),
         again=_stops_again(hook, notes),
     )
     if stopped.notes == notes:
@@ -157,11 +157,11 @@ def _stops_again(hook: HookInput, notes: LastWord) -> bool:
 async def _read_settled(
     context: Context, hook: HookInput, seen_calls: int, session: OpenSession, transcript: str
 ) -> bool:
-    """Read the session until the host has written it; return whether it lacks calls that hooks saw all the same.
+    """Read the session until the host has written it; return whether it still lacks calls that hooks saw.
 
-    A host writes its transcript a moment after it calls the hook. `seen_calls` counts the calls that hooks noted. Where
-    a host does not name its subagents, their calls are among them, and never in this file: it is whole when it has the
-    last message.
+    A host writes its transcript a moment after it calls the hook, so that the file is read again for a while. It is
+    whole when it has the last message: `seen_calls`, the number of calls that hooks noted, includes those of subagents
+    where a host does not name these, and they are never in this file.
     """
     reported = context.reported.of(hook.session)
 

@@ -48,12 +48,13 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(slots=True)
 class Learned:
-    """What was read: counts of sessions and bytes, and each path of a file that has a fault, with the fault."""
+    """What was read, and what could not be."""
 
     sessions: int = 0  # that were read now
     known: int = 0  # that were read before and did not change since
     others: int = 0  # of other projects or days
-    bytes: int = 0
+    bytes: int = 0  # that were read now
+    # The path of each file that has a fault, with the fault.
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
@@ -217,6 +218,13 @@ def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
     """Return what a finding cost in seconds; 0 for one that is not worth showing yet.
 
     It was seen `times` times in `sessions` sessions, in which `seconds` of work went into it.
+
+    | the finding                                             | seconds                                       |
+    |---------------------------------------------------------|-----------------------------------------------|
+    | a person refused a call, or had work undone             | 120 each time                                 |
+    | a person said it, in three sessions or more             | 60 each time                                  |
+    | a failure, in two sessions or with a cure that helps    | the work, at least 30 each time               |
+    | any other                                               | 0                                             |
     """
     match finding.kind:
         case FindingKind.CORRECTION | FindingKind.UNDONE:

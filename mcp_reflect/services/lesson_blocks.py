@@ -95,14 +95,18 @@ def _without_markers(text: str) -> str:
 
 
 def without_block(block: Block, text: str, lead: str) -> str:
-    """Return a text without our block, and without the line ends that were added before it, its `lead`."""
+    """Return a text without our block, and without its `lead`, the line ends that were added before it.
+
+    "My rules", two line ends, the block, "More" -> "My rules", a line end, "More"; the lead is the two line ends.
+    """
     start = block.start
     if lead and text[:start].endswith(lead):
         start -= len(lead)
     before, after = text[:start], text[block.end :]
     has_line_end = not before or before.endswith("\n")
     if after and not has_line_end:
-        # The file had no line end: what was added behind the block begins a line of its own. A lead is two line ends.
+        # The file ended without a line end, so the lead was two of them: what was added since, behind the block, still
+        # begins a line of its own.
         one_line_end = lead[: len(lead) // 2]
         before += one_line_end
     return before + after

@@ -1,4 +1,4 @@
-"""Recall, store, forget and edit lessons: the tools recall_lessons, store_lesson and forget_lesson, and a person's acts."""
+"""What is done with a lesson: recall, store, forget and edit it, for an agent's tools or for a person."""
 
 import re
 from collections.abc import Mapping
@@ -42,7 +42,8 @@ _OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call
 """The fields of a lesson from which its guard, or what it says, follows."""
 
 _MOST_SIMILAR: Final = 400  # characters of a lesson that is near in meaning
-_AGENTS_WORD = "the agent says that this is better"
+_AGENTS_WORD: Final = "the agent says that this is better"
+_PERSONS_WORD: Final = "a person told the agent so"
 _SIMILAR: Final = (
     "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
 )
@@ -51,8 +52,8 @@ _SIMILAR: Final = (
 async def recall(context: Context, arguments: Mapping[str, Any], *, applied: bool = True) -> Recall:
     """Return the few lessons that fit a task, best first; one whose facts have changed says so and stands behind.
 
-    `applied` says whether they count as used; False is for who only looks, as the board does. An id in
-    place of a task always counts: who asks for one lesson has chosen it.
+    `applied` says whether they count as used; False is for a caller that only looks, as the board does. An id in the
+    place of a task always counts: a caller who asks for one lesson has chosen it.
     """
     sent = read(RecallArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
@@ -85,7 +86,10 @@ async def _recall_by_id(context: Context, scope: Scope, name: str) -> Recall:
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
-    """Store a lesson that an agent tells, or strengthen the one that says the same."""
+    """Store a lesson that an agent sends, or strengthen the one that says the same.
+
+    One that replaces a lesson which a person keeps becomes a proposal, which waits for the person.
+    """
     sent = read(LessonArguments, arguments, context.settings)
     scope = scope_of(context.scopes.named(sent.project), sent.visibility)
     if scope.project == GLOBAL:
@@ -102,11 +106,7 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
         stored = replace(stored, similar=None)
     await _plant(context, scope, stored, sent)
     if stored.similar and not stored.reason:
-        other, text = stored.similar
-        stored = replace(
-            stored,
-            reason=_SIMILAR.format(id=short_id(other), text=first_sentences(text, _MOST_SIMILAR)),
-        )
+        stored = replace(stored, reason=_similar_text(*stored.similar))
     context.log.info(
         "lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project
     )
@@ -114,9 +114,14 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     return replace(stored, guard=guard, evidence=evidence, ignored=sent.ignored)
 
 
+def _similar_text(lesson_id: str, text: str) -> str:
+    """Return what an agent is told of a lesson that is near in meaning to the one it sent."""
+    return _SIMILAR.format(id=short_id(lesson_id), text=first_sentences(text, _MOST_SIMILAR))
+
+
 async def _plant(context: Context, scope: Scope, stored: Stored, sent: LessonArguments) -> None:
     """Note a stored lesson's roots: the files and names that it is about. Repositories of a caller keep none."""
-    if not hasattr(context.bank.lessons, "resolve_id"):
+    if not hasattr(context.bank.lessons, "resolve_id"):  # a caller's own, not ours
         return
     valid_until = None
     if sent.valid_until is not None:
@@ -142,9 +147,7 @@ async def _propose_replacement(
 ) -> Stored:
     """Let the person decide whether an agent's lesson takes the place of one that they keep."""
     body = clean(asdict(draft))
-    reason = _AGENTS_WORD
-    if sent.evidence is Evidence.USER:
-        reason = "a person told the agent so"
+    reason = _PERSONS_WORD if sent.evidence is Evidence.USER else _AGENTS_WORD
     new, answer = await decide_or_keep(
         context, scope, old, ProposalKind.REPLACE, reason=reason, body=body
     )
@@ -190,7 +193,10 @@ async def whole_id(context: Context, scope: Scope, name: str, field: str) -> str
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
-    """Retire a lesson. It leaves every recall and stays in the history. One that a person keeps waits for them."""
+    """Retire a lesson: no recall shows it, and it stays in the history.
+
+    For one that a person keeps, the person is asked or finds a proposal; the answer then says why it stays.
+    """
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     lesson_id = await whole_id(context, scope, sent.lesson_id, "lesson_id")
@@ -241,7 +247,10 @@ def _words_after(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
 async def checked_changes(
     context: Context, before: Lesson, changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the new values of a lesson's fields, with the guard that follows. InputError for what cannot be stored."""
+    """Return the new values of a lesson's fields, with the text and the guard that follow from them.
+
+    InputError for a field that cannot be changed, and for a value that cannot be stored as it was sent.
+    """
     if not changes or not changes.keys() <= set(EDITABLE):
         fault = "it is not an object of fields to change"
         raise InputError("changes", fault, f"Send any of {', '.join(EDITABLE)}.")
@@ -251,9 +260,8 @@ async def checked_changes(
         **changes,
     }
     sent = read(ImportArguments, values, context.settings)
-    if sent.ignored:
-        first_note = sent.ignored[0]  # "importance: it is above 1, 1 used"
-        field, _, fault = first_note.partition(": ")
+    if sent.ignored:  # notes such as "importance: it is above 1, 1 used": an edit does not guess
+        field, _, fault = sent.ignored[0].partition(": ")
         raise InputError(field, fault, "Send a field of a lesson.")
     edited = {name: getattr(sent, name) for name in changes}
     if not changes.keys().isdisjoint(("mistake", "correction")):

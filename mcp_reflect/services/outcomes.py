@@ -1,4 +1,4 @@
-"""Record whether lessons helped, and how much that counts: by what stands behind the word of who says so.
+"""Record whether lessons helped, and how much an outcome counts: by the evidence for it.
 
 From the least to the most:
 
@@ -34,6 +34,7 @@ _SESSION_SECONDS: Final = 6 * 3600.0
 _SUCCESS: Final[Mapping[object, float]] = {"partial": PARTIAL, "irrelevant": 0.0}
 """The success, 0 to 1, that a word stands for; True and False are 1 and 0."""
 
+# What the agent reads of why its outcome counts for less than it sent.
 _HELD_OUT: Final = "the lessons of that recall were held out: counted for the comparison"
 _QUOTED: Final = "you quote the person: it counts for more than your own word, but is not proof"
 _UNUSED: Final = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
@@ -43,13 +44,10 @@ _NO_CALL: Final = "hooks saw no call that follows a lesson: it counts as your wo
 
 @dataclass(frozen=True, slots=True)
 class _OutcomePart:
-    """An outcome of some of the lessons that were named.
-
-    `reason` says why it counts for less than the agent sent, and is None where it counts as sent.
-    """
+    """An outcome of some of the lessons that were named."""
 
     outcome: OutcomeDraft
-    reason: str | None = None
+    reason: str | None = None  # why it counts for less than the agent sent, None where it does not
 
     @property
     def evidence(self) -> str:
@@ -61,23 +59,21 @@ class _OutcomePart:
 
 @dataclass(frozen=True, slots=True)
 class _Undecided:
-    """An outcome without the lessons that a person keeps, of which the person decides.
-
-    `answers` has what the agent is told of each of those: "a person keeps 3f2a: its worth is unchanged".
-    """
+    """An outcome without the lessons that a person keeps, of which the person decides."""
 
     draft: OutcomeDraft
-    answers: tuple[str, ...] = ()
+    answers: tuple[
+        str, ...
+    ] = ()  # on each of those: "a person keeps les_3f2a90: its worth is unchanged"
 
 
 async def record_outcome(
-    context: Context, arguments: Mapping[str, Any], *, seen: bool = False
+    context: Context, arguments: Mapping[str, Any], *, by_program: bool = False
 ) -> OutcomeResult:
-    """Record whether lessons helped, by what stands behind the word of who says so (`_parts_by_proof`).
+    """Record whether lessons helped; `_parts_by_evidence` says how much that counts.
 
-    `seen` says that the caller is a program that saw what it reports. What an agent says is its own word, unless hooks
-    saw a call that follows the lesson and ended so. An irrelevant lesson keeps its worth. That a lesson is wrong which a
-    person keeps becomes a proposal, which waits for the person.
+    `by_program`: the caller is a program that saw what it reports, not an agent. An irrelevant lesson keeps its worth.
+    An agent's outcome against a lesson that a person keeps becomes a proposal, which waits for the person.
     """
     # In a thread: long outputs take a while, and other calls go on meanwhile.
     sent = await asyncio.to_thread(read, OutcomeArguments, arguments, context.settings)
@@ -86,14 +82,14 @@ async def record_outcome(
     if sent.success == "irrelevant":
         return await _note_irrelevant(context, scope, draft, sent.ignored)
     draft = await _with_followed_lessons(context, scope, draft)
-    undecided = _Undecided(draft) if seen else await _without_kept(context, scope, draft)
+    undecided = _Undecided(draft) if by_program else await _without_kept(context, scope, draft)
     draft, answers = undecided.draft, undecided.answers
     if answers and not draft.lesson_ids:
         return OutcomeResult(
             updated=(), evidence="self", reason=_joined(answers), ignored=sent.ignored
         )
     results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
-    parts = await _parts_by_proof(context, scope, draft, results, seen=seen)
+    parts = await _parts_by_evidence(context, scope, draft, results, by_program=by_program)
     updated: list[Updated] = []
     for part in parts:
         updated += await context.bank.outcomes.record(scope, part.outcome)
@@ -135,8 +131,8 @@ def _joined(reasons: Sequence[str]) -> str:
 async def _outcome_of(context: Context, scope: Scope, sent: OutcomeArguments) -> OutcomeDraft:
     """Return the outcome that was sent, with the whole ids of its lessons."""
     ids = [
-        await whole_id(context, scope, name, f"lesson_ids[{place}]")
-        for place, name in enumerate(sent.lesson_ids)
+        await whole_id(context, scope, lesson_id, f"lesson_ids[{index}]")
+        for index, lesson_id in enumerate(sent.lesson_ids)
     ]
     return OutcomeDraft(
         success=float(_SUCCESS.get(sent.success, sent.success)),
@@ -159,9 +155,9 @@ async def _note_irrelevant(
 
 
 async def _without_kept(context: Context, scope: Scope, draft: OutcomeDraft) -> _Undecided:
-    """Return an outcome without the lessons that a person keeps, if it says that they did not help: they decide.
+    """Return an outcome without the lessons that a person keeps, if it says that they did not help.
 
-    A lesson of a person that failed altogether gets a proposal to retire it.
+    The person decides about these. One that failed altogether gets a proposal to retire it.
     """
     if draft.success == 1 or draft.of_task:
         return _Undecided(draft)
@@ -197,17 +193,17 @@ async def _propose_to_retire(
     return answer
 
 
-async def _parts_by_proof(
+async def _parts_by_evidence(
     context: Context,
     scope: Scope,
     draft: OutcomeDraft,
     results: Sequence[ToolResult],
     *,
-    seen: bool,
+    by_program: bool,
 ) -> list[_OutcomePart]:
-    """Return an outcome in parts, by what stands behind each; the first row that fits decides.
+    """Return an outcome in parts, each as much worth as its evidence; the first row that fits decides.
 
-    `results` are outputs that came with the outcome, `seen` is as for `record_outcome`.
+    `results` are outputs that came with the outcome, `by_program` is as for `record_outcome`.
 
     | evidence       | who says so | outputs, or the quotation       | it counts as                               |
     |----------------|-------------|---------------------------------|--------------------------------------------|
@@ -226,9 +222,9 @@ async def _parts_by_proof(
     if draft.evidence is Evidence.SELF:
         return [_OutcomePart(draft)]
     doubt = await asyncio.to_thread(doubt_of, draft, results)
-    if doubt and (seen or draft.evidence is Evidence.USER or doubt == SHOWS_OPPOSITE):
+    if doubt and (by_program or draft.evidence is Evidence.USER or doubt == SHOWS_OPPOSITE):
         return [_OutcomePart(as_own_word, doubt)]
-    if seen:
+    if by_program:
         return [_OutcomePart(draft)]
     if draft.evidence is Evidence.USER:
         return [_OutcomePart(replace(as_own_word, backed=True), _QUOTED)]
@@ -262,9 +258,9 @@ async def _by_calls(
 
 
 def _proven_beside_others(proven: Iterable[str]) -> str:
-    """Return what an answer that also speaks of other lessons says of the proven ones.
+    """Return the reason for the proven lessons in an answer that also speaks of others.
 
-    For two of them it is "3f2a, 81bc: proven by a call that hooks saw".
+    "les_3f2a90, les_81bc44: proven by a call that hooks saw"
     """
     names = ", ".join(short_id(lesson_id) for lesson_id in sorted(proven))
     return f"{names}: proven by a call that hooks saw"
@@ -302,9 +298,14 @@ async def _why_unproven(context: Context, scope: Scope, ids: Sequence[str]) -> s
 async def _with_followed_lessons(
     context: Context, scope: Scope, draft: OutcomeDraft
 ) -> OutcomeDraft:
-    """Return an outcome that names a recall alone with the lessons of it that the session's calls followed.
+    """Return an outcome with the lessons that it is about, where it names a recall alone.
 
-    Where hooks saw calls and none followed one, `of_task` says that the outcome is the task's and no lesson's.
+    | the outcome, and the calls that hooks saw   | the lessons                                                     |
+    |---------------------------------------------|-----------------------------------------------------------------|
+    | it names lessons, or no recall              | those that it names                                             |
+    | hooks saw no call, or the recall was empty  | none yet: storage credits all that the recall showed            |
+    | calls followed lessons of the recall        | these                                                           |
+    | calls followed none of them                 | none: `of_task` says that the outcome is the task's alone       |
     """
     if not draft.recall_id or draft.lesson_ids:
         return draft
@@ -339,8 +340,8 @@ async def _followed_in_session(
 async def _acts_of_session(context: Context, scope: Scope) -> list[re.Pattern[str]]:
     """Return patterns that find, in a lesson's words, the programs and files of the calls that worked lately.
 
-    The bank keeps a call's head, and advice names what stands behind the colon: "git push" of `shell:git push`,
-    "src/a.py" of `read:src/a.py`, and "search" of `search`, which has none. The calls are those of all sessions of the
+    The bank keeps the head of a call; its act is what stands behind the colon, if there is one: "git push" of
+    `shell:git push`, "src/a.py" of `read:src/a.py`, "search" of `search`. The calls are those of all sessions of the
     project in these hours, since hooks and tools know no common session.
     """
     since = context.clock.now() - _SESSION_SECONDS
@@ -355,8 +356,8 @@ def pattern_of_act(act: str) -> re.Pattern[str]:
     """Return a pattern that finds in an advice what a call did, as it is written.
 
     One plain word (`make`, `search`) is a word of every language as well, so that it counts only where it stands as a
-    command: in "Run `cd app && make`" and in "Run make -j 4", and not in "Do not make a copy". An act of two words or
-    with a sign in it, such as `git push` or `src/a.py`, counts wherever it stands by itself.
+    command: in "Run `cd app && make`" and in "Run make -j 4", and not in "Do not make a copy". Any other act, such as
+    `git push` or `src/a.py`, counts wherever it stands as a whole.
     """
     name = re.escape(act)
     if not act.isalpha():

@@ -48,26 +48,22 @@ _SKILL: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A change of a file: its text before and after, and what the bank is to keep of it.
-
-    `after` is None if the file is removed, which was made for our block alone. `promotion` is None if nothing stays
-    promoted. `left_out` has the ids of lessons that are not written, each with the reason.
-    """
+    """A change of a file, and what the bank is to keep of it."""
 
     path: Path
-    before: str
-    after: str | None
-    promotion: Promotion | None
-    left_out: tuple[tuple[str, str], ...] = ()
+    before: str  # its text now
+    after: str | None  # None: the file is removed, which was made for our block alone
+    promotion: Promotion | None  # None if nothing stays promoted
+    left_out: tuple[tuple[str, str], ...] = ()  # ids of lessons that are not written, each with why
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file as it is now: its text, and where our block stands in it (None: it has none)."""
+    """A file as it is now."""
 
     path: Path
     text: str
-    block: Block | None
+    block: Block | None  # where our block stands in it, None if it has none
 
     @classmethod
     def read(cls, path: Path) -> "_File":
@@ -105,19 +101,20 @@ async def plan(
     if not subject:
         refuse_second_block(root, path)
     lessons = await chosen_lessons(context, subject, ids)
-    said_ids: list[str] = []
+    ids_in_file: list[str] = []
     if not subject:
-        said_ids = _said_already(lessons, file.without_block(earlier.lead if earlier else ""))
-    unsaid = [lesson for lesson in lessons if lesson.id not in said_ids]
-    if not unsaid and file.block is None:
-        raise _nothing_to_promote(is_said=bool(said_ids))
+        text_of_others = file.without_block(earlier.lead if earlier else "")
+        ids_in_file = [lesson.id for lesson in lessons if _says(text_of_others, lesson)]
+    new_lessons = [lesson for lesson in lessons if lesson.id not in ids_in_file]
+    if not new_lessons and file.block is None:
+        raise _nothing_to_promote(is_said=bool(ids_in_file))
     if earlier is None or file.block is None:
         earlier = _first_promotion(file, subject)
-    written, too_many = unsaid[:_MOST_LESSONS], unsaid[_MOST_LESSONS:]
-    left_out = [(lesson_id, f"{path.name} says it already") for lesson_id in said_ids]
+    written, too_many = new_lessons[:_MOST_LESSONS], new_lessons[_MOST_LESSONS:]
+    left_out = [(lesson_id, f"{path.name} says it already") for lesson_id in ids_in_file]
     left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in too_many]
     lines = {lesson.id: line_of(lesson) for lesson in written}
-    change = _change_to_lines(file, replace(earlier, said=tuple(said_ids)), lines)
+    change = _change_to_lines(file, replace(earlier, said=tuple(ids_in_file)), lines)
     return replace(change, left_out=tuple(left_out))
 
 
@@ -134,11 +131,6 @@ async def _promotion_of(context: Context, path: Path) -> Promotion | None:
         if promotion.file == str(path):
             return promotion
     return None
-
-
-def _said_already(lessons: Sequence[Lesson], own_text: str) -> list[str]:
-    """Return the ids of lessons that the text of a file outside of our block says."""
-    return [lesson.id for lesson in lessons if _says(own_text, lesson)]
 
 
 def _first_promotion(file: _File, subject: str | None) -> Promotion:
@@ -160,7 +152,7 @@ def _first_promotion(file: _File, subject: str | None) -> Promotion:
 
 
 def _with_line_ends_of(text: str, added: str) -> str:
-    """Return what is added to a text with that text's line ends."""
+    """Return `added` with the line ends of the text that it is added to: those of Windows, if that has any."""
     if "\r\n" in text:
         return added.replace("\n", "\r\n")
     return added
@@ -183,7 +175,10 @@ def _change_to_lines(file: _File, promotion: Promotion, lines: Mapping[str, str]
 
 
 def _with_block(promotion: Promotion, text: str, block: Block | None, lines: Iterable[str]) -> str:
-    """Return a text with these lines in our block, at its place, else at the end. The end of the file stays as it is."""
+    """Return the text of a file with these lines in our block, which stands where it stood, or else at the end.
+
+    A file whose last line had no line end still has none.
+    """
     new_block = _with_line_ends_of(text, block_of(lines))
     if block is None:
         return f"{text or promotion.head}{promotion.lead}{new_block}"
@@ -241,8 +236,8 @@ async def undo_plans(
 async def refresh(context: Context, by: Speaker, since: float) -> None:
     """Bring our blocks into step with their lessons: new words, and without those that are not in use any more.
 
-    `by` runs this process, which began at `since`, in seconds since 1970. A file stays as it is if it is gone, cannot
-    be written, somebody edited its block, or another bank wrote it (`_is_block_of`).
+    `by` says who runs this process, which began at `since`, in seconds since 1970. A file stays as it is if it is gone
+    or cannot be written, if somebody edited its block, or if another bank wrote the block (`_is_block_of`).
     """
     for promotion in await context.bank.findings.promotions(context.scopes.own):
         with suppress(InputError, OSError):
@@ -276,23 +271,23 @@ async def _lines_now(
 ) -> dict[str, str]:
     """Return the lines that a block should have, under the ids of their lessons.
 
-    | the lesson            | its line                        |
-    |-----------------------|---------------------------------|
-    | may not be followed   | stays as it is                  |
-    | is in use             | the lesson's words as of now    |
-    | is retired, or erased | is taken out                    |
+    | the lesson                                     | its line                        |
+    |------------------------------------------------|---------------------------------|
+    | is one that the line may not follow            | stays as it is                  |
+    | is in use                                      | the lesson's words as of now    |
+    | is retired, or erased                          | is taken out                    |
     """
     lines: dict[str, str] = {}
     for lesson_id, line in zip(promotion.lessons, _written_lines(file), strict=True):
         lesson = await _stored_lesson(context, lesson_id)
-        if not _may_follow(lesson, by, since):
+        if not _may_line_follow(lesson, by, since):
             lines[lesson_id] = line
         elif lesson is not None and is_usable(lesson):
             lines[lesson_id] = line_of(lesson)
     return lines
 
 
-def _may_follow(lesson: Lesson | None, by: Speaker, since: float) -> bool:
+def _may_line_follow(lesson: Lesson | None, by: Speaker, since: float) -> bool:
     """Return whether a line may follow its lesson (None: erased), since only a person's word changes a file.
 
     A lesson that a person keeps is changed by a person alone. Any other one has to be changed or erased by the person

@@ -38,18 +38,19 @@ async def chosen_lessons(context: Context, subject: str | None, ids: Sequence[st
 async def _named_lessons(context: Context, ids: Sequence[str]) -> list[Lesson]:
     """Return the lessons with these ids, whole or short; InputError for one that is not in use or not trusted."""
     scope, lessons = context.scopes.own, context.bank.lessons
-    named: list[Lesson] = []
-    for short in ids:
-        lesson = await lessons.get(scope, await lessons.resolve_id(scope, short), "id")
+    named_lessons: list[Lesson] = []
+    for short_or_whole_id in ids:
+        whole_id = await lessons.resolve_id(scope, short_or_whole_id)
+        lesson = await lessons.get(scope, whole_id, "id")
         if not is_usable(lesson):
             fix = "Decide about it first: mcp-reflect lessons review."
             raise InputError("id", f"'{quoted(lesson.id)}' is not in use, or not trusted", fix)
-        named.append(lesson)
-    return named
+        named_lessons.append(lesson)
+    return named_lessons
 
 
 def _large_subjects(lessons: Iterable[Lesson]) -> str:
-    """Return the subjects that have enough lessons for a skill, the largest first."""
+    """Return the subjects that have enough lessons for a skill, the largest first: "database (7), deploy (3)"."""
     counts: Counter[str] = Counter()
     for lesson in lessons:
         counts.update(_subjects_of(lesson))

@@ -47,16 +47,13 @@ _ABOUT_THE_CALL: Final = set(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """A reflection that is not stored yet, and the draft that stores it.
-
-    `draft` is None if nothing has to be stored: a check of the decision failed, or an equal reflection is stored
-    already and `reflection` has its id. `before` is the version that the draft replaces.
-    """
+    """A reflection that is not stored yet, and the draft that stores it."""
 
     reflection: Reflection
     scope: Scope
+    # None if nothing has to be stored: a check of the decision failed, or the reflection is an equal one with its id.
     draft: ReflectionDraft | None = None
-    before: StoredReflection | None = None
+    before: StoredReflection | None = None  # the version that the draft replaces
 
 
 async def reflect(
@@ -113,8 +110,12 @@ async def generate(
 ) -> Generated:
     """Reflect on a run without storing anything.
 
-    The run is the one that is sent, or a stored one (`reflection_id`) to which an analysis is added. A decision that
-    fails a check is not reflected on, and a run that was reflected on before gets the stored reflection again.
+    | the call                                                | the result                                              |
+    |---------------------------------------------------------|---------------------------------------------------------|
+    | sends a decision that fails a check                     | which check failed: nobody reflects on it               |
+    | is about a run that was reflected on, adding nothing    | the stored reflection                                   |
+    | names a stored run (`reflection_id`), with an analysis  | a draft of the next version                             |
+    | sends a run                                             | a draft                                                 |
     """
     sent = await _read_sent(context, arguments)
     scope = context.scopes.named(sent.project)
@@ -148,8 +149,9 @@ async def _read_sent(context: Context, arguments: Mapping[str, Any]) -> ReflectA
     """Read the arguments in a thread: a long run takes a while, and other calls go on meanwhile."""
 
     def read_all() -> ReflectArguments:
-        whole = with_own_events(arguments, context.settings)
-        return read(ReflectArguments, whole, context.settings)
+        """Return the arguments, with the events of other forms as ours."""
+        with_our_events = with_own_events(arguments, context.settings)
+        return read(ReflectArguments, with_our_events, context.settings)
 
     return await asyncio.to_thread(read_all)
 
@@ -170,9 +172,9 @@ def _rejected(
 
 
 async def _check_ids(context: Context, scope: Scope, sent: ReflectArguments) -> None:
-    """NotFoundError if a record or a recall that the call names is not there."""
-    for place, name in enumerate(sent.related_ids):
-        await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
+    """Raise NotFoundError if a record or a recall that the call names is not there."""
+    for index, record_id in enumerate(sent.related_ids):
+        await context.bank.lessons.get(scope, record_id, f"related_ids[{index}]")
     if sent.recall_id is not None:
         await context.bank.recalls.lessons_of(scope, sent.recall_id)
 
@@ -223,24 +225,24 @@ async def _equal_reflection(
     if sent.analysis is not None:  # a new judgment
         return None
     by_model = context.runner.llm(Role.REFLECTOR, client) is not None
-    wanted = {criterion_name(name) for name in sent.criteria}
+    sent_criteria = {criterion_name(name) for name in sent.criteria}
     for stored in await context.bank.reflections.of_same_run(scope, run_digest, by_model=by_model):
         assessment = from_stored(stored).assessment
-        scored = set(assessment.scores) if assessment else set[str]()
-        if wanted <= scored:
+        scored_criteria = set(assessment.scores) if assessment else set[str]()
+        if sent_criteria <= scored_criteria:
             return stored
     return None
 
 
 def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
-    """Return the stored run. InputError if an argument differs from it."""
-    stored = cast("dict[str, Any]", before.trace)
+    """Return the stored run. InputError if an argument of the call differs from it: that would be another run."""
+    stored_run = cast("dict[str, Any]", before.trace)
     sent_run: dict[str, Any] = plain_run(sent, limits)
     for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
-        if sent_run.get(name) != stored.get(name):
+        if sent_run.get(name) != stored_run.get(name):
             fix = "Leave it out, or call reflect without reflection_id."
             raise InputError(name, f"it differs from what {before.id} holds", fix)
-    return stored
+    return stored_run
 
 
 def from_stored(stored: StoredReflection) -> Reflection:
@@ -254,10 +256,13 @@ def from_stored(stored: StoredReflection) -> Reflection:
 
 
 def _next(reflection: Reflection, facts: Sequence[str]) -> dict[str, object]:
-    """Return what the agent may send next: an analysis. With it come facts that the reflection had no room for."""
+    """Return what the agent may send next, an analysis: {"send": "reflection_id with analysis {…}"}.
+
+    With it come facts that the reflection had no room for.
+    """
     analysis_form = _OF_RUN if reflection.validation is None else _OF_DECISION
     send = f"reflection_id with analysis {analysis_form}: these are facts, you know what they mean"
-    more = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
-    if more:
-        return {"facts": more, "send": send}
+    other_facts = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
+    if other_facts:
+        return {"facts": other_facts, "send": send}
     return {"send": send}

@@ -1,4 +1,4 @@
-"""What is stored of a run: its reflection with the strategy, the lessons, the failures and the links that come with it."""
+"""The draft of a reflection: all that is stored of a run, put together in steps that build on each other."""
 
 import asyncio
 import json
@@ -34,8 +34,7 @@ _ADDED_LATER: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "ne
 """Fields of a reflection that are added when it is stored or read."""
 
 _SOURCES: Final = {HOST: Source.AGENT, RULES: Source.RULES}
-"""Of lessons by who judged the run: any other is a model."""
-
+"""The source of lessons, by the thinker who judged the run; any other thinker is a model."""
 
 _MOST_FACTS: Final = 2  # of the run that are told beside its decision
 
@@ -70,8 +69,15 @@ async def draft_of(
     judgment = await analyzed.judge(sent)
     analysis, thinker = judgment.value, judgment.thinker or RULES
     source = _SOURCES.get(thinker, Source.MODEL)
-    about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
-    judged, lessons = reflector.judge(trace, diagnosis, analysis, source, thinker=thinker, **about)
+    judged, lessons = reflector.judge(
+        trace,
+        diagnosis,
+        analysis,
+        source,
+        thinker=thinker,
+        generated_at=iso(context.clock.now()),
+        scope=str(scope),
+    )
     lessons = await _with_guards(context, scope, lessons)
     reviewed = judged
     if review is not None:
@@ -178,9 +184,9 @@ def _links_of(sent: ReflectArguments) -> list[Link]:
 def review_of(
     run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
 ) -> telling.DecisionFacts | None:
-    """Compare the figures of a run's decision with the marks that it names, such as "below 200 ms".
+    """Return the facts of a run's decision: its figures beside the marks that it names, such as "below 200 ms".
 
-    `earlier` are the figures of the run before. None if the run has no decision.
+    `earlier` are the figures of the last reflection on the same component. None if the run has no decision.
     """
     decision, execution = run.get("decision"), run.get("execution")
     if decision is None:
@@ -203,7 +209,14 @@ def _with_review(
     decision_facts: telling.DecisionFacts,
     run: Mapping[str, Any],
 ) -> Reflection:
-    """Add the facts of the decision where nobody judged it, else the verdict in the words of who did."""
+    """Return the reflection with what is known of the run's decision.
+
+    | the decision               | its text                                    | added                                      |
+    |----------------------------|---------------------------------------------|--------------------------------------------|
+    | was judged                 | stays                                       | the verdict of the analysis                |
+    | was not judged             | the facts of the decision                   | what is to be learned of these facts       |
+    | a model failed to judge it | which model failed, and the metrics         | the same, and the tag "fallback"           |
+    """
     decision = checks.decision_of(run["decision"])
     tags = [*judged.tags, decision.action, decision.component]
     if judgment.failed:
@@ -214,12 +227,12 @@ def _with_review(
     text = decision_facts.text
     if judgment.failed:
         metrics = telling.metrics_of(run.get("execution"))
-        text = telling.fallback(decision, metrics, judgment.note or "") or text
+        text = telling.fallback(decision, metrics, judgment.note or "")
     return replace(judged, reflection=text, insights=decision_facts.insights)
 
 
 def _verdict_of(analysis: Analysis) -> Assessment | None:
-    """Return the verdict of an analysis: its fields, and what its plain words say where a field says nothing."""
+    """Return the verdict of an analysis: by its fields, and where a field says nothing by its plain words."""
     insights = analysis.insights or Insights()
     sections = {**insights.raw_sections, **analysis.raw_sections}
     in_words = verdicts.read_verdict(analysis.reflection, sections)

@@ -39,12 +39,12 @@ _SPARE: Final = 3  # more hits than are shown: they take the places of those who
 
 
 async def at_start(
-    context: Context, hook: HookInput, told: AbstractSet[str] = frozenset()
+    context: Context, hook: HookInput, told_ids: AbstractSet[str] = frozenset()
 ) -> str | None:
     """Return what a person pinned, and the line on what to keep; None if there is nothing to say.
 
-    A session that is resumed has read them; one that lost its context (`hook.anew`) reads all of it again. `told` has
-    the ids of lessons that the session knows from elsewhere.
+    A session that is resumed has read them; one that lost its context (`hook.anew`) reads all of it again. `told_ids`
+    are of lessons that the session knows from elsewhere, as from `CLAUDE.md`.
     """
     scope = context.scopes.own
     state = await session_state(context, scope, hook.session)
@@ -53,7 +53,7 @@ async def at_start(
     pinned = [
         lesson
         for lesson in await context.bank.lessons.pinned(scope)
-        if lesson.id not in (*told, *state.shown) and not suspicion_of(lesson)
+        if lesson.id not in (*told_ids, *state.shown) and not suspicion_of(lesson)
     ]
     if pinned or hook.anew:
         await _note_shown(context, scope, state, pinned)
@@ -67,11 +67,12 @@ async def at_start(
 
 
 async def at_prompt(
-    context: Context, session: str, prompt: str, told: AbstractSet[str] = frozenset()
+    context: Context, session: str, prompt: str, told_ids: AbstractSet[str] = frozenset()
 ) -> str | None:
     """Return the lessons that surely fit a prompt and that the session was not shown, three at most; else None.
 
-    `told` is as for `at_start`. The prompt of an agent that another one started may have lessons already.
+    `told_ids` is as for `at_start`. A prompt that has lessons already, as that of an agent which another one started,
+    gets no others.
     """
     if LESSONS_HEAD in prompt:
         return None
@@ -87,7 +88,7 @@ async def at_prompt(
     if not query.task.strip():
         return None
     recall = await context.bank.recalls.recall(scope, query, applied=False)
-    fitting = [hit for hit in recall.lessons if hit.id not in (*told, *state.shown)]
+    fitting = [hit for hit in recall.lessons if hit.id not in (*told_ids, *state.shown)]
     new, changes = await _not_doubted(context, scope, fitting)
     if not new:
         return None
@@ -133,8 +134,11 @@ async def _not_doubted(
 ) -> tuple[list[Hit], dict[str, str]]:
     """Return the hits to show, three at most, and by id what changed since they were stored.
 
-    What an agent stored is left out where its ground is gone (`services/ground.py`): a review asks whether it is still
-    true. One whose ground merely changed comes after those whose ground stands.
+    | the ground of the lesson (`services/ground.py`) | it is shown                                                   |
+    |-------------------------------------------------|---------------------------------------------------------------|
+    | stands                                          | first                                                         |
+    | changed, or is gone and a person keeps it       | after these                                                   |
+    | is gone                                         | not: a review asks whether it is still true                   |
     """
     first_hits = hits[: MOST_LESSONS + _SPARE]
     if not first_hits:
@@ -161,17 +165,16 @@ def newest_of_a_subject_first(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits with each newer lesson before the older ones of its subject: it says what holds now."""
     ordered: list[Hit] = []
     for hit in hits:
-        place = len(ordered)
-        for index, other in enumerate(ordered):
-            if _goes_before(hit, other):
-                place = index
-                break
-        ordered.insert(place, hit)
+        older_ones = [index for index, other in enumerate(ordered) if _goes_before(hit, other)]
+        ordered.insert(older_ones[0] if older_ones else len(ordered), hit)
     return ordered
 
 
 def _goes_before(hit: Hit, other: Hit) -> bool:
-    """Return whether a lesson is newer than another one of its subject, and no agent's beside a person's."""
+    """Return whether a lesson is newer than another one of its subject.
+
+    An agent's newer lesson does not go before one that a person trusts.
+    """
     is_newer = hit.id > other.id  # ids sort by time
     overrules_person = hit.trust is Trust.OBSERVED and other.trust is Trust.TRUSTED
     return is_newer and not overrules_person and one_subject(other.text, hit.text)

@@ -52,14 +52,11 @@ _PROMPT_WORDS: Final = 50  # of a table's vocabulary in a prompt: all descriptio
 
 
 class _Catalog(NamedTuple):
-    """The tables of a search (`entries`), and the same as the bank stores it, None without tables.
-
-    `notes` says so where the catalog has to be sent again.
-    """
+    """The tables of a search."""
 
     entries: tuple[CatalogEntry, ...] = ()
-    stored: StoredCatalog | None = None
-    notes: tuple[str, ...] = ()
+    stored: StoredCatalog | None = None  # the same as the bank stores it, None without tables
+    notes: tuple[str, ...] = ()  # that the catalog has to be sent again, where it has
 
     @property
     def digest(self) -> str | None:
@@ -85,28 +82,22 @@ def _stored_entries(text: str) -> tuple[CatalogEntry, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Search:
-    """The arguments of a call as they were read.
-
-    `suggestions` are the suggested queries that may be used; `remarks` tell how many others there were.
-    """
+    """The arguments of a call as they were read."""
 
     sent: ReplanArguments
     catalog: _Catalog
-    suggestions: tuple[str, ...]
-    remarks: tuple[str, ...]
+    suggestions: tuple[str, ...]  # the suggested queries that may be used
+    remarks: tuple[str, ...]  # how many other suggestions there were
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """A call, with what the calls before it on the same search left.
+    """A call, with what the calls before it on the same search left."""
 
-    `request` is what this call asks, `state` what was tried so far. `version` counts the calls that were stored before,
-    None for the first: the bank refuses to store this one if it has changed meanwhile.
-    """
-
-    request: SearchRequest
-    state: SearchState
+    request: SearchRequest  # what this call asks
+    state: SearchState  # what was tried so far
     catalog: _Catalog
+    # Counts the calls that were stored before, None for the first: the bank refuses this one if it changed meanwhile.
     version: int | None = None
 
 
@@ -175,7 +166,10 @@ def _plan_and_body(
 async def plan_for_graph(
     context: Context, request: SearchRequest, state: SearchState
 ) -> SearchPlan:
-    """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored."""
+    """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored.
+
+    Where a model fails, rules only relax the queries: the graph has no other words than those.
+    """
     call = _Call(request=request, state=state, catalog=_Catalog())
     proposal = await _ask(context, call, NO_CLIENT)
     if proposal.value is None and proposal.note:
@@ -226,11 +220,11 @@ def _next_call(
     state = from_json(SearchState, body["state"])
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
     request = _request(context, sent, before, search.suggestions, state)
-    same_request = _as_json(replace(request, catalog=())) == body["request"]
-    is_same_call = same_request and catalog.digest == body["catalog"]
-    if is_same_call or not _reports(sent):
-        # Nothing of the pending plan was run: it is replaced, and costs no retry.
-        state = attempts.reopen(state)
+    is_same_request = _as_json(replace(request, catalog=())) == body["request"]
+    is_same_call = is_same_request and catalog.digest == body["catalog"]
+    was_pending_plan_run = not is_same_call and _reports(sent)
+    if not was_pending_plan_run:
+        state = attempts.reopen(state)  # another plan takes its place, and costs no retry
     return _Call(request=request, catalog=catalog, state=state, version=version)
 
 
@@ -241,9 +235,15 @@ def _request(
     suggestions: tuple[str, ...],
     state: SearchState | None = None,
 ) -> SearchRequest:
-    """Return what a call asks; what it leaves out is taken from the pending plan, else from the call `before`.
+    """Return what a call asks; what it leaves out is taken from the calls before it.
 
-    The pending plan is the last one that was handed out: if the call names no queries, those of the plan were run.
+    | what the call leaves out | it is                                                                       |
+    |--------------------------|-----------------------------------------------------------------------------|
+    | queries                  | those of the last plan, which were run; else those of the request `before`  |
+    | the user's message       | that of the request `before`, else the first query                          |
+    | all that it may report   | the whole request `before`, with new suggestions                            |
+
+    InputError for another message than the search has.
     """
     pending = state.pending.new_queries if state and state.pending else ()
     sent_queries = read_queries(clean(sent.queries), limits=context.settings, table=DEFAULT_TABLE)
@@ -324,31 +324,35 @@ def _inputs_of(call: _Call) -> dict[str, Clean | int | float | None] | None:
     request, state = call.request, call.state
     if not planner.needs_plan(request, state):
         return None
-    values = {
-        "queries": [asdict(query) for query in request.queries],
-        "results": {"counts": request.results, "empty": request.zero_result_tables},
-        "catalog": [
-            asdict(replace(entry, vocabulary=entry.vocabulary[:_PROMPT_WORDS]))
-            for entry in request.catalog
-        ],
-    }
+    catalog = [
+        asdict(replace(entry, vocabulary=entry.vocabulary[:_PROMPT_WORDS]))
+        for entry in request.catalog
+    ]
+    tried = attempts.describe([attempt.query for attempt in state.tried])
     inputs = {
-        **{
-            name: json.dumps(value, ensure_ascii=False)[:_PROMPT_CHARS]
-            for name, value in values.items()
-        },
+        "queries": _json_for_prompt([asdict(query) for query in request.queries]),
+        "results": _json_for_prompt(
+            {"counts": request.results, "empty": request.zero_result_tables}
+        ),
+        "catalog": _json_for_prompt(catalog),
         "user_message": request.user_message,
-        "tried": "\n".join(attempts.describe([tried.query for tried in state.tried]))[
-            :_PROMPT_CHARS
-        ],
+        "tried": "\n".join(tried)[:_PROMPT_CHARS],
         "suggestions": "\n".join(request.suggestions)[:_PROMPT_CHARS],
         "retry_count": max(state.retry_count, request.retry_count),
     }
     return clean_inputs(inputs)
 
 
+def _json_for_prompt(value: object) -> str:
+    """Return a value as the JSON that a prompt shows of it."""
+    return json.dumps(value, ensure_ascii=False)[:_PROMPT_CHARS]
+
+
 def _planned(proposal: ModelResult[PlanProposal], call: _Call) -> SearchPlan:
-    """Return the plan of a proposal, as far as the rules let it stand, else a plan by rules alone."""
+    """Return the plan of a proposal, as far as the rules let it stand, else a plan by rules alone.
+
+    Where nothing of a proposal stands, `note` says that it was not used.
+    """
     if proposal.value is None:
         return replace(planner.plan(call.request, call.state), note=proposal.note)
     plan = proposals.accept(proposal.value, call.request, call.state)

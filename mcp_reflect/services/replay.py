@@ -1,4 +1,4 @@
-"""Past sessions of a project once more, with today's lessons and guards: where they would have spoken, and what came next.
+"""Replay past sessions of a project with today's lessons: where they would have spoken, and what came next.
 
 The moments at which a lesson speaks are a prompt that it fits and a call that its guard meets. Nothing is stored and
 nothing leaves the machine.
@@ -42,21 +42,19 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(slots=True)
 class Replayed:
-    """What was replayed: sessions, bytes, prompts and calls, where a lesson would have spoken, and faults of files.
-
-    `lessons` are all that were replayed, also those that would not have spoken: first what helped most, then what cost
-    most, then the rest by how often their failure came. Where one session or none was replayed, those of which nothing
-    came are only counted, as `untouched`: that says nothing of them. `guard_alone`: no prompt was tried.
-    """
+    """What was replayed: counts of it, where a lesson would have spoken, and what came of each lesson."""
 
     sessions: int = 0
     bytes: int = 0
     prompts: int = 0
     calls: int = 0
     moments: list[SpokenMoment] = field(default_factory=list[SpokenMoment])
+    # First what helped most, then what cost most, then the rest by how often their failure came.
     lessons: list[ReplayedLesson] = field(default_factory=list[ReplayedLesson])
+    # Lessons of which nothing came in the one session that was replayed, or in none: that says nothing of them.
     untouched: int = 0
-    guard_alone: bool = False
+    guard_alone: bool = False  # no prompt was tried
+    # The path of each file that has a fault, with the fault.
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     @property
@@ -144,17 +142,14 @@ def _effect_key(lesson: ReplayedLesson) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _AllAdvice:
-    """The lessons of a project, by id; `mode` is what guards do there.
-
-    `by_key` has those with a guard by the keys of it: words such as a program's name, one of which is in each call that
-    the guard can meet. `marks` say what changed of what lessons are true of, and `tallies` count what came of them.
-    """
+    """The lessons of a project, and what guards do there."""
 
     by_id: Mapping[str, ComparedLesson]
+    # Those with a guard by the keys of it: words such as `git`, one of which is in each call that the guard can meet.
     by_key: Mapping[str, Sequence[ComparedLesson]]
     mode: GuardMode
-    marks: Mapping[str, Mark]
-    tallies: Tallies
+    marks: Mapping[str, Mark]  # what changed of what lessons are true of, by their ids
+    tallies: Tallies  # what came of them so far
 
     def is_hidden(self, name: str) -> bool:
         """Return whether no prompt shows a lesson, since what it is true of is gone or it did harm."""
@@ -192,8 +187,8 @@ _ADVISING: Final = (RecordKind.LESSON, RecordKind.STRATEGY)
 
 async def _advice(context: Context, only: str | None) -> _AllAdvice:
     """Return the lessons of the project, or `only` the one of an id, as they are replayed."""
-    own = context.scopes.own
-    lessons = await context.bank.lessons.latest(own, kind=None, limit=_MOST_LESSONS)
+    scope = context.scopes.own
+    lessons = await context.bank.lessons.latest(scope, kind=None, limit=_MOST_LESSONS)
     advising = [lesson for lesson in lessons if lesson.kind in _ADVISING]
     if only is not None:
         advising = [lesson for lesson in advising if lesson.id == only]
@@ -204,20 +199,18 @@ async def _advice(context: Context, only: str | None) -> _AllAdvice:
         if guard is not None:
             for key in guard.keys:
                 by_key[key].append(compared)
-    mode_of_project = await context.bank.lessons.guard_mode(own)
+    mode_of_project = await context.bank.lessons.guard_mode(scope)
     mode = mode_in(context.settings.guards, mode_of_project)
-    marks = await marks_of(context, own, list(by_id))
+    marks = await marks_of(context, scope, list(by_id))
     return _AllAdvice(by_id, by_key, mode, marks, Tallies(list(by_id.values())))
 
 
 @dataclass(slots=True)
 class _SpokenAlready:
-    """What lessons have said in a session so far: the ids of those that a prompt showed, and guards at calls.
+    """What lessons have said in a session so far: none says the same twice."""
 
-    `guards` has the id of a lesson with the line of a call that its guard met.
-    """
-
-    shown_ids: set[str] = field(default_factory=set[str])
+    shown_ids: set[str] = field(default_factory=set[str])  # of lessons that a prompt showed
+    # The id of a lesson, with the line of a call that its guard met.
     guards: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
@@ -299,18 +292,22 @@ def _moment(
     sequel = aftermath_of(past.steps, number, compared)
     if isinstance(step, CallStep):
         sequel = _sequel_of_call(step, sequel, compared)
-        trigger, said = Trigger.CALL, call_line(step.tool, step.arguments)
-        is_armed, holds = advice.is_armed(lesson), advice.would_hold(lesson)
+        trigger = Trigger.CALL
+        prompt_or_call = call_line(step.tool, step.arguments)
+        is_armed = advice.is_armed(lesson)
+        holds = advice.would_hold(lesson)
     else:
-        trigger, said = Trigger.PROMPT, step.text
-        is_armed, holds = True, False
+        trigger = Trigger.PROMPT
+        prompt_or_call = step.text
+        is_armed = True
+        holds = False
     return SpokenMoment(
         session=clean_text(past.name),
         host=place.host,
         line=step.line,
         at=step.at,
         trigger=trigger,
-        said=clip(clean_text(said), _MOST_SHOWN),
+        said=clip(clean_text(prompt_or_call), _MOST_SHOWN),
         lesson_id=lesson.id,
         lesson=lesson.text,
         armed=is_armed,

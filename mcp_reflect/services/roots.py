@@ -48,12 +48,12 @@ async def plant_roots(
         return
     lesson_text = _lesson_text(lesson, files, fix, valid_until)
     here = (context.settings.folder or Path.cwd()).resolve()
-    own = replace(scope, project=lesson.project)
     with suppress(BankError, OSError):
         roots = Roots(valid_until=valid_until)
         if tree:
             roots = await asyncio.to_thread(plant, tree, here, lesson_text)
-        await context.bank.roots.plant(own, lesson_id, roots)
+        scope_of_lesson = replace(scope, project=lesson.project)
+        await context.bank.roots.plant(scope_of_lesson, lesson_id, roots)
 
 
 def _tree_of(context: Context, lesson: Lesson) -> Path | None:
@@ -66,7 +66,14 @@ def _tree_of(context: Context, lesson: Lesson) -> Path | None:
 def _lesson_text(
     lesson: Lesson, files: Sequence[str], fix: Sequence[str], valid_until: float | None
 ) -> LessonText:
-    """Return what a lesson says of its tree: commands are looked through for names, edits name a file and lines."""
+    """Return the words of a lesson by which its roots are found.
+
+    | what the lesson has       | what is taken of it                    |
+    |---------------------------|----------------------------------------|
+    | mistake, correction, why  | the text                               |
+    | a command                 | the command, for the names in it       |
+    | an edit of a file         | the file, and the lines that it writes |
+    """
     texts = [text for text in (lesson.mistake, lesson.correction, lesson.why) if text]
     commands: list[str] = []
     edited_files: list[str] = []
@@ -150,7 +157,10 @@ async def still_true(context: Context, scope: Scope, lesson: Lesson) -> None:
 
 
 async def confirm_roots(context: Context, scope: Scope, ids: Iterable[str]) -> None:
-    """Measure anew what lessons are true of that just helped though their ground changed; the others keep their roots."""
+    """Measure anew the roots of lessons that just helped although their ground changed: they are true of what is there now.
+
+    The others keep their roots.
+    """
     marks = await marks_of(context, scope, ids)
     for lesson_id, mark in marks.items():
         if mark.ground.standing is not Standing.STANDS:
@@ -176,8 +186,9 @@ async def plant_again(
             until = None
         lesson = await context.bank.lessons.get(scope, lesson_id)
         if _tree_of(context, lesson) is None:
-            own = replace(scope, project=lesson.project)
-            await context.bank.roots.plant(own, lesson_id, replace(roots, valid_until=until))
+            scope_of_lesson = replace(scope, project=lesson.project)
+            dated_roots = replace(roots, valid_until=until)
+            await context.bank.roots.plant(scope_of_lesson, lesson_id, dated_roots)
             return
         files = [root.path for root in roots.files]
         await plant_roots(context, scope, lesson_id, files=files, valid_until=until, fix=fix)

@@ -48,18 +48,15 @@ _JUDGED: Final = ("decision", "execution", "allowed_actions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzedRun:
-    """A run that is analyzed, and the asking of models about it.
-
-    `run` is its JSON, `trace` the same as objects, `diagnosis` the facts that rules see in it, `review` those of its
-    decision (None without one). `tokens` counts what models used, by "input" and "output".
-    """
+    """A run that is analyzed, and what models are asked about it."""
 
     context: Context
-    run: Mapping[str, Any]
-    trace: Trace
-    diagnosis: Diagnosis
-    review: telling.DecisionFacts | None
+    run: Mapping[str, Any]  # its JSON
+    trace: Trace  # the same as objects
+    diagnosis: Diagnosis  # the facts that rules see in it
+    review: telling.DecisionFacts | None  # those of its decision, None without one
     client: ClientCapabilities = NO_CLIENT
+    # What models used, by "input" and "output".
     tokens: dict[str, int] = field(default_factory=dict[str, int])
 
     async def judge(self, sent: ReflectArguments) -> ModelResult[Analysis]:
@@ -105,9 +102,9 @@ class AnalyzedRun:
                 self.tokens[name] = self.tokens.get(name, 0) + tokens
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
-        """Return the name and inputs of the reflector's prompt: one for decisions, else one for each outcome.
+        """Return the name and inputs of the reflector's prompt: `reflect_decision`, or one for each outcome.
 
-        A run that succeeded gives no error: what failed on the way is among the findings, and was put right.
+        The prompt of a run that succeeded has no error: what failed on the way is among the findings, and was put right.
         """
         if self.review is not None:
             return "reflect_decision", clean_inputs(self._decision_inputs())
@@ -174,15 +171,16 @@ class AnalyzedRun:
             for name in criteria
         }
         by_rules = reflector.score(self.diagnosis, _last_test_report(self.trace))
-        scores = {**unscored, **by_model, **by_rules, **await self._scorer_scores()}
-        wanted = {
+        by_scorer = await self._scorer_scores()
+        strongest = {**unscored, **by_model, **by_rules, **by_scorer}  # a later one overrules
+        scores = {
             name: score
-            for name, score in scores.items()
+            for name, score in strongest.items()
             if score.score is not None or name in unscored
         }
-        if not wanted:
+        if not scores:
             return assessment
-        return replace(assessment or Assessment(), scores=wanted)
+        return replace(assessment or Assessment(), scores=scores)
 
     def _has_evaluator(self, criteria: Sequence[str]) -> bool:
         """Return whether an evaluator is wanted and there is one."""
@@ -251,24 +249,24 @@ def _verdict_of(
 ) -> Assessment:
     """Return the verdict on a decision, each field by the strongest judge who says something of it.
 
-    An agent's analysis overrules the evaluator, who overrules the rules: `is_by_rules` says whose the assessment is.
+    `assessment` is by an agent's analysis, which overrules the evaluator, or by rules, which the evaluator overrules.
     """
     from_weakest = (assessment, evaluation) if is_by_rules else (evaluation, assessment)
     verdict: dict[str, Any] = {}
-    for judge in from_weakest:
+    for judgment in from_weakest:
         for name in VERDICTS:
-            value = getattr(judge, name, None)
+            value = getattr(judgment, name, None)
             if value is not None:
                 verdict[name] = value
     return Assessment(**verdict)
 
 
 def _last_test_report(trace: Trace) -> tuple[int, int] | None:
-    """Return the numbers of passed and failed tests in the last report that a tool printed, or None."""
-    printed = [event for event in trace.events if _is_printed(event)]
+    """Return the numbers of passed and failed tests in the last report that a tool printed: (11, 1). None for none."""
+    printing_events = [event for event in trace.events if _has_output(event)]
     results = [
         ToolResult(tool=event.tool, content=event.error or event.content, exit_code=None)
-        for event in printed[-_TEST_RESULTS:]
+        for event in printing_events[-_TEST_RESULTS:]
     ]
     for run in reversed(read_runs(results)):
         if run.kind is not ProofKind.TESTS:
@@ -279,8 +277,8 @@ def _last_test_report(trace: Trace) -> tuple[int, int] | None:
     return None
 
 
-def _is_printed(event: Event) -> bool:
-    """Return whether an event is something that a tool printed."""
+def _has_output(event: Event) -> bool:
+    """Return whether an event has something that a tool printed."""
     return event.type in _TOOL_OUTPUT and bool(event.content or event.error)
 
 

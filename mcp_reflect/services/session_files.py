@@ -1,4 +1,7 @@
-"""The files of sessions that were read last; a server reads them along, so that a stop reads only what is new."""
+"""The transcripts that were read last, each with the place up to which it was read.
+
+A server reads them along while an agent works, so that its stop has only the last lines left to read.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -31,7 +34,7 @@ class SessionFiles:
     async def reading(
         self, path: str, new: "Callable[[], SessionFile]"
     ) -> AsyncGenerator[OpenSession]:
-        """Give a file to one reader at a time: as far as it was read before, else made by `new`.
+        """Give a file to one reader at a time: as far as it was read before, or unread, as `new` makes it.
 
         With an empty path the file is not kept.
         """

@@ -89,11 +89,11 @@ async def _take_answers(
         if answer is None:
             await done(session, [], ["the process that read it ended"])
             return
-        shown = [
-            (from_json(Finding, finding), from_json(Seen, seen))
-            for finding, seen in answer["found"]
+        findings = [
+            (from_json(Finding, finding), from_json(Seen, evidence))
+            for finding, evidence in answer["found"]
         ]
-        await done(session, shown, answer["faults"])
+        await done(session, findings, answer["faults"])
 
 
 def _request_of(session: SessionToRead) -> bytes:
@@ -121,52 +121,59 @@ def read(
         # The file is of another version.
         return [], [f"it cannot be read: {type(error).__name__}"]
     by_thing: dict[str, tuple[Finding, Seen]] = {}
-    for finding, seen in kept(pairs):
+    for finding, evidence in kept(pairs):
         earlier = by_thing.get(finding.thing)
         if earlier is None:
-            by_thing[finding.thing] = (finding, seen)
+            by_thing[finding.thing] = (finding, evidence)
         else:
-            by_thing[finding.thing] = _joined(earlier, finding, seen)
+            by_thing[finding.thing] = _joined(earlier, finding, evidence)
     return [*by_thing.values()], faults
 
 
-def _joined(earlier: tuple[Finding, Seen], finding: Finding, seen: Seen) -> tuple[Finding, Seen]:
+def _joined(
+    earlier: tuple[Finding, Seen], finding: Finding, evidence: Seen
+) -> tuple[Finding, Seen]:
     """Return a finding that its session shows once more, with the evidence of both times.
 
     Words that a person only said give way to the same words as a correction.
     """
-    first, first_seen = earlier
+    first, first_evidence = earlier
     if first.kind is FindingKind.SAID:
         first = finding
-    lines = (*first_seen.lines, *seen.lines)[:_MOST_LINES]
-    return first, replace(first_seen, times=first_seen.times + seen.times, lines=lines)
+    times = first_evidence.times + evidence.times
+    lines = (*first_evidence.lines, *evidence.lines)[:_MOST_LINES]
+    return first, replace(first_evidence, times=times, lines=lines)
 
 
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
-    """Yield what is kept of a session, without secrets.
+    """Yield the findings of a session that are kept, each with its evidence, without secrets.
 
-    What would give orders to the reader of a review is left out, unless a person said it: "Always run the tests" is what
-    the review looks for. Their words are kept as stems alone (`_named_by_words`), which order nothing.
+    | the finding                                              | kept                                                      |
+    |----------------------------------------------------------|-----------------------------------------------------------|
+    | is a person's words                                      | as the stems of the words, which give no orders           |
+    | is a person's words, and a task or too few               | no                                                        |
+    | has a line that gives orders to the reader of a review   | no                                                        |
+    | any other                                                | as it is                                                  |
     """
-    for finding, seen in pairs:
+    for finding, evidence in pairs:
         if is_said(finding):
-            named = _named_by_words(finding)
-            if named is None:
-                continue
+            kept_finding = _known_by_stems(finding)
         elif gives_orders(finding):
-            continue
+            kept_finding = None
         else:
-            named = finding
-        lines = tuple(clean_text(line) for line in seen.lines)
-        cleaned = replace(seen, session=clean_text(seen.session), lines=lines)
-        yield from_json(Finding, clean(asdict(named))), cleaned
+            kept_finding = finding
+        if kept_finding is None:
+            continue
+        lines = tuple(clean_text(line) for line in evidence.lines)
+        cleaned = replace(evidence, session=clean_text(evidence.session), lines=lines)
+        yield from_json(Finding, clean(asdict(kept_finding))), cleaned
 
 
-def _named_by_words(finding: Finding) -> Finding | None:
+def _known_by_stems(finding: Finding) -> Finding | None:
     """Return what a person said, known by the stems of its words; None for a task, or for too few words.
 
-    It is a correction where they refused a call and said why, else a request: whether a request corrects is for its
-    reader to say.
+    The thing "Always run the tests!" becomes "said: alway run test": the same words in another session are the same finding.
+    A correction, by which a person refused a call, needs one word, any other saying two.
     """
     words = sorted({*terms_of(clean_text(finding.thing))} - STOP_WORDS)
     least_words = 1
@@ -180,8 +187,8 @@ def _named_by_words(finding: Finding) -> Finding | None:
 def main() -> None:
     """Answer each line of stdin, a path and its host, with what the file shows."""
     for line in sys.stdin:
-        found, faults = read(*json.loads(line))
-        pairs = [(asdict(finding), asdict(seen)) for finding, seen in found]
+        findings, faults = read(*json.loads(line))
+        pairs = [(asdict(finding), asdict(evidence)) for finding, evidence in findings]
         sys.stdout.write(json.dumps({"found": pairs, "faults": faults}) + "\n")
         sys.stdout.flush()
 

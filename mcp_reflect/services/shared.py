@@ -38,24 +38,28 @@ _NOT_READ: Final = "it came with the repository, and nobody has read it here"
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:
-    """What a repository shares: the lines that the bank does not have, how many it has, and lines that cannot be read."""
+    """What a repository shares, beside what the bank has."""
 
-    new: tuple[tuple[int, Mapping[str, Any]], ...] = ()
-    known: int = 0
-    faults: tuple[str, ...] = ()
+    new: tuple[
+        tuple[int, Mapping[str, Any]], ...
+    ] = ()  # lines that the bank does not have, by number
+    known: int = 0  # how many lines it has
+    faults: tuple[str, ...] = ()  # "line 7: it is no lesson"
 
     @property
     def note(self) -> str:
         """What to tell a person about it; empty where there is nothing to say."""
-        faults = ""
+        unread = ""
         if self.faults:
-            faults = f"{len(self.faults)} of its lines are not read: {self.faults[0]}"
-        if not self.new:
-            return f"{SHARED_FILE} {faults}" if faults else ""
-        new = f"{SHARED_FILE} has {len(self.new)} lessons that are not in this bank"
-        if faults:
-            new += f"; {faults}"
-        return f"{new}. `mcp-reflect import --here` lets them wait for you."
+            unread = f"{len(self.faults)} of its lines are not read: {self.faults[0]}"
+        if self.new:
+            sentence = f"{SHARED_FILE} has {len(self.new)} lessons that are not in this bank"
+            if unread:
+                sentence += f"; {unread}"
+            return f"{sentence}. `mcp-reflect import --here` lets them wait for you."
+        if unread:
+            return f"{SHARED_FILE} {unread}"
+        return ""
 
 
 def _required_tree(context: Context) -> Path:
@@ -120,10 +124,10 @@ async def shared_here(context: Context) -> SharedFile:
         return SharedFile(faults=("it is a link, no file, or larger than 2 MB",))
     if data is None:
         return SharedFile()
-    return _compared(data.decode("utf-8", "replace"), await _known(context))
+    return _compared(data.decode("utf-8", "replace"), await _stored_wordings(context))
 
 
-async def _known(context: Context) -> set[tuple[str, ...]]:
+async def _stored_wordings(context: Context) -> set[tuple[str, ...]]:
     """Return the wordings of all lessons of the project that were ever stored: one that was rejected is not new."""
     wordings: set[tuple[str, ...]] = set()
     for state in State:
@@ -135,8 +139,9 @@ async def _known(context: Context) -> set[tuple[str, ...]]:
     return wordings
 
 
-def _compared(text: str, known: set[tuple[str, ...]]) -> SharedFile:
-    """Return which lines of the file's text are new, each once, by the wordings that the bank knows."""
+def _compared(text: str, stored_wordings: set[tuple[str, ...]]) -> SharedFile:
+    """Return which lines of the file's text are new, each once, by the wordings of what the bank has."""
+    wordings = set(stored_wordings)  # with those of the lines so far
     new: list[tuple[int, Mapping[str, Any]]] = []
     faults: list[str] = []
     known_lines = 0
@@ -150,16 +155,19 @@ def _compared(text: str, known: set[tuple[str, ...]]) -> SharedFile:
         fields = _fields_of(value) if isinstance(value, dict) else None
         if fields is None:
             faults.append(f"line {number}: it is no lesson")
-        elif _wording(fields) in known:
+        elif _wording(fields) in wordings:
             known_lines += 1
         else:
-            known.add(_wording(fields))
+            wordings.add(_wording(fields))
             new.append((number, fields))
     return SharedFile(tuple(new), known_lines, tuple(faults))
 
 
 def _fields_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the words of a line: it may say nothing of trust, ids, dates or other projects. None for no lesson."""
+    """Return the words of a line; None for one that is no lesson.
+
+    What a line says of trust, ids, dates or other projects is left out: whoever writes the file could claim any.
+    """
     fields: dict[str, Any] = {}
     for name in (*_TEXTS, "lesson"):
         text: Any = line.get(name)
@@ -180,7 +188,7 @@ def _are_texts(values: list[Any]) -> bool:
 
 
 def _wording(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words by which a lesson is known again: mistake, correction and text, without extra spaces."""
+    """Return the words by which a lesson is known again: its mistake, correction and text, without extra spaces."""
     texts = (str(fields.get(name) or "") for name in ("mistake", "correction", "lesson"))
     return tuple(clean(" ".join(text.split())) for text in texts)
 

@@ -36,10 +36,10 @@ async def _note_one_spooled(context: Context, record: dict[str, Any]) -> None:
     project, folder = record.pop("project", None), record.pop("folder", None)
     if project is None and folder:
         project = stored_name(project_of(Path(folder), context.settings.subprojects))
-    own = context.scopes.own
+    scope = context.scopes.own
     if project is not None:
-        own = replace(own, project=project)
+        scope = replace(scope, project=project)
     session = record.pop("session", None) or context.clock.new_id("ses")
     with suppress(InputError, TypeError):  # a line of another release
-        of_project = replace(context, scopes=Scopes(own))
-        await after_call(of_project, session=session, answers=False, **record)
+        context_of_call = replace(context, scopes=Scopes(scope))
+        await after_call(context_of_call, session=session, answers=False, **record)

@@ -1,10 +1,9 @@
-"""Transcripts and messages of hosts: the events of a run, and what the tools of a session printed."""
+"""Read what hosts and models recorded of a run in a form of their own: its events, and what its tools printed."""
 
 import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -26,7 +25,10 @@ _FOREIGN_NAMES: Final = ("role", "sessionId", "payload")
 
 
 def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-    """Return arguments of reflect with messages of OpenAI or Anthropic and lines of a session read as events."""
+    """Return the arguments of reflect, with messages of OpenAI or Anthropic, or lines of a session, as our events.
+
+    {"messages": [{"role": "assistant", "tool_calls": …}]} -> {"events": [{"tool": …}]}; anything else stays as it is.
+    """
     name = _first_with_value(arguments, _EVENT_NAMES)
     text = _session_text(name, arguments.get(name), limits)
     if text is None:
@@ -80,16 +82,18 @@ _MOST_BYTES: Final = 2_000_000  # from the end of a transcript
 _MOST_RESULTS: Final = 400  # the latest, which critique reads
 _MOST_NAME: Final = 200  # characters
 _MOST_WRITTEN: Final = 100  # lines of an edit
-_OBJECTS: Final = ("url", "query", "pattern")
-"""What a call is about that names no command and no file."""
+_SUBJECTS: Final = ("url", "query", "pattern")
+"""Arguments that say what a call is about which has no command and no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedCall:
-    """A call as its output is named by it, and the lines that it writes into a file."""
+    """A call, as its output is named by it."""
 
-    name: str
-    written: tuple[str, ...]
+    name: (
+        str  # "pytest -q", "src/app.py" or "WebFetch https://…"; empty for a call of our own tools
+    )
+    written: tuple[str, ...]  # the lines that it writes into a file
 
 
 def read_outputs(path: Path) -> tuple[ToolResult, ...]:
@@ -103,8 +107,8 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
     calls: dict[object, NamedCall] = {}
     results = deque[ToolResult](maxlen=_MOST_RESULTS)
     for event in run.events:
-        facts = event.get("metadata", {})
-        call_id = facts.get("tool_call_id")
+        metadata = event.get("metadata", {})
+        call_id = metadata.get("tool_call_id")
         if event["type"] == "tool_call":
             calls[call_id] = call_of(event["tool"], event["arguments"])
             continue
@@ -114,7 +118,7 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
         printed = "" if event["content"] == NO_ANSWER else event["content"]
         content = with_written(printed, call, failed=bool(event.get("error")))
         results.append(
-            ToolResult(tool=call.name, content=content, exit_code=facts.get("exit_code"))
+            ToolResult(tool=call.name, content=content, exit_code=metadata.get("exit_code"))
         )
     return tuple(results)
 
@@ -129,7 +133,7 @@ def _tail_of(path: Path) -> bytes:
 
 
 def call_of(tool: str, arguments: Any) -> NamedCall:
-    """Return a call by its command, its file, or its tool with what it is about; one of our own has no name."""
+    """Return a call by its command, its file, or its tool with what it is about; one of our own tools has no name."""
     if is_own_tool(tool, arguments):
         return NamedCall("", ())
     name = command_of(arguments) or file_of(arguments)
@@ -137,15 +141,18 @@ def call_of(tool: str, arguments: Any) -> NamedCall:
         return NamedCall((name or tool)[:_MOST_NAME], ())
     sent = cast("Mapping[str, Any]", arguments)
     if name is None:
-        about = next((sent[key] for key in _OBJECTS if isinstance(sent.get(key), str)), "")
-        name = f"{tool} {about}".strip()
-    texts = (edit.new or "" for edit in edits_in(sent))
-    written = tuple(islice(chain.from_iterable(text.splitlines() for text in texts), _MOST_WRITTEN))
-    return NamedCall(name[:_MOST_NAME], written)
+        subjects = [sent[key] for key in _SUBJECTS if isinstance(sent.get(key), str)]
+        name = " ".join([tool, *subjects[:1]]).strip()
+    lines: list[str] = []
+    for edit in edits_in(sent):
+        lines += (edit.new or "").splitlines()
+        if len(lines) >= _MOST_WRITTEN:
+            break
+    return NamedCall(name[:_MOST_NAME], tuple(lines[:_MOST_WRITTEN]))
 
 
 def with_written(content: str, call: NamedCall, *, failed: bool) -> str:
-    """Return an output, with the lines that a call wrote into a file where it does not show them itself."""
+    """Return an output, with the lines that its call wrote into a file below it, if it does not show them itself."""
     lines = [line.strip() for line in call.written if line.strip()]
     if failed or not lines or lines[0] in content:
         return content

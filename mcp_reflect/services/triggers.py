@@ -20,21 +20,20 @@ from mcp_reflect.services.context import Context
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """The result of `should_reflect`.
+    """The result of `should_reflect`."""
 
-    `trigger` is the signal that asks for a reflection; `reflect` is False in spite of it where the step has used up its
-    reflections. `reflections_left` is None if nothing is counted.
-    """
-
-    reflect: bool
-    trigger: str | None = None
+    reflect: bool  # False also where a trigger holds, and the step has used up its reflections
+    trigger: str | None = None  # the signal that asks for a reflection
     reason: str
-    reflections_left: int | None = None
+    reflections_left: int | None = None  # None if nothing is counted
     ignored: tuple[str, ...] = ()
 
 
 def trigger_of(step: StepArguments, settings: Settings) -> tuple[str, str] | None:
-    """Return the first trigger that holds and its reason. A signal that equals its threshold does not count."""
+    """Return the first trigger that holds, with its reason: ("low_confidence", "Confidence 0.4 is below 0.7.").
+
+    None where none holds. A signal that equals its threshold does not count.
+    """
     confidence = settings.quality_threshold
     if step.confidence < confidence:
         return "low_confidence", f"Confidence {step.confidence:g} is below {confidence:g}."
@@ -58,7 +57,7 @@ def trigger_of(step: StepArguments, settings: Settings) -> tuple[str, str] | Non
 
 
 def _counted(count: int, what: str) -> str:
-    """Return a number with the word for what it counts, in the plural where it is not one."""
+    """Return a number with the word for what it counts: "1 tool call", "2 tool calls"."""
     if count == 1:
         return f"1 {what}"
     return f"{count} {what}s"

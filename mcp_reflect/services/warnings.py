@@ -137,16 +137,23 @@ async def before_call(
     if warned is None or (guard_warning is not None and guard_warning.hold):
         return guard_warning
     if call.session.held_out:
-        await _noted(context, scope, call, None, None, _record(call, warned, call_id, shown=0))
+        record = _record(call, warned, call_id, characters=0)
+        await _is_noted(context, scope, call, warning=record)
         return None
     change = None
     if warned.hold:
         change = partial(SessionNotes.after_hold, exact=call.forms.exact_key)
-    record = _record(call, warned, call_id, shown=len(warned.text))
-    noted = await _noted(context, scope, call, change, warned.shown, record)
+    is_noted = await _is_noted(
+        context,
+        scope,
+        call,
+        change=change,
+        shown=warned.shown,
+        warning=_record(call, warned, call_id, characters=len(warned.text)),
+    )
     return CallWarning(
         text=warned.text,
-        hold=warned.hold and noted,
+        hold=warned.hold and is_noted,
         match=warned.due.match,
         certainty=warned.due.certainty,
         lesson_id=warned.lesson_id,
@@ -154,9 +161,9 @@ async def before_call(
 
 
 def _record(
-    call: WatchedCall, warned: Warned, call_id: str | None, *, shown: int
+    call: WatchedCall, warned: Warned, call_id: str | None, *, characters: int
 ) -> Mapping[str, Any]:
-    """Return what is kept of a warning; `shown` counts the characters that the agent reads."""
+    """Return what the bank keeps of a warning, of which the agent reads so many `characters`."""
     return {
         "exact": call.forms.exact_key,
         "call_id": call_id,
@@ -164,21 +171,23 @@ def _record(
         "failure": warned.due.known.row,
         "match": warned.due.match,
         "certainty": warned.due.certainty,
-        "characters": shown,
+        "characters": characters,
     }
 
 
-async def _noted(
+async def _is_noted(
     context: Context,
     scope: Scope,
     call: WatchedCall,
-    change: Callable[[SessionNotes], SessionNotes] | None,
-    shown: Sequence[str] | None,
+    *,
+    change: Callable[[SessionNotes], SessionNotes] | None = None,
+    shown: Sequence[str] | None = None,
     warning: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Record what is said before a call; return whether that worked.
+    """Record what the agent is told before a call, and return whether that worked.
 
-    A call may be refused only if that was recorded: otherwise it would be refused again and again.
+    A call may be refused only if that was recorded: otherwise it would be refused again and again. `change` makes the
+    new notes of the session, `shown` are ids of what the session was shown, and `warning` is the record of a warning.
     """
     try:
         await context.bank.warnings.note(scope, call.session, change, shown=shown, warning=warning)
@@ -190,10 +199,14 @@ async def _noted(
 async def _at_guard(
     context: Context, scope: Scope, call: WatchedCall, *, holds: bool
 ) -> CallWarning | None:
-    """Return what is said about a call that goes against a lesson, and record it; None if nothing is said.
+    """Return what the agent is told of a lesson that the call goes against, and record it; None for nothing.
 
-    `holds`: the host can refuse the call. A refusal that could not be recorded would come again each time that the agent
-    insists, which is right for a guard that a person enforces alone: any other one is then only told.
+    | the guard of the lesson                           | recorded   | the call                                        |
+    |---------------------------------------------------|------------|-------------------------------------------------|
+    | refuses once, and the host can (`holds`)          | yes        | is refused                                      |
+    | the same                                          | no         | goes on: else it would be refused at every try  |
+    | is enforced by a person                           | any        | is refused every time                           |
+    | tells the lesson                                  | any        | goes on                                         |
     """
     objection = guarded(
         call.known.guards,
@@ -210,8 +223,8 @@ async def _at_guard(
         """Return the notes of the session with this call as one at which the guard has spoken."""
         return notes.after_guard(objection.note)
 
-    is_recorded = await _noted(context, scope, call, after_guard, objection.shown)
-    may_refuse = is_recorded or objection.enforced
+    is_noted = await _is_noted(context, scope, call, change=after_guard, shown=objection.shown)
+    may_refuse = is_noted or objection.enforced
     return CallWarning(
         text=await _with_change(context, scope, objection.text, objection.lesson_id),
         hold=objection.hold and may_refuse,
@@ -222,7 +235,7 @@ async def _at_guard(
 
 
 async def _with_change(context: Context, scope: Scope, text: str, lesson_id: str) -> str:
-    """Return what is said of a lesson with what changed since: that alters no guard, and the agent may know."""
+    """Return what is said of a lesson, with what changed since it was stored: the agent may know that it is outdated."""
     try:
         marks = await services.ground.marks_of(context, scope, (lesson_id,))
     except BankError:  # the guard speaks all the same
@@ -247,11 +260,18 @@ async def after_call(
     witnessed: bool = True,
     where: Where | None = None,
 ) -> AfterCall:
-    """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`.
+    """Record the result of a call, and return what the agent is told of it.
 
-    `shows_late`: the host shows nothing before a call, so the lesson that it goes against is shown now. Without
-    `answers` nobody reads what is said, and nothing counts as said. A call that was not `witnessed`, since a tool alone
-    reported it, may bring an ask for a lesson; it is no known failure, and proves nothing. `where` as for `before_call`.
+    | the call                                  | recorded                            | told                        |
+    |-------------------------------------------|-------------------------------------|-----------------------------|
+    | is of a tool of ours                      | which findings it settles           | nothing                     |
+    | was reported by a tool alone              | that it was made: it proves nothing | an ask for a lesson         |
+    | failed (the host's `error`, or by rules)  | its failure                         | the lesson about it         |
+    | worked                                    | that, and which failure it corrects | with `shows_late` the lesson that it goes against |
+    |                                           |                                     | else an ask for a lesson    |
+
+    `shows_late`: the host shows nothing before a call. Not `witnessed`: a tool alone reported the call. Without `answers`
+    nobody reads what is told, so that nothing counts as told. `where` is as for `before_call`.
     """
     if is_own_tool(tool, arguments):
         scope = context.scopes.named(project)

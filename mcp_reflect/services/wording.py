@@ -44,23 +44,23 @@ def estimated_tokens(context: Context, findings: Sequence[StoredFinding]) -> int
 
 
 class WordedFindings(NamedTuple):
-    """How many findings a model worded, with how many tokens, and what failed (None: nothing)."""
+    """What a model worded, and what that took."""
 
-    worded: int
+    worded: int  # how many findings
     tokens: int
-    fault: str | None
+    fault: str | None  # what failed, None for nothing
 
 
 async def word_findings(context: Context, findings: Sequence[StoredFinding]) -> WordedFindings:
     """Ask the model, ten findings at once, and store its words. It ends with the first failure."""
-    written = tokens = 0
+    worded_count = tokens = 0
     for batch in _batches(findings):
         reply = await context.runner.generate(
             Role.REFLECTOR, "learn", clean_inputs(_inputs(batch)), host=NO_CLIENT, read=_lessons_in
         )
         tokens += reply.input_tokens + reply.output_tokens
         if reply.value is None:
-            return WordedFindings(written, tokens, reply.note)
+            return WordedFindings(worded_count, tokens, reply.note)
         unworded_by_id = {stored.id: stored for stored in batch}
         for lesson in reply.value:
             stored = unworded_by_id.pop(str(lesson.get("id")), None)
@@ -68,8 +68,8 @@ async def word_findings(context: Context, findings: Sequence[StoredFinding]) -> 
                 continue
             worded = replace(stored.finding, wording=_wording_of(lesson, reply.thinker or ""))
             await context.bank.findings.reword(context.scopes.own, stored.id, worded)
-            written += 1
-    return WordedFindings(written, tokens, None)
+            worded_count += 1
+    return WordedFindings(worded_count, tokens, None)
 
 
 def _wording_of(lesson: Mapping[str, Any], by: str) -> Wording:
@@ -94,8 +94,8 @@ def _inputs(batch: Sequence[StoredFinding]) -> dict[str, str]:
     for stored in batch:
         texts.append(f"- {stored.id} ({stored.finding.kind}): {facts_of(stored.finding)}")
         lines: list[str] = []
-        for seen in stored.seen[-_LATEST_SESSIONS:]:
-            lines += seen.lines
+        for evidence in stored.seen[-_LATEST_SESSIONS:]:
+            lines += evidence.lines
         texts += [f"    line {clip(line, _LINE_CHARS)}" for line in lines[:_MOST_LINES]]
     return {"findings": "\n".join(texts)}
 
