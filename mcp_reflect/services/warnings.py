@@ -267,11 +267,11 @@ async def after_call(
     | is of a tool of ours                      | which findings it settles           | nothing                     |
     | was reported by a tool alone              | that it was made: it proves nothing | an ask for a lesson         |
     | failed (the host's `error`, or by rules)  | its failure                         | the lesson about it         |
-    | worked                                    | that, and which failure it corrects | with `shows_late` the lesson that it goes against |
-    |                                           |                                     | else an ask for a lesson    |
+    | worked                                    | that, and which failure it corrects | an ask for a lesson         |
 
-    `shows_late`: the host shows nothing before a call. Not `witnessed`: a tool alone reported the call. Without `answers`
-    nobody reads what is told, so that nothing counts as told. `where` is as for `before_call`.
+    `shows_late`: the host shows nothing before a call, so that the lesson which a call goes against is told now. Not
+    `witnessed`: a tool alone reported the call. Without `answers` nobody reads what is told, so that nothing counts as
+    told. `where` is as for `before_call`.
     """
     if is_own_tool(tool, arguments):
         scope = context.scopes.named(project)
