@@ -223,7 +223,7 @@ def test_the_package_offers_these_names() -> None:
 def test_the_engine_has_these_methods_with_these_parameters() -> None:
     methods = [
         f"{name}({parameters(getattr(Engine, name))})"
-        for name in vars(Engine)
+        for name in dir(Engine)
         if not name.startswith("_")
     ]
     assert parameters(Engine) == ENGINE
