@@ -180,12 +180,12 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "import": CommandInfo(
         "transfer", "FILE", "lessons from JSONL", ("lessons.jsonl", "--here")
     ),
-    "backup": CommandInfo("transfer", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
+    "backup": CommandInfo("backups", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
     "restore": CommandInfo(
-        "transfer", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db", "--latest")
+        "backups", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db", "--latest")
     ),
     "migrate": CommandInfo(
-        "transfer", "", "move the bank of a file to PostgreSQL (docs/operations.md)",
+        "migrate", "", "move the bank of a file to PostgreSQL (docs/operations.md)",
         ("--to postgresql://mcp_reflect@db.example/team --tenant acme --project shop --dry-run",),
     ),
     "embed": CommandInfo("embed", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.children import command_line
-from mcp_reflect.cli.files import parse, table, write
+from mcp_reflect.cli.host_documents import parse, table, write
 from mcp_reflect.cli.hosts import SERVER_NAME, ServerCommand
 from mcp_reflect.errors import InputError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.children import output_of
-from mcp_reflect.cli.files import Language, Table, parse
+from mcp_reflect.cli.host_documents import Language, Table, parse
 from mcp_reflect.cli.host_hooks import HookSettings, is_our_hook, is_our_script
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS
 from mcp_reflect.cli.hosts import SERVER_NAME, HostConfig, person_file

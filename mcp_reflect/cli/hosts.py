@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.cli.files import Language, set_entry
+from mcp_reflect.cli.host_documents import Language, set_entry
 from mcp_reflect.errors import InputError
 
 SERVER_NAME: Final = "mcp-reflect"
@@ -122,7 +122,10 @@ class HostConfig:
     restart: str = "Restart it to see the tools."
 
     def file(self, system: str = sys.platform) -> Path:
-        """Return the file of a person on an operating system, which is named as `sys.platform` does."""
+        """Return a person's file on an operating system, which has the name that `sys.platform` has there.
+
+        `@/Code/User/mcp.json` is ~/.config/Code/User/mcp.json on Linux, and below ~/Library/Application Support on a Mac.
+        """
         others = {"win32": self.windows, "darwin": self.mac}
         path = others.get(system) or self.path
         if path.startswith("~/"):
@@ -158,7 +161,10 @@ class HostConfig:
         return {**entry, **self.extra}
 
     def _remote(self, remote: Remote) -> dict[str, Any]:
-        """Return the entry of a service: its address, and how the host puts the token into the headers."""
+        """Return the entry of a service: its address, and a header with the token, which the host reads from a variable.
+
+        InputError for a host that cannot have one in its file.
+        """
         project: dict[str, str] = {}
         if remote.project:
             project = {"Mcp-Reflect-Project": remote.project}

@@ -119,7 +119,10 @@ class _Editor:
     def _exchange(
         self, start: int, items: list[_Item], gone: list[_Item], added: list[_NewItem]
     ) -> list[_TextEdit]:
-        """Return the edits that take items out of the object or list at `start`, and put others at its end."""
+        """Return the edits that take items out of the object or list at `start`, and put others at its end.
+
+        Where no item stays, all between the brackets is replaced.
+        """
         staying = [item for item in items if item not in gone]
         if added and not staying:
             return [self._fill(start, added)]

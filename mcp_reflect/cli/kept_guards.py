@@ -71,7 +71,10 @@ def guards_from(sent: object) -> tuple[EnforcedGuard, ...] | None:
 
 
 def refusal_text(file: Path, tool: str, arguments: Any) -> str | None:
-    """Return why a call is refused that goes against a kept guard; None where it goes against none."""
+    """Return why a call is refused that goes against a kept guard; None where it goes against none.
+
+    A call that cannot be read whole, and may go against one, is refused as well, as the bank would refuse it.
+    """
     if os.environ.get(GUARDS) == "off":
         return None
     kept = _read(file)

@@ -60,7 +60,7 @@ def run_learn(options: Namespace) -> None:
 
 
 async def _learn(engine: Engine, options: Namespace) -> None:
-    """Read the past sessions, have findings worded if asked, and print the findings with a summary."""
+    """Read the past sessions, have a model word what was found (--model), and print what waits with a summary."""
     hosts = [*dict.fromkeys(options.host or HOSTS)]
     learned = await learn(
         engine.context, hosts, every_project=options.all, days=options.days, progress=show_progress

@@ -177,7 +177,7 @@ def _given_fields(options: Namespace) -> dict[str, Any]:
 
 
 async def _edit(do: Do, options: Namespace) -> None:
-    """Change a lesson by the options, else in the editor of the person."""
+    """Change a lesson by the options; without any, in the person's editor. InputError where there is neither."""
     shown: LessonDetails = await do("show", {"id": options.id})
     lesson = shown.lesson
     changes = _given_fields(options)

@@ -50,7 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def status_after(error: Exception) -> int:
-    """Say what went wrong in one line, and return the exit status; a fault of this package is raised again."""
+    """Say what went wrong in one line, and return the exit status; a fault of this package is raised again.
+
+    | the error                                        | is said | status |
+    |--------------------------------------------------|---------|--------|
+    | InputError: the command was typed wrong          | yes     | 2      |
+    | any other of ours, or of the system (OSError)    | yes     | 1      |
+    | the reader of the output has left                | no      | 1      |
+    """
     expected = _expected_in(error)
     if isinstance(expected, InputError):
         return _fail(str(expected), 2)

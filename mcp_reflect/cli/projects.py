@@ -96,7 +96,10 @@ def gone_folders(engine: Engine, projects: Sequence[ProjectCounts]) -> list[str]
 
 
 async def _rename(engine: Engine, options: Namespace) -> None:
-    """Give a project another name, or give its records to another project that has some already."""
+    """Give the records of project OLD to NEW: `rename` where NEW has none yet, `merge` where it has some.
+
+    Any other case is an InputError with the action that was meant, so that nobody merges two projects by a slip.
+    """
     tenant, repository = engine.scopes.own.tenant, engine.bank.projects
     known = {project.name for project in await repository.list(tenant)}
     old = stored_name(options.old.strip())

@@ -82,7 +82,11 @@ _WORDS_OF_FAILURE: Final = lazy_compile(
 
 
 def run_hook(arguments: list[str]) -> int:
-    """Answer one event. It prints nothing if there is nothing to say, or if we fail: the host's work continues."""
+    """Answer one event of a host, or deliver what earlier hooks left (`deliver`); return the exit status.
+
+    Nothing is printed where there is nothing to say, or where we fail: the host's work continues. A hook that runs within
+    a command of ours (`NESTED`) does nothing.
+    """
     if arguments[:1] in (["-h"], ["--help"]):
         sys.stdout.write(_HELP)
         return 0

@@ -77,7 +77,7 @@ def record_of_replay(replayed: Replayed) -> dict[str, Any]:
 
 
 def _record_of_lesson(lesson: ReplayedLesson, replayed: Replayed) -> dict[str, Any]:
-    """Return what came of a lesson for a program, with its sentence."""
+    """Return a replayed lesson as a record for a program: with the number of its moments, and its facts in a line."""
     record = asdict(lesson)
     record["moments"] = len(lesson.moments)
     return {**record, "sum": sum_of_lesson(lesson, replayed)}

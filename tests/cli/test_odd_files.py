@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.cli.files import set_entry
+from mcp_reflect.cli.host_documents import set_entry
 from mcp_reflect.cli.host_hooks import set_hooks
 from mcp_reflect.cli.host_table import HOOK_SETTINGS
 from mcp_reflect.cli.hosts import ServerCommand
