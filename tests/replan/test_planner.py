@@ -220,6 +220,15 @@ def test_a_pivot_and_a_relax_are_taken_without_a_catalog() -> None:
     ]
 
 
+@pytest.mark.parametrize("table", ["exhibitors", "sessions", "speakers"])
+def test_a_proposal_without_bounds_has_those_of_the_failed_query_of_its_table(table: str) -> None:
+    limits = {"speakers": 30, "exhibitors": 10, "sessions": 20}
+    failed = [query("physics", name, limit=limit) for name, limit in limits.items()]
+    proposed = PlanProposal(new_queries=(query("biology", table, limit=None),))
+    made = accept(proposed, request(*failed, catalog=()), empty_state())
+    assert [(new.table, new.limit) for new in made.new_queries] == [(table, limits[table])]
+
+
 def test_a_mode_that_the_table_lacks_is_corrected_with_a_note() -> None:
     made = _accept(query("physics", search_mode="semantic"))
     assert made.new_queries[0].search_mode in {"faceted", "master"}
