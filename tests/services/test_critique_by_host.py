@@ -9,6 +9,7 @@ from mcp import Client
 from mcp_reflect.evidence.judging import read_verdicts
 from mcp_reflect.models.critique import Claim, Verdict
 from mcp_reflect.services.engine import Engine
+from tests.conftest import Era
 from tests.server.calls import answered, contents, refused, told
 
 RESULTS = [
@@ -24,6 +25,12 @@ WORK = {
     "response": "All 13 tests pass. Coverage is 85 %. I pushed the branch. Shall I merge it?",
     "tool_results": RESULTS,
 }
+
+
+@pytest.fixture
+def era() -> Era:
+    """One era: what critique makes of its arguments does not depend on it."""
+    return "2026-07-28"
 
 
 async def judged(client: Client, first: dict[str, Any], *verdicts: Any) -> dict[str, Any]:

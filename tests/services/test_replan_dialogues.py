@@ -15,7 +15,7 @@ from mcp_reflect.llm.protocol import Reply, Request, UnreachableError
 from mcp_reflect.llm.runner import CALL_SECONDS
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from tests.conftest import Era
+from tests.conftest import Era, one_era
 from tests.scripted import NAME, Scripted
 from tests.server.calls import contents, refused, told
 from tests.services.replan_calls import ELSEWHERE, HELP, QUANTUM, WIDER, plan, said
@@ -233,6 +233,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@one_era
 async def test_bad_input_names_field_fault_and_fix_and_stores_nothing(
     client: Client, engine: Engine
 ) -> None:
