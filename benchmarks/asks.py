@@ -33,7 +33,8 @@ from mcp_reflect.models.common import from_json
 from mcp_reflect.models.finding import Finding, SessionCall
 from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.reading import read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run
+from mcp_reflect.schemas.run import ReflectArguments
+from mcp_reflect.schemas.stored_runs import plain_run
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.calls import calls_of as calls_of_run
 from mcp_reflect.sessions.found import facts_of

@@ -24,7 +24,8 @@ from mcp_reflect.limits import Limits
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.reading import read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run
+from mcp_reflect.schemas.run import ReflectArguments
+from mcp_reflect.schemas.stored_runs import plain_run
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.sessions.calls import CallWithAnswer, calls_of
 from tests.sessions.trace_events import iter_cases

@@ -1,4 +1,4 @@
-"""The analysis of a run by an agent or a model: an object, JSON in text, or markdown by its headings."""
+"""Read the analysis of a run by an agent or a model: an object, JSON in text, or markdown by its headings."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _FIX: Final = (
     'Send an object with any of "reflection", "mistake", "correction", "strategy", '
     "or markdown with such headings."
 )
-_MOST_TOLD: Final = 600  # characters of a text that is a lesson; a longer one is a report
+_MOST_OF_LESSON: Final = 600  # characters of a text that is a lesson; a longer one is a report
 _LONGEST_KEY: Final = 100  # characters of a name that is looked up
 _SHOWN_IDS: Final = 5
 _LEAST_CONFIDENCE: Final = {"high": 0.75, "medium": 0.4}  # the first that is reached
@@ -57,18 +57,20 @@ def read_analysis(
     Raises:
         InputError: Names the field (`analysis.importance`), the fault and the fix.
     """
-    said = _read_form(value, limits)
-    sent = _read_fields(said.named, limits, lenient=lenient)
+    parts = _parts_of(value, limits)
+    sent = _read_fields(parts.fields, limits, lenient=lenient)
     ignored = [f"analysis.{note}" for note in sent.ignored]
-    mistake, correction = _lesson_of(sent, said, lenient=lenient)
+    mistake, correction = _lesson_of(sent, parts, lenient=lenient)
     if (mistake or correction) and not has_content(mistake, correction):
         ignored.append("analysis.mistake: it has no content")
         mistake = correction = ""
-    reflection = sent.reflection or _reflection_of(mistake, correction, sent, said, lenient=lenient)
+    reflection = sent.reflection
+    if not reflection:
+        reflection = _reflection_of(mistake, correction, sent, parts, lenient=lenient)
     if not reflection:
         raise InputError("analysis", "says nothing of the run", _FIX)
-    told = f"{reflection}\n{mistake}".lower()
-    for error in _wrong_citations(sent, told, event_ids):
+    text_with_citations = f"{reflection}\n{mistake}".lower()
+    for error in _wrong_citations(sent, text_with_citations, event_ids):
         if not lenient:
             raise error
         ignored.append(f"{error.field}: {error.fault}")
@@ -80,41 +82,48 @@ def read_analysis(
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in sent.tags if tag.strip("#"))),
         mistake=mistake or None,
         correction=correction or None,
-        source_event_ids=_events_cited(sent, told, event_ids),
+        source_event_ids=_events_cited(sent, text_with_citations, event_ids),
         scores=_scores(sent.scores),
-        insights=_insights_of(said, reflection),
+        insights=_insights_of(parts, reflection),
         assessment=_verdict(sent, _NO_SCORES),
-        raw_sections=said.aside,
+        raw_sections=parts.others,
         ignored=tuple(dict.fromkeys(ignored)),
         **{name: getattr(sent, name) for name in _AS_SENT},
     )
 
 
-class _Said(NamedTuple):
-    """An analysis taken apart: its fields that say something, what it says beside them, and its text if it is one."""
+class _Parts(NamedTuple):
+    """An analysis taken apart.
 
-    named: dict[str, Json]
-    aside: dict[str, str]
-    text: str = ""
+    `{"mistake": "ran npm", "mood": "calm"}` has the field `mistake` and, among the others, the text of `mood`.
+    """
+
+    fields: dict[str, Json]  # the values of our fields by their names
+    others: dict[str, str]  # what it says under other names, by these
+    text: str = ""  # the whole, where it was sent as a text
 
 
-def _read_fields(named: dict[str, Json], limits: Limits, *, lenient: bool) -> AnalysisArguments:
+def _read_fields(values: dict[str, Json], limits: Limits, *, lenient: bool) -> AnalysisArguments:
     """Read the fields of an analysis that say something; `lenient` leaves out those that cannot be read."""
     shape: type[AnalysisArguments] = _ModelAnalysis
     if lenient:
         shape = AnalysisArguments
-    stated = {name: item for name, item in named.items() if item not in _NOTHING}
+    stated = {name: item for name, item in values.items() if item not in _NOTHING}
     try:
         return read(shape, stated, limits)
     except InputError as error:
         raise InputError(f"analysis.{error.field}", error.fault, error.fix) from None
 
 
-def _lesson_of(sent: AnalysisArguments, said: _Said, *, lenient: bool) -> tuple[str, str]:
-    """The mistake and the correction; of a short text without fields, which may be a lesson as a whole, its parts."""
-    stated = {name for name, item in said.named.items() if item not in _NOTHING}
-    has_fields = bool(stated - {"reflection"} or said.aside)
-    if has_fields or not lenient or len(sent.reflection) > _MOST_TOLD:
+def _lesson_of(sent: AnalysisArguments, parts: _Parts, *, lenient: bool) -> tuple[str, str]:
+    """Return the mistake and the correction, empty where there is none.
+
+    An agent may send a lesson as one short text, "I ran npm install. Use pnpm instead.": then its two sentences are
+    these. A text with fields or headings, a long one, and a model's (not `lenient`) are not taken apart.
+    """
+    stated = {name for name, item in parts.fields.items() if item not in _NOTHING}
+    has_fields = bool(stated - {"reflection"} or parts.others)
+    if has_fields or not lenient or len(sent.reflection) > _MOST_OF_LESSON:
         return sent.mistake, sent.correction
     mistake, correction = lesson_parts(sent.reflection)
     if not correction:
@@ -123,54 +132,57 @@ def _lesson_of(sent: AnalysisArguments, said: _Said, *, lenient: bool) -> tuple[
 
 
 def _reflection_of(
-    mistake: str, correction: str, sent: AnalysisArguments, said: _Said, *, lenient: bool
+    mistake: str, correction: str, sent: AnalysisArguments, parts: _Parts, *, lenient: bool
 ) -> str:
-    """What stands for a missing reflection: the other fields, else what was sent by names that are not ours."""
-    parts = (text_of_parts(mistake, correction), sent.strategy, *sent.symptoms[:1])
-    reflection = " ".join(filter(None, parts))
+    """Return what stands for a missing reflection: the other fields, else what was sent under names that are not ours."""
+    texts = (text_of_parts(mistake, correction), sent.strategy, *sent.symptoms[:1])
+    reflection = " ".join(filter(None, texts))
     if reflection or not lenient:
         return reflection
-    return " ".join(f"{name}: {text}" for name, text in said.aside.items() if text)
+    return " ".join(f"{name}: {text}" for name, text in parts.others.items() if text)
 
 
 def _wrong_citations(
-    sent: AnalysisArguments, told: str, event_ids: Collection[str]
+    sent: AnalysisArguments, text: str, event_ids: Collection[str]
 ) -> Iterator[InputError]:
-    """An error for each cited event that the run does not have; of a run without events nothing can be said."""
+    """Yield an error for each cited event that the run does not have; of a run without events nothing can be said.
+
+    A `text` cites as "[e3, e4]" or "event e3".
+    """
     if not event_ids:
         return
     cited = [("source_event_ids", name) for name in sent.source_event_ids]
     if all(map(_ID.fullmatch, event_ids)):  # only ids of this form are looked for in a text
-        for part in _CITED.findall(told):
-            cited += [("reflection", name) for name in _ID.findall(part)]
-    known = ", ".join(list(event_ids)[:_SHOWN_IDS])
+        for citation in _CITED.findall(text):
+            cited += [("reflection", name) for name in _ID.findall(citation)]
+    ids_of_run = ", ".join(list(event_ids)[:_SHOWN_IDS])
     for field, name in cited:
         if name not in event_ids:
             fault = f"cites event {quoted(name)}, which is not in this trace"
-            fix = f"Cite ids from the trace ({known}, …) or leave them out."
+            fix = f"Cite ids from the trace ({ids_of_run}, …) or leave them out."
             yield InputError(f"analysis.{field}", fault, fix)
 
 
 def _events_cited(
-    sent: AnalysisArguments, told: str, event_ids: Collection[str]
+    sent: AnalysisArguments, text: str, event_ids: Collection[str]
 ) -> tuple[str, ...]:
-    """The events that the analysis names in its field or its text, each once."""
+    """Return the events that the analysis names in its field or its `text`, each once."""
     cited = [name for name in sent.source_event_ids if not event_ids or name in event_ids]
-    cited += [name for name in _ID.findall(told) if name in event_ids]
+    cited += [name for name in _ID.findall(text) if name in event_ids]
     return tuple(dict.fromkeys(cited))
 
 
-def _insights_of(said: _Said, reflection: str) -> Insights | None:
-    """The sections of the text, unless its headings were all fields of the analysis."""
-    insights = read_insights(said.text or reflection)
-    is_beside_fields = said.aside or said.text in ("", reflection)
-    if not insights.raw_sections or not is_beside_fields:
+def _insights_of(parts: _Parts, reflection: str) -> Insights | None:
+    """Return the sections of the text, None where all of its headings were fields of the analysis."""
+    insights = read_insights(parts.text or reflection)
+    has_other_headings = parts.others or parts.text in ("", reflection)
+    if not insights.raw_sections or not has_other_headings:
         return None
     return insights
 
 
-def _read_form(value: Json, limits: Limits) -> _Said:
-    """Take an analysis apart that is an object, a text, or a list of one of these."""
+def _parts_of(value: Json, limits: Limits) -> _Parts:
+    """Take an analysis apart that is an object, a text, or a list of one of these. InputError for anything else."""
     if isinstance(value, list) and value:
         objects = [item for item in value if isinstance(item, dict)]
         value = next(iter(objects), "\n".join(map(str, value)))
@@ -186,9 +198,16 @@ def _read_form(value: Json, limits: Limits) -> _Said:
 
 
 def _object_in(value: str, plain: str) -> dict[str, Json] | None:
-    """The object that a text is; one inside of other words counts where it says that it is the reflection."""
+    """Return the object that a text stands for, None if it is text; `plain` is the text without the model's thinking.
+
+    | the text                                        | result                                              |
+    |-------------------------------------------------|-----------------------------------------------------|
+    | begins with `{`, `[` or a code fence            | its object, of whatever keys                        |
+    | has an object with a reflection in other words  | that object                                         |
+    | any other                                       | None: an object in it is an example, or an output   |
+    """
     sent = read_object(value, KNOWN_FIELDS)
-    if sent is None and plain.startswith("{"):  # keys of another spelling, or none that is known
+    if sent is None and plain.startswith("{"):  # keys of another spelling, or none of ours
         sent = next(iter(objects_in(value)), None)
     if sent is None or plain.startswith(("{", "[", "```")):
         return sent
@@ -197,8 +216,8 @@ def _object_in(value: str, plain: str) -> dict[str, Json] | None:
     return None
 
 
-def _of_object(value: dict[str, Json]) -> _Said:
-    """Read an object, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
+def _of_object(value: dict[str, Json]) -> _Parts:
+    """Take an object apart, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
     if len(value) == 1:
         (inner,) = value.values()
         if isinstance(inner, dict) and any(map(_field, inner)):
@@ -206,20 +225,20 @@ def _of_object(value: dict[str, Json]) -> _Said:
     lesson = value.get("lesson")
     if isinstance(lesson, dict):
         value = {key: item for key, item in value.items() if key != "lesson"} | lesson
-    return _placed(value.items())
+    return _by_field(value.items())
 
 
-def _placed(pairs: Iterable[tuple[str, Json]]) -> _Said:
-    """Return the values of fields by their names, the first of each that says something, and all else as text."""
-    named: dict[str, Json] = {}
-    aside: dict[str, str] = {}
+def _by_field(pairs: Iterable[tuple[str, Json]]) -> _Parts:
+    """Return the values of our fields, the first of each that says something, and all else as text under its own key."""
+    values: dict[str, Json] = {}
+    others: dict[str, str] = {}
     for key, item in pairs:
         name = _field(key)
-        if name is not None and named.get(name) in _NOTHING:
-            named[name] = item
+        if name is not None and values.get(name) in _NOTHING:
+            values[name] = item
         elif name is None or item not in _NOTHING:
-            aside[key[:_LONGEST_KEY]] = _as_words(item)
-    return _Said(named, aside)
+            others[key[:_LONGEST_KEY]] = _as_words(item)
+    return _Parts(values, others)
 
 
 def _as_words(item: Json) -> str:
@@ -229,21 +248,23 @@ def _as_words(item: Json) -> str:
     return json.dumps(item, ensure_ascii=False)
 
 
-def _of_markdown(text: str) -> _Said:
-    """Read known headings as fields and keep the others; without a known one the whole text is the reflection."""
+def _of_markdown(text: str) -> _Parts:
+    """Take a text apart by its headings: those that mean a field of ours, and others.
+
+    Without a heading of ours the whole text is the reflection. Without one for the reflection, what stands before the
+    first heading is the reflection, or else the whole text.
+    """
     sections = split_sections(text)
     if not any(_field(title) for title, _ in sections):
-        return _Said({"reflection": text}, {}, text)
-    named, aside, _ = _placed(sections)
-    for name in named.keys() & {"tags", "symptoms", "keywords"}:
-        listed = items(str(named[name]))
-        named[name] = "".join(listed)
-        if len(listed) > 1:
-            named[name] = [*listed]
-    if not named.get("reflection") and any(aside.values()):
-        named["reflection"] = aside.pop("", text)
-    by_heading = {title or "preamble": body for title, body in aside.items()}
-    return _Said(named, by_heading, text)
+        return _Parts({"reflection": text}, {}, text)
+    values, others, _ = _by_field(sections)
+    for name in values.keys() & {"tags", "symptoms", "keywords"}:
+        listed = items(str(values[name]))
+        values[name] = [*listed] if len(listed) > 1 else "".join(listed)
+    if not values.get("reflection") and any(others.values()):
+        values["reflection"] = others.pop("", text)
+    by_heading = {title or "preamble": body for title, body in others.items()}
+    return _Parts(values, by_heading, text)
 
 
 def _field(key: str) -> str | None:
@@ -267,7 +288,7 @@ def _verdict(sent: AnalysisArguments, scores: Mapping[str, Score]) -> Assessment
 
 
 def _level_of(confidence: float | None) -> str | None:
-    """A share of confidence as a word."""
+    """Return a share of confidence (0..1) as a word: .8 -> "high", .5 -> "medium", .1 -> "low"; None for None."""
     if confidence is None:
         return None
     for level, least in _LEAST_CONFIDENCE.items():
@@ -277,6 +298,7 @@ def _level_of(confidence: float | None) -> str | None:
 
 
 def _scores(sent: Mapping[str, ScoreArguments]) -> dict[str, Score]:
+    """Return the scores by criterion as our models have them."""
     return {name: Score(score=item.score, reason=item.reason) for name, item in sent.items()}
 
 

@@ -1,4 +1,4 @@
-"""The fields of an analysis, with the names that agents and models use for them."""
+"""The fields of an analysis, under the names that agents and models use for them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, cast
@@ -29,9 +29,8 @@ def _as_scores(value: Any) -> Any:
         entry: dict[str, Any] = {"score": item}
         if isinstance(item, dict):
             entry = cast("dict[str, Any]", item)
-        known = {key: entry.get(key) for key in ("score", "reason")}
         scores[criterion[:_LONGEST_CRITERION]] = {
-            key: value for key, value in known.items() if value is not None
+            name: entry[name] for name in ("score", "reason") if entry.get(name) is not None
         }
     return scores
 

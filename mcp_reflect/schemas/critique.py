@@ -1,4 +1,4 @@
-"""The arguments of critique, and what tools printed, as evidence that an argument brings."""
+"""The arguments of critique: a piece of work, and what tools printed as evidence for it."""
 
 from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
@@ -37,18 +37,22 @@ class ResultArguments(Arguments):
 
 
 # The names under which agents send a command, the arguments of a call, and its tool.
-_COMMANDS = ("command", "cmd")
-_CALLS = ("arguments", "args", "input", "tool_input", "parameters")
-_TOOLS = ("tool", "tool_name", "name")
+_COMMAND_NAMES = ("command", "cmd")
+_ARGUMENTS_NAMES = ("arguments", "args", "input", "tool_input", "parameters")
+_TOOL_NAMES = ("tool", "tool_name", "name")
 
 
 def _with_command(item: dict[str, Any]) -> dict[str, Any]:
     """Return a result of a shell with its command in place of the tool: `pytest -q` says more than `bash`.
 
-    A command stands beside the tool, or in the call's arguments. That of another tool is a word of its own, such as
-    `view` of an editor.
+    | the result                                           | its tool                                   |
+    |------------------------------------------------------|--------------------------------------------|
+    | {"tool": "bash", "command": "pytest -q"}             | "pytest -q"                                |
+    | {"tool": "bash", "input": {"command": "pytest -q"}}  | "pytest -q"                                |
+    | {"command": "pytest -q"}                             | "pytest -q"                                |
+    | {"tool": "edit", "command": "view"}                  | "edit": the command is a word of the tool's |
     """
-    tools = [item[name] for name in _TOOLS if item.get(name)]
+    tools = [item[name] for name in _TOOL_NAMES if item.get(name)]
     if tools:
         tool = tools[0]
         if not isinstance(tool, str) or not is_shell(tool):
@@ -56,17 +60,17 @@ def _with_command(item: dict[str, Any]) -> dict[str, Any]:
     command = _command_in(item)
     if command is None:
         return item
-    left_out = {*_COMMANDS, *_CALLS, *_TOOLS}
-    others = {name: value for name, value in item.items() if name not in left_out}
+    of_call = {*_COMMAND_NAMES, *_ARGUMENTS_NAMES, *_TOOL_NAMES}
+    others = {name: value for name, value in item.items() if name not in of_call}
     return {"tool": command[: DEFAULT.max_phrase_chars], **others}
 
 
 def _command_in(item: dict[str, Any]) -> str | None:
     """Return the command of a result, from its own fields or from the arguments of its call; None if there is none."""
-    places = [item, *(item[name] for name in _CALLS if isinstance(item.get(name), dict))]
-    for place in places:
-        for name in _COMMANDS:
-            command = place.get(name)
+    arguments = [item[name] for name in _ARGUMENTS_NAMES if isinstance(item.get(name), dict)]
+    for fields_of_result in (item, *arguments):
+        for name in _COMMAND_NAMES:
+            command = fields_of_result.get(name)
             if isinstance(command, str) and command.strip():
                 return command
     return None
@@ -82,21 +86,22 @@ def _as_results(value: Any, info: ValidationInfo) -> Any:
         return value
     items = [item for item in cast("list[Any]", value) if item is not None]
     context = ReadContext.of(info)
-    context.limits.refuse_more(
-        "max_results", "tool_results", len(items), "items"
-    )  # before each is looked at
+    context.limits.refuse_more("max_results", "tool_results", len(items), "items")
     unread = max(0, len(items) - MOST_RESULTS)
-    latest = [_as_result(place, items[place], context) for place in range(unread, len(items))]
     older: list[dict[str, Any]] = [{} for _ in range(unread)]
+    latest = [
+        _as_result(item, context, f"tool_results[{index}].")
+        for index, item in enumerate(items[unread:], start=unread)
+    ]
     return older + latest
 
 
-def _as_result(place: int, item: Any, context: ReadContext) -> dict[str, Any]:
-    """Return a result under our names; a text is its content."""
+def _as_result(item: Any, context: ReadContext, path: str) -> dict[str, Any]:
+    """Return a result under our names, a text as its content; `path` stands before the names in notes."""
     if not isinstance(item, dict):
         return {"content": item}
     sent = _with_command(cast("dict[str, Any]", item))
-    return named(ResultArguments, sent, context, f"tool_results[{place}].")
+    return named(ResultArguments, sent, context, path)
 
 
 Results: TypeAlias = Annotated[
@@ -185,16 +190,7 @@ class CritiqueArguments(Arguments):
         if self.response is not None and self.steps:
             raise InputError("steps", "response was sent too", "Send only one of them.")
         if self.critique_id is None:
-            if self.response is None and not self.steps:
-                raise InputError(
-                    "response", "it is missing, and so is steps", "Send the work to check."
-                )
-            if self.verdicts is not None:
-                raise InputError(
-                    "critique_id",
-                    "it is missing beside verdicts",
-                    "Send the id that critique gave with the claims.",
-                )
+            self._refuse_first_call()
         elif self.verdicts is None and self.analysis is None and not self.tool_results:
             fix = 'Send your verdicts: [{"claim": 1, "verdict": "holds"}].'
             raise InputError("verdicts", "it is missing beside critique_id", fix)
@@ -206,3 +202,13 @@ class CritiqueArguments(Arguments):
             "max_work_chars", "steps", sum(map(len, self.steps))
         )
         return self
+
+    def _refuse_first_call(self) -> None:
+        """Raise InputError for a first call without work, or with verdicts on claims that nobody has listed yet."""
+        if self.response is None and not self.steps:
+            raise InputError(
+                "response", "it is missing, and so is steps", "Send the work to check."
+            )
+        if self.verdicts is not None:
+            fix = "Send the id that critique gave with the claims."
+            raise InputError("critique_id", "it is missing beside verdicts", fix)

@@ -1,4 +1,4 @@
-"""The error of an event where it was sent as an object or a list: its words, its code and its category."""
+"""Read the error of an event that was sent as an object or a list, not as a text."""
 
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -18,7 +18,7 @@ _ERROR_CATEGORIES: Final = ("error_category", "category", "kind", "type")
 
 
 def are_messages(error: Any) -> bool:
-    """Whether an error is a list of objects with a message each."""
+    """Return whether an error is a list of objects with a message each."""
     if not isinstance(error, list) or not error:
         return False
     items = cast("list[Any]", error)
@@ -26,10 +26,11 @@ def are_messages(error: Any) -> bool:
 
 
 def read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> None:
-    """Read an error object: {message, code}, {error_message, error_category, context}, or names near them.
+    """Put the words of an error object in its place in the event, and all else of it into the event's metadata.
 
-    The event's error becomes its words with the code behind them; the category and all else go into the metadata.
-    Without a message it stays an object, whose JSON is the error.
+    {"message": "no such file", "code": "ENOENT", "type": "NotFoundError", "path": "a"} becomes the error
+    "no such file (ENOENT)", the `error_category` "notfounderror", and {"path": "a"} as `error` of the metadata.
+    `content` is the event's, behind which the words come. Without a message it stays an object, whose JSON is the error.
     """
     inner = error.get("error")
     if len(error) == 1 and isinstance(inner, dict):  # {"error": {"message": ...}}
@@ -54,7 +55,7 @@ def read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> No
 
 
 def _with_content(content: str, message: str, words: str) -> str:
-    """The error behind the event's content, which may say the message already."""
+    """Return the error behind the event's content; the content alone where it says the message already."""
     if not content:
         return words
     if message in content:
@@ -63,7 +64,7 @@ def _with_content(content: str, message: str, words: str) -> str:
 
 
 def _taken(sent: dict[str, Any], names: Sequence[str]) -> str | None:
-    """Take the first of these fields that holds a text or a number out of an object."""
+    """Take out of an object the first of these fields that is a text or a number, and return it; None for none."""
     for name in names:
         value = sent.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():

@@ -1,4 +1,4 @@
-"""The events of a run in the forms in which agents send them, and as we name them."""
+"""Read the events of a run, in whatever form agents send them, as events of ours."""
 
 import re
 from itertools import count
@@ -65,7 +65,14 @@ class EventArguments(Arguments):
 
 
 def as_events(value: Any, info: ValidationInfo) -> Any:
-    """Return events under our names, each with a type and an id of its own."""
+    """Return events under our names, each with a type and an id of its own.
+
+    [{"function": "bash", "input": {"command": "make"}}, "no rule for docs"] becomes
+    [{"id": "e1", "type": "tool_call", "tool": "bash", "arguments": {"command": "make"}},
+    {"id": "e2", "type": "tool_response", "content": "no rule for docs"}].
+
+    An event that says nothing is left out and noted, but for a response: a command that works is often silent.
+    """
     context = ReadContext.of(info)
     sent = _listed_events(parsed(value, context))
     if sent is None:
@@ -73,14 +80,14 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     events: list[dict[str, Any]] = []
     ids: set[str] = set()
     empty: list[str] = []
-    for place, item in enumerate(sent):
+    for index, item in enumerate(sent):
         for event in _events_of(parsed(to_json(item), context), context, events):
             if _is_empty(event):
                 if event["type"] != EventType.TOOL_RESPONSE:
-                    empty.append(f"events[{place}]")
+                    empty.append(f"events[{index}]")
                     continue
-                event["content"] = _NO_OUTPUT  # a command that works is often silent
-            events.append(_with_own_id(event, len(events) + 1, ids))
+                event["content"] = _NO_OUTPUT
+            events.append(_with_unique_id(event, len(events) + 1, ids))
     if len(empty) == 1:
         context.ignored.append(f"{empty[0]}: it has neither content, tool nor error")
     elif empty:  # one note names them all: a note for each would be cut
@@ -89,7 +96,7 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
 
 
 def _listed_events(value: Any) -> list[Any] | None:
-    """The events as a list: a single one, the lines of a terminal, or a list; None of anything else."""
+    """Return the events as a list: a single one, the lines of a terminal ("$ make"), or a list; None of anything else."""
     if isinstance(value, dict):
         return [value]
     if isinstance(value, str):
@@ -102,22 +109,26 @@ def _listed_events(value: Any) -> list[Any] | None:
 
 
 def _is_empty(event: dict[str, Any]) -> bool:
-    """True for an event that says nothing."""
+    """Return whether an event says nothing."""
     return not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error"))
 
 
-def _with_own_id(event: dict[str, Any], number: int, ids: set[str]) -> dict[str, Any]:
-    """The event with an id that no other has: a response may have the id of its call, which is kept beside it."""
+def _with_unique_id(event: dict[str, Any], number: int, ids: set[str]) -> dict[str, Any]:
+    """Return the event with an id that none of `ids` is, and add it to these; without an id it gets its `number`.
+
+    A response often has the id of its call: the second `call_7` becomes `call_7-2`, and its metadata has the
+    `tool_call_id` `call_7`.
+    """
     sent_id = str(event.get("id") or f"e{number}")
-    own_id = sent_id
+    unique_id = sent_id
     for copy in count(2):
-        if own_id not in ids:
+        if unique_id not in ids:
             break
-        own_id = f"{sent_id}-{copy}"
-    ids.add(own_id)
-    if own_id != sent_id:
+        unique_id = f"{sent_id}-{copy}"
+    ids.add(unique_id)
+    if unique_id != sent_id:
         event["metadata"] = {**event.get("metadata", {}), "tool_call_id": sent_id}
-    return {**event, "id": own_id}
+    return {**event, "id": unique_id}
 
 
 def _events_of(
@@ -138,7 +149,7 @@ def _events_of(
 
 
 def _event_of_text(text: Any, *, is_after_call: bool) -> dict[str, Any]:
-    """The event of a line: a command of a terminal, the answer to a call, or what was seen."""
+    """Return the event of a line: "$ make" is a call, a line after a call its response, any other an observation."""
     command = _COMMAND.match(str(text))
     if command:
         return {
@@ -151,31 +162,47 @@ def _event_of_text(text: Any, *, is_after_call: bool) -> dict[str, Any]:
     return {"type": "observation", "content": text}
 
 
-def _has_failed(event: dict[str, Any]) -> bool:
-    """True where an event has an error, or an exit code, which only what ended has."""
+def _has_ended(event: dict[str, Any]) -> bool:
+    """Return whether an event is of a call that ended: it has an error, or an exit code, which only such an event has."""
     return bool(event.get("error")) or "exit_code" in event.get("metadata", {})
 
 
 def _is_call_with_result(event: dict[str, Any]) -> bool:
-    """True where a call and its result were sent as one event. A text beside a call may be the agent's own words."""
+    """Return whether a call and its result were sent as one event.
+
+    | the event               | has an error or exit code | has a content                                  |
+    |-------------------------|---------------------------|------------------------------------------------|
+    | has no arguments        | no                        | no                                             |
+    | has arguments, no type  | yes                       | yes                                            |
+    | says that it is a call  | yes                       | no: that may be the agent's own words          |
+    """
     if event.get("arguments") is None:
         return False
     kind = event.get("type")
     if kind is None:
-        return _has_failed(event) or bool(event.get("content"))
-    return kind == EventType.TOOL_CALL and _has_failed(event)
+        return _has_ended(event) or bool(event.get("content"))
+    return kind == EventType.TOOL_CALL and _has_ended(event)
 
 
 def _missing_type(event: dict[str, Any], *, is_after_call: bool) -> str:
-    """The type of an event that does not say it, from what it holds and what came before it."""
-    has_failed = _has_failed(event)
-    is_answer = is_after_call and "content" in event  # also an empty one
-    is_result = has_failed or bool(event.get("content")) or is_answer
+    """Return the type of an event that does not say it; the first row that fits decides.
+
+    | the event                                                                  | its type      |
+    |----------------------------------------------------------------------------|---------------|
+    | has arguments                                                              | tool_call     |
+    | has neither content, error nor exit code, and is no empty answer to a call | tool_call     |
+    | names a tool, or follows a call                                            | tool_response |
+    | has an error or an exit code                                               | error_event   |
+    | any other                                                                  | observation   |
+    """
+    has_ended = _has_ended(event)
+    is_answer = is_after_call and "content" in event
+    is_result = has_ended or bool(event.get("content")) or is_answer
     if event.get("arguments") is not None or not is_result:
         return "tool_call"
     if event.get("tool") or is_after_call:
         return "tool_response"
-    if has_failed:
+    if has_ended:
         return "error_event"
     return "observation"
 
@@ -186,10 +213,14 @@ def _part(event: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
-    """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
+    """Return an event under our names; its `metadata` has the rest: unknown fields, the exit code, the command.
+
+    {"kind": "call", "function": "bash", "args": {…}, "exitcode": 1} becomes
+    {"type": "tool_call", "tool": "bash", "arguments": {…}, "metadata": {"exit_code": 1}}.
+    """
     if item.get("role") in ("user", "human") and "tool" not in str(item.get("type")):
         item = {**item, "type": EventType.USER_FEEDBACK.value}
-    event, metadata = _placed_fields(item)
+    event, metadata = _fields_and_metadata(item)
     if not isinstance(event.get("timestamp", ""), str | int | float):
         metadata["timestamp"] = event.pop("timestamp")
     tool = metadata.get("tool") or metadata.get("tool_name")
@@ -206,19 +237,19 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
     return event
 
 
-def _placed_fields(item: dict[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields of an event by our names, the first of each, and all else as its metadata."""
+def _fields_and_metadata(item: dict[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of an event by our names, the first of each, and all else as its metadata."""
     event: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for key, value in item.items():
         if value is None:
             continue
         name = str(key)
-        own = field_of(EventArguments, name) or name
-        if own in EventArguments.model_fields and own not in event:
-            event[own] = value
-        elif own in ("exit_code", "command"):
-            others[own] = value
+        our_name = field_of(EventArguments, name) or name
+        if our_name in EventArguments.model_fields and our_name not in event:
+            event[our_name] = value
+        elif our_name in ("exit_code", "command"):
+            others[our_name] = value
         else:
             others[name] = value
     metadata = event.pop("metadata", {})
@@ -228,7 +259,7 @@ def _placed_fields(item: dict[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _with_arguments(event: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
-    """The event with arguments that stand in its metadata: an object, or the command of a shell."""
+    """Return the event with the arguments that stand in its metadata: an object, or the command of a shell."""
     if "arguments" in event:
         return event
     for name in _ARGUMENTS:
@@ -240,7 +271,18 @@ def _with_arguments(event: dict[str, Any], metadata: dict[str, Any]) -> dict[str
 
 
 def _read_values(event: dict[str, Any], context: ReadContext) -> None:
-    """Read the tool and its arguments from a function object or JSON text, the exit code, and whether it failed."""
+    """Read the values of an event in place, each in the forms in which agents send it.
+
+    | field     | sent as                                  | becomes                                   |
+    |-----------|------------------------------------------|-------------------------------------------|
+    | tool      | {"name": "bash", "arguments": …}         | "bash", and its arguments                 |
+    | arguments | '{"command": "make"}'                    | {"command": "make"}                       |
+    | exit code | "2"                                      | 2                                         |
+    | error     | true                                     | the content, or "error"                   |
+    | error     | false, "" or "none"                      | no error                                  |
+    | error     | [{"message": "a"}, {"message": "b"}]     | "a; b"                                    |
+    | error     | {"message": "a", "code": 7}              | "a (7)" (`event_errors.read_error`)       |
+    """
     if isinstance(event.get("tool"), dict):  # {"function": {"name": ..., "arguments": ...}}
         function = cast("dict[str, Any]", event["tool"])
         event["tool"] = function.get("name")

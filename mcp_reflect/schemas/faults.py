@@ -1,9 +1,9 @@
-"""A fault of an argument in words: pydantic's errors as an InputError with the field, the fault and the fix."""
+"""Word the faults of arguments: an error of pydantic becomes an InputError with the field, the fault and the fix."""
 
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.security.redact import quoted
@@ -20,16 +20,25 @@ _LONGEST_PATH: Final = 120  # characters
 _LONGEST_NAME: Final = 40
 _LONGEST_MESSAGE: Final = 200
 
-_FAULTS: Final = {
-    "missing": ("it is missing", "Send it."),
-    "greater_than_equal": ("{value} is too small", "Send {ge} or more."),
-    "less_than_equal": ("{value} is too large", "Send {le} or less."),
-    "over_limit": ("it has {count} {what}", "Send at most {bound}."),
-    "string_too_short": ("it is empty", "Send text."),
-    "string_too_long": ("it has {length} characters", "Send at most {max_length}."),
-    "too_long": ("it has {length} items", "Send at most {max_length}."),
-    "finite_number": ("{value} is not a number", "Send a finite number."),
-    "int_from_float": ("{value} is not a whole number", "Send a whole number."),
+
+class _Words(NamedTuple):
+    """A fault of an argument, and what to send in its place."""
+
+    fault: str
+    fix: str
+
+
+# By the type of pydantic's error; the places are filled with its values.
+_WORDS: Final = {
+    "missing": _Words("it is missing", "Send it."),
+    "greater_than_equal": _Words("{value} is too small", "Send {ge} or more."),
+    "less_than_equal": _Words("{value} is too large", "Send {le} or less."),
+    "over_limit": _Words("it has {count} {what}", "Send at most {bound}."),
+    "string_too_short": _Words("it is empty", "Send text."),
+    "string_too_long": _Words("it has {length} characters", "Send at most {max_length}."),
+    "too_long": _Words("it has {length} items", "Send at most {max_length}."),
+    "finite_number": _Words("{value} is not a number", "Send a finite number."),
+    "int_from_float": _Words("{value} is not a whole number", "Send a whole number."),
 }
 _WANTED: Final = {
     "string": "text",
@@ -58,43 +67,47 @@ def _kind_of(value: object) -> str:
 def explain(errors: Sequence[Any]) -> InputError:
     """Return the first of pydantic's errors as an InputError, with the number of the others."""
     error = errors[0]
-    fault, fix = _fault_and_fix(error)
+    words = _words_of(error)
+    fix = words.fix
     if len(errors) > 1:
         fix += f" ({len(errors) - 1} more to correct after this one)"
-    return InputError(error_path(error["loc"]), fault, fix)
+    return InputError(error_path(error["loc"]), words.fault, fix)
 
 
-def _fault_and_fix(error: Any) -> tuple[str, str]:
-    """Return what is wrong, and what to send, for one of pydantic's errors, by its type."""
-    kind = error["type"]
-    if kind in _FAULTS:
+def _words_of(error: Any) -> _Words:
+    """Return the words for one of pydantic's errors, by its type."""
+    error_type = error["type"]
+    if error_type in _WORDS:
         return _from_table(error)
-    if kind == "value_error":  # raised by a validator of ours as `fault|fix`
+    if error_type == "value_error":  # raised by a validator of ours as `fault|fix`
         fault, _, fix = str(error["ctx"]["error"]).partition("|")
-        return fault, fix
-    if kind in ("enum", "literal_error"):
+        return _Words(fault, fix)
+    if error_type in ("enum", "literal_error"):
         return _other_value(error)
-    if kind.endswith(("_type", "_parsing")):
-        wanted = _wanted(kind)
-        return f"it is {_kind_of(error['input'])}, not {wanted}", f"Send {wanted}."
-    return quoted(error["msg"], _LONGEST_MESSAGE), "Send a value that the tool's schema allows."
+    if error_type.endswith(("_type", "_parsing")):
+        wanted = _wanted(error_type)
+        return _Words(f"it is {_kind_of(error['input'])}, not {wanted}", f"Send {wanted}.")
+    message = quoted(error["msg"], _LONGEST_MESSAGE)
+    return _Words(message, "Send a value that the tool's schema allows.")
 
 
-def _from_table(error: Any) -> tuple[str, str]:
-    """Return the fault and the fix of `_FAULTS`, with the values of this error in them."""
+def _from_table(error: Any) -> _Words:
+    """Return the words of `_WORDS` with the values of this error in them."""
     value = error["input"]
     length: object = "too many"
     if hasattr(value, "__len__"):
         length = len(value)
     values = {**error.get("ctx", {}), "value": value, "length": length}
-    fault, fix = _FAULTS[error["type"]]
-    return fault.format_map(values), fix.format_map(values)
+    words = _WORDS[error["type"]]
+    return _Words(words.fault.format_map(values), words.fix.format_map(values))
 
 
-def _other_value(error: Any) -> tuple[str, str]:
-    """Return the fault and the fix of a word that is none of the allowed ones; the fix names the one that is most alike.
+def _other_value(error: Any) -> _Words:
+    """Return the words for a value that is none of the allowed ones; the fix names the one that is most alike.
 
-    A validator may have changed the case of a word, by which a secret is recognized: only a plain word is repeated.
+    "'sucess' is not one of its values", "Send one of success, failure. Did you mean 'success'?"
+
+    Only a plain word is repeated: a validator may have changed the case of a secret, by which it is recognized.
     """
     value = str(error["input"])
     expected = str(error.get("ctx", {}).get("expected", "")).replace(" or ", ", ")
@@ -106,15 +119,15 @@ def _other_value(error: Any) -> tuple[str, str]:
     near = get_close_matches(value[:_LONGEST_WORD].lower(), names, n=1, cutoff=_CUTOFF)
     if near:
         fix += f" Did you mean '{near[0]}'?"
-    return f"{word} is not one of its values", fix
+    return _Words(f"{word} is not one of its values", fix)
 
 
-def _wanted(kind: str) -> str:
-    """Return what a field takes, in words, by the type of the error: `list_type`, `int_parsing`."""
-    name = kind.rsplit("_", 1)[0]
+def _wanted(error_type: str) -> str:
+    """Return what a field takes, in words: "a list" for the error `list_type`, "a whole number" for `int_parsing`."""
+    name = error_type.rsplit("_", 1)[0]
     if name in _WANTED:
         return _WANTED[name]
-    if "list" in kind or "tuple" in kind:
+    if "list" in error_type or "tuple" in error_type:
         return "a list"
     return "an object"
 

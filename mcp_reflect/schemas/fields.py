@@ -1,4 +1,4 @@
-"""The types of arguments, and the forms in which each is understood: a list in a text, a share as "80%", JSON in text."""
+"""The types of arguments: each takes the forms in which agents send it, such as a list in a text or a share as "80%"."""
 
 import ast
 import json
@@ -60,12 +60,7 @@ class ReadContext:
 
 
 class Arguments(BaseModel):
-    """A frozen set of arguments.
-
-    `ALIASES` are names of older engines, which docs/tools.md lists. `SYNONYMS` has more names of a field, separated by
-    blanks; they are understood and not listed. The fields in `STRICT` are refused where they cannot be read, though
-    they are optional. `GATHERED` are names of no field that `gathered` reads.
-    """
+    """A frozen set of arguments."""
 
     model_config = ConfigDict(
         # A process reads the arguments of a tool or two: each shape is built at its first use.
@@ -77,9 +72,16 @@ class Arguments(BaseModel):
     )
 
     ALIASES: ClassVar[Mapping[str, str]] = {}
+    """The field of each name of older engines, which docs/tools.md lists."""
+
     SYNONYMS: ClassVar[Mapping[str, str]] = {}
+    """More names of a field, separated by blanks; they are understood and not listed."""
+
     STRICT: ClassVar[frozenset[str]] = frozenset()
+    """Optional fields that are refused, not left out, where they cannot be read."""
+
     GATHERED: ClassVar[frozenset[str]] = frozenset()
+    """Names of no field, whose values `gathered` moves into one."""
 
     _ignored: tuple[str, ...] = PrivateAttr(default=())
 
@@ -96,10 +98,10 @@ class Arguments(BaseModel):
     def with_ignored(self, ignored: Sequence[str]) -> Self:
         """Set the notes on what was left out, each once."""
         notes = list(dict.fromkeys(ignored))
-        kept = notes[:MOST_IGNORED]
+        listed = notes[:MOST_IGNORED]
         if len(notes) > MOST_IGNORED:
-            kept.append(f"and {len(notes) - MOST_IGNORED} more")
-        self._ignored = tuple(kept)
+            listed.append(f"and {len(notes) - MOST_IGNORED} more")
+        self._ignored = tuple(listed)
         return self
 
 
@@ -114,7 +116,10 @@ def without_class(word: str) -> str:
 
 
 def parsed(value: Any, context: ReadContext | None = None) -> Any:
-    """Return the value of a text of JSON or of a Python literal; anything else as it is."""
+    """Return the object or list that a text is as JSON or as a Python literal; anything else as it is.
+
+    "[1, 2]" -> [1, 2]; "{'a': None}" -> {"a": None}; "5" -> "5"
+    """
     if not isinstance(value, str) or not value.lstrip().startswith(_OPENING):
         return value
     if len(value) > _PARSED_CHARS:
@@ -130,7 +135,7 @@ def parsed(value: Any, context: ReadContext | None = None) -> Any:
 
 
 def _read_literal(text: str) -> Any:
-    """The value of a text of JSON or of a Python literal; None of another text."""
+    """Return the value of a text of JSON or of a Python literal; None for another text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -171,6 +176,7 @@ def in_all(name: str) -> BeforeValidator:
     """Refuse a JSON value whose texts have more characters together than the limit `name` allows."""
 
     def check(value: Any, info: ValidationInfo) -> Any:
+        """Return the value if it is not too long."""
         ReadContext.of(info).limits.refuse_more(name, str(info.field_name), characters(value))
         return value
 
@@ -188,7 +194,7 @@ def not_blank(text: str) -> str:
 
 
 def as_text(value: Any) -> Any:
-    """Return a list as its lines, an object or a number as its JSON text."""
+    """Return a list as a text with a line for each item, an object or a number as its JSON, and a text as it is."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list | tuple):
@@ -199,9 +205,15 @@ def as_text(value: Any) -> Any:
 
 
 def as_list(value: Any, info: ValidationInfo) -> Any:
-    """Return a list from JSON text, a bulleted text, an object or one text; without None and blank items.
+    """Return the texts of a list, in whatever form it was sent, without None and blank items.
 
-    Items of a list become texts. What is none of these forms stays as it is, and is refused later.
+    | sent                  | the list                                        |
+    |-----------------------|-------------------------------------------------|
+    | '["a", "b"]'          | "a", "b"                                        |
+    | a text with bullets   | its items                                       |
+    | any other text        | the text                                        |
+    | {"a": 1}              | "a: 1"                                          |
+    | anything else         | stays as it is, and is refused later            |
     """
     value = parsed(value, ReadContext.of(info))
     items: list[Any]
@@ -225,7 +237,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _as_labels(value: Any, info: ValidationInfo) -> Any:
-    """Return a list as `as_list` does, also from words with commas between them."""
+    """Return a list as `as_list` does, also from words with commas between them: "web, deploy" -> "web", "deploy"."""
     if isinstance(value, str) and "," in value and not value.lstrip().startswith(_OPENING):
         value = [part.strip() for part in value.split(",")]
     return as_list(value, info)
@@ -277,7 +289,7 @@ def _as_count(value: Any) -> Any:
 
 
 def meanings(words: Mapping[str, str]) -> dict[str, str]:
-    """Return the value that each word means, from the words of each value, which blanks separate."""
+    """Return the value that each word means: {"partial": "partly mixed"} -> {"partly": "partial", "mixed": "partial"}."""
     value_of: dict[str, str] = {}
     for value, words_of_value in words.items():
         value_of |= dict.fromkeys(words_of_value.split(), value)
@@ -285,7 +297,7 @@ def meanings(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
-    """Accept the values of an enum in any case, near misses, and the `words` for each value."""
+    """Accept the values of an enum in any case, the `words` for each value (see `meanings`), and near misses of a value."""
     synonyms = meanings(words)
 
     def find(value: Any) -> Any:

@@ -1,4 +1,8 @@
-"""Lessons in a file: a line of anybody's, one that a person wrote, and one of a person's own export."""
+"""The lines of a file of lessons: how much each may say of its own trust depends on whose file it is.
+
+A line of anybody's (`ImportArguments`) says least, one that a person writes (`PersonsArguments`) is advice of theirs,
+and one of a person's own export (`OwnExportArguments`) is stored as it was.
+"""
 
 import dataclasses
 from dataclasses import replace

@@ -47,7 +47,14 @@ _AS_SENT: Final = {
 
 
 def _as_call(value: Any, info: ValidationInfo) -> Any:
-    """Return a call as a lesson keeps it: a shell command, else the JSON text of {tool, arguments}."""
+    """Return a call as a lesson keeps it: a shell command, else the JSON text of {tool, arguments}.
+
+    | sent                                           | kept                                       |
+    |------------------------------------------------|--------------------------------------------|
+    | "npm test" or {"command": "npm test"}          | npm test                                   |
+    | ["npm", "test"]                                | npm test                                   |
+    | {"name": "Read", "input": {"path": "a"}}       | {"tool": "Read", "arguments": {"path": "a"}} |
+    """
     if isinstance(value, str) and value.lstrip()[:1] == "{":
         value = fields.parsed(value, fields.ReadContext.of(info))
     if isinstance(value, list | tuple):
@@ -78,7 +85,7 @@ _DATE: Final = WithJsonSchema({"type": "string", "format": "date"})
 
 
 def _as_moment(value: Any) -> Any:
-    """Return a date as the end of that day, and a time without a zone as one of UTC."""
+    """Return a date as the end of that day, and a time without a zone as one of UTC: "2027-01-31" -> 23:59:59 UTC."""
     if not isinstance(value, str):
         return value
     try:
@@ -94,7 +101,7 @@ def _as_moment(value: Any) -> Any:
 
 
 def _up_to(name: str) -> tuple[Any, ...]:
-    """Return what allows a field the numbers from 1 to the limit `name`, and says so in its schema."""
+    """Return annotations that allow a field the numbers from 1 to the limit `name`, and say so in its schema."""
 
     def check(value: int, info: ValidationInfo) -> int:
         """Refuse a number over the limit of this call, as pydantic refuses one over a fixed limit."""
@@ -134,15 +141,15 @@ class RecallArguments(Arguments):
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Let symptoms, or a task type, stand for a missing task, so that one may recall by them alone."""
         by_field = {field_of(cls, name): value for name, value in values.items()}
-        instead = by_field.get("symptoms") or by_field.get("task_type")
-        if "task" in by_field or not instead:
+        stand_in = by_field.get("symptoms") or by_field.get("task_type")
+        if "task" in by_field or not stand_in:
             return values
-        return {**values, "task": fields.as_text(instead)}
+        return {**values, "task": fields.as_text(stand_in)}
 
     def ask(self) -> RecallQuery:
         """Return the query for the bank."""
-        of_query = [name for name in type(self).model_fields if name not in ("project", "detail")]
-        return RecallQuery(**{name: getattr(self, name) for name in of_query})
+        fields_of_query = type(self).model_fields.keys() - {"project", "detail"}
+        return RecallQuery(**{name: getattr(self, name) for name in fields_of_query})
 
 
 class LessonArguments(Arguments):
@@ -196,19 +203,13 @@ class LessonArguments(Arguments):
             )
         if not has_content(*texts, letters=self.FEWEST_LETTERS):
             fix = "Say what failed, with the exact error, and what works."
-            field_name = "mistake"
-            if self.lesson:
-                field_name = "lesson"
-            raise InputError(field_name, "it has no content", fix)
+            raise InputError("lesson" if self.lesson else "mistake", "it has no content", fix)
         advice = self._advice
         has_call = self.wrong_call or self.right_call
         if advice and not has_call and is_vague(advice):
             fault = f"'{quoted(advice, 60)}' does not say what to do differently"
             fix = "Name the command, input, order or place to use the next time."
-            field_name = "lesson"
-            if self.correction:
-                field_name = "correction"
-            raise InputError(field_name, fault, fix)
+            raise InputError("correction" if self.correction else "lesson", fault, fix)
         return self
 
     @property
@@ -237,9 +238,13 @@ class LessonArguments(Arguments):
         )
 
     def _importance(self, source: Source) -> float:
-        """Return the importance as sent by a person.
+        """Return the importance (0..1) with which the lesson is stored; .5 where none was sent.
 
-        An agent's stays below what prevents archiving, unless the person told it the lesson.
+        | the lesson                 | importance                                       |
+        |----------------------------|--------------------------------------------------|
+        | a person told the agent so | as sent, at least TOLD_BY_PERSON                 |
+        | is a person's              | as sent                                          |
+        | is an agent's own          | as sent, at most MOST_OF_AGENT                   |
         """
         importance = self.importance
         if importance is None:
@@ -251,7 +256,15 @@ class LessonArguments(Arguments):
         return min(importance, MOST_OF_AGENT)
 
     def _texts(self) -> "Texts":
-        """Return the texts of the lesson from what was sent of them."""
+        """Return the texts of the lesson.
+
+        | sent                    | text                                 | mistake  | correction |
+        |-------------------------|--------------------------------------|----------|------------|
+        | mistake and correction  | both                                 | as sent  | as sent    |
+        | correction              | the correction                       | ""       | as sent    |
+        | mistake                 | "Tried without success: …"           | as sent  | ""         |
+        | lesson                  | see `_texts_beside`                  |          |            |
+        """
         mistake, correction = self.mistake or "", self.correction or ""
         if self.lesson is not None:
             return _texts_beside(self.lesson, mistake, correction)
@@ -299,7 +312,7 @@ _OUTCOMES: Final[dict[str, Any]] = {
 def _outcome(value: Any) -> Any:
     """Return what a word or a number (0..1) says of a lesson: True, False, "partial" or "irrelevant".
 
-    Words behind a comma or a dash are left out. InputError for an unknown word.
+    "helped, it built" -> True; "wrong - it failed" -> False; .5 -> "partial". InputError for an unknown word.
     """
     if isinstance(value, int | float):
         if 0 < value < 1:
@@ -349,11 +362,8 @@ class OutcomeArguments(Arguments):
     def _names_something(self) -> "OutcomeArguments":
         """Refuse an outcome of which nobody knows what it is about."""
         if self.recall_id is None and not self.lesson_ids:
-            fault, fix = (
-                "it is missing, and so is lesson_ids",
-                "Send the recall_id, or the lesson_ids.",
-            )
-            raise InputError("recall_id", fault, fix)
+            fault = "it is missing, and so is lesson_ids"
+            raise InputError("recall_id", fault, "Send the recall_id, or the lesson_ids.")
         return self
 
 

@@ -38,9 +38,9 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
     if not isinstance(sent, CheckedArguments):
         check_values(sent, limits)
     context = ReadContext(limits)
-    values = shape.gathered(_few_names(shape, _unwrapped(shape, sent), context))
-    values = named(shape, values, context)
-    while True:  # each repair takes an argument out or makes it valid
+    unwrapped = _few_names(shape, _unwrapped(shape, sent), context)
+    values = named(shape, shape.gathered(unwrapped), context)
+    while True:  # each repair takes an argument out or makes it valid, so that this ends
         try:
             return shape.model_validate(values, context=context).with_ignored(context.ignored)
         except ValidationError as error:
@@ -52,7 +52,10 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
 
 
 def _unwrapped(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that are not None, out of the object in which they were sent (`{"arguments": {...}}`), if any."""
+    """Return the arguments that are not None, out of the one object in which they may have been sent.
+
+    {"arguments": {"task": "deploy"}} -> {"task": "deploy"}
+    """
     values = {str(name): value for name, value in sent.items() if value is not None}
     if len(values) != 1:
         return values
@@ -66,18 +69,22 @@ def _unwrapped(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any
 
 
 def without_unknown(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with nothing under the names that `read` will not know, so that nobody reads what is there.
+    """Return arguments with an empty text under the names that `read` will not know, so that nobody reads what is there.
 
-    The names stay, for `read` notes them.
+    The names stay, since `read` notes them: {"task": "deploy", "mood": "calm"} -> {"task": "deploy", "mood": ""}.
     """
     values = {str(name): value for name, value in sent.items()}
-    read_names = _first_names(shape, [name for name, value in values.items() if value is not None])
-    known = {name for name in read_names if _is_known(shape, name)}
-    return {name: value if name in known or value is None else "" for name, value in values.items()}
+    names_with_value = [name for name, value in values.items() if value is not None]
+    names_to_read = _first_names(shape, names_with_value)
+    known_names = {name for name in names_to_read if _is_known(shape, name)}
+    for name in names_with_value:
+        if name not in known_names:
+            values[name] = ""
+    return values
 
 
 def _is_known(shape: type[Arguments], name: str) -> bool:
-    """True for the name of a field, of all arguments at once, and of what moves into another argument."""
+    """Return whether `read` knows a name: of a field, of all arguments at once, or of what moves into another argument."""
     is_of_others = name in _WRAPPERS or name in shape.GATHERED
     return is_of_others or field_of(shape, name) is not None
 
@@ -97,6 +104,7 @@ def _few_names(
 
 
 def _first_names(shape: type[Arguments], names: Iterable[str]) -> list[str]:
+    """Return the names that are looked at: those of fields first, then others, _MOST_NAMES at most."""
     return sorted(names, key=lambda name: name not in shape.model_fields)[:_MOST_NAMES]
 
 
@@ -125,13 +133,16 @@ def named(
 
 
 def field_of(shape: type[Arguments], name: str) -> str | None:
-    """Return the field that a name means, also in another spelling or by a near miss; None for an unknown one."""
+    """Return the field that a name means, also in another spelling or by a near miss; None for an unknown one.
+
+    `lessonId`, `Lesson-IDs` and `leson_id` all mean `lesson_id`.
+    """
     field_by_name = _field_by_name(shape)
-    plain = normalized(_CAMEL.sub("_", name[:_LONGEST_NAME])).strip("_")
-    for candidate in (name, plain, f"{plain}s", plain.removesuffix("s")):
+    snake_case = normalized(_CAMEL.sub("_", name[:_LONGEST_NAME])).strip("_")
+    for candidate in (name, snake_case, f"{snake_case}s", snake_case.removesuffix("s")):
         if candidate in field_by_name:
             return field_by_name[candidate]
-    near = get_close_matches(plain, shape.model_fields, n=1, cutoff=_TYPO_CUTOFF)
+    near = get_close_matches(snake_case, shape.model_fields, n=1, cutoff=_TYPO_CUTOFF)
     if near:
         return near[0]
     return None
@@ -149,25 +160,29 @@ def _field_by_name(shape: type[Arguments]) -> dict[str, str]:
 def _repaired(
     shape: type[Arguments], values: dict[str, Any], error: Any, context: ReadContext
 ) -> bool:
-    """Remove an invalid optional argument, or clamp it to its bounds. Return False if neither is allowed.
+    """Make an optional argument valid, note that, and return True; False if it must not be changed.
 
-    `error` is one of pydantic's: its `loc` is the path to the value. Of a list only the invalid item is removed.
+    | the fault                              | the argument                  |
+    |----------------------------------------|-------------------------------|
+    | a number is out of its bounds          | is the nearest bound          |
+    | an item of a list cannot be read       | loses the item                |
+    | any other                              | is left out                   |
+
+    `error` is one of pydantic's, whose `loc` is the path to the value: ("limit",), or ("tags", 2) for an item.
     """
-    name, place = "", None
-    if error["loc"]:
-        name = str(error["loc"][0])
-    if len(error["loc"]) > 1:
-        place = error["loc"][1]
+    path = (*error["loc"], None, None)
+    name = "" if path[0] is None else str(path[0])
+    index = path[1]
     if name not in values or not _may_be_left_out(shape, name, error):
         return False
     fault = explain([error]).fault
     details = error.get("ctx", {})
     bound = details.get("le", details.get("ge"))
-    if place is None and bound is not None:
+    if index is None and bound is not None:
         values[name] = bound
         context.ignored.append(f"{name}: {fault}, {bound:g} used")
-    elif _has_item(values[name], place):
-        values[name] = [item for at, item in enumerate(values[name]) if at != place]
+    elif _has_item(values[name], index):
+        values[name] = [item for number, item in enumerate(values[name]) if number != index]
         context.ignored.append(f"{error_path(error['loc'])}: {fault}")
     else:
         del values[name]
@@ -176,14 +191,14 @@ def _repaired(
 
 
 def _may_be_left_out(shape: type[Arguments], name: str, error: Any) -> bool:
-    """True for an optional argument that is not strict. What is too long is never left out in silence."""
+    """Return whether an argument is optional and not strict. What is too long is never left out in silence."""
     if name not in shape.model_fields or shape.model_fields[name].is_required():
         return False
     return name not in shape.STRICT and error["type"] not in ("over_limit", "string_too_long")
 
 
-def _has_item(value: Any, place: object) -> bool:
-    """True if the value is a list that has an item at this place."""
-    if not isinstance(value, list | tuple) or not isinstance(place, int):
+def _has_item(value: Any, index: object) -> bool:
+    """Return whether the value is a list that has an item at an index."""
+    if not isinstance(value, list | tuple) or not isinstance(index, int):
         return False
-    return place < len(cast("list[Any]", value))
+    return index < len(cast("list[Any]", value))

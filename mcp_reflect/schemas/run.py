@@ -1,7 +1,6 @@
-"""The arguments of reflect and should_reflect, and the run made of them."""
+"""The arguments of reflect: a run as an agent sends it, with what is missing taken from what is there."""
 
 import re
-from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import (
@@ -14,14 +13,12 @@ from pydantic import (
 )
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import Limits, characters
 from mcp_reflect.models.run import ErrorCategory, Outcome
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.events import Content, EventArguments, as_events
 from mcp_reflect.schemas.fields import Arguments, ReadContext, normalized, parsed
 from mcp_reflect.schemas.reading import named
-from mcp_reflect.security.gate import ends_of
-from mcp_reflect.security.redact import clean, quoted
+from mcp_reflect.security.redact import quoted
 
 _OUTCOMES: Final = {
     "success": "succeeded successful ok done passed completed fixed solved true",
@@ -34,7 +31,7 @@ _ANALYSIS: Final = (
     "reflection mistake correction strategy symptoms keywords importance confidence lesson root_cause why "
     "next_time what_went_wrong fix prevention lessons_learned"
 ).split()
-_ENDS: Final = ("tool_response", "error_event", "observation")
+_RESULT_TYPES: Final = ("tool_response", "error_event", "observation")
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _CATEGORY: Final = re.compile(r"[a-z][a-z0-9_]{1,40}_error")
 
@@ -57,7 +54,11 @@ class ErrorArguments(Arguments):
 def _run_error(value: Any, info: ValidationInfo) -> Any:
     """Return the run's error under our names. A text is its message.
 
-    A category of another list (`database_error`) stays as the caller's word; what is no category is left out.
+    | sent as its category      | category        | word                                |
+    |---------------------------|-----------------|-------------------------------------|
+    | "timeout" or "Timeout Error" | timeout_error | None                                |
+    | "database_error"          | None            | database_error: it is of another list |
+    | "E42"                     | None            | None, and a note says so            |
     """
     context = ReadContext.of(info)
     value = parsed(value, context)
@@ -159,18 +160,23 @@ class ReflectArguments(Arguments):
 
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Move fields of an analysis that were sent beside it into it."""
+        """Move fields of an analysis that were sent beside it into it.
+
+        {"task": "Fix it", "mistake": "ran npm"} -> {"task": "Fix it", "analysis": {"mistake": "ran npm"}}
+
+        A field that the analysis has itself wins over the same one beside it. An analysis in words is its reflection.
+        """
         sent_beside = {name: values[name] for name in _ANALYSIS if name in values}
         if not sent_beside:
             return values
-        whole = sent_beside
+        whole_analysis = sent_beside
         analysis = parsed(values.get("analysis"))
         if isinstance(analysis, str):
-            whole = {"reflection": analysis, **sent_beside}
+            whole_analysis = {"reflection": analysis, **sent_beside}
         elif isinstance(analysis, dict):
-            whole = {**sent_beside, **cast("dict[str, Any]", analysis)}
-        others = {name: value for name, value in values.items() if name not in whole}
-        return {**others, "analysis": whole}
+            whole_analysis = {**sent_beside, **cast("dict[str, Any]", analysis)}
+        others = {name: value for name, value in values.items() if name not in whole_analysis}
+        return {**others, "analysis": whole_analysis}
 
     @model_validator(mode="before")
     @classmethod
@@ -183,14 +189,14 @@ class ReflectArguments(Arguments):
         if not isinstance(events, list):
             return sent
         events = cast("list[dict[str, Any]]", events)
-        found: dict[str, Any] = {}
+        missing: dict[str, Any] = {}
         task = _missing_task(sent, events)
         if task:
-            found["task"] = task
+            missing["task"] = task
         outcome = _missing_outcome(sent, events)
         if outcome:
-            found["outcome"] = outcome
-        return {**found, **sent, "events": events}
+            missing["outcome"] = outcome
+        return {**missing, **sent, "events": events}
 
     @model_validator(mode="after")
     def _has_a_run(self) -> "ReflectArguments":
@@ -210,12 +216,15 @@ class ReflectArguments(Arguments):
 def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str:
     """Return a title for a run without a task, empty if nothing gives one.
 
-    It is the first text of these: the person's words, the goal, the analysis, what says what kind of run it is.
+    It is the first text of these: what the person said first, the goal, a field of the analysis, anything else in the
+    analysis, a sentence about this sort of run (`_kind_of_run`).
     """
-    asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
+    said_by_person = [
+        event.get("content") for event in events if event.get("type") == "user_feedback"
+    ]
     analysis = _as_object(parsed(sent.get("analysis")), "text")
     texts = (
-        *asked[:1],
+        *said_by_person[:1],
         sent.get("goal"),
         *(analysis.get(name) for name in _ANALYSIS),
         *analysis.values(),
@@ -245,16 +254,25 @@ def _as_object(value: Any, name: str) -> dict[str, Any]:
 
 
 def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
-    """Return how a run ended, where its error, its events or an analysis show it; the last result decides."""
+    """Return how a run ended; the first row that fits decides.
+
+    | sent                                   | outcome                                                    |
+    |----------------------------------------|------------------------------------------------------------|
+    | an error of the run                    | failure                                                    |
+    | events with results                    | failure or success, by the last one                        |
+    | a decision, or its execution           | success: one with an error in it fails its checks later    |
+    | an analysis, or events without results | partial                                                    |
+    | anything else                          | None                                                       |
+    """
     if sent.get("error"):
         return Outcome.FAILURE
-    results = [event for event in events if event.get("type") in _ENDS]
+    results = [event for event in events if event.get("type") in _RESULT_TYPES]
     if results:
         if _is_failure(results[-1]):
             return Outcome.FAILURE
         return Outcome.SUCCESS
     if sent.get("decision") is not None or sent.get("execution") is not None:
-        return Outcome.SUCCESS  # with an error it fails its checks
+        return Outcome.SUCCESS
     if sent.get("analysis") or events:
         return Outcome.PARTIAL
     return None
@@ -265,137 +283,3 @@ def _is_failure(event: dict[str, Any]) -> bool:
     if event.get("type") == "error_event" or event.get("error"):
         return True
     return event.get("metadata", {}).get("exit_code") not in (None, 0)
-
-
-_START_SHARE: Final = 5
-"""One part in so many of a limit is for the start of a run, where the plan is, the rest for its end."""
-
-_DECIDED: Final = ("decision", "execution", "allowed_actions")
-
-
-def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
-    """Return the run as JSON values without secrets, cut to its limits; `cut` is there where something was lost.
-
-    An oversized run is cut, not refused: a long text loses its middle, a long run events from its middle.
-    """
-    names = {"task", "outcome", "goal", "error", "task_type", "tags", "run_id", *_DECIDED}
-    run = sent.model_dump(mode="json", include=names, exclude_none=True, exclude_defaults=True)
-    cutter = _Cutter(limits.max_event_chars)
-    run["events"] = _kept_events(sent, limits, cutter)
-    for name in ("error", *_DECIDED):
-        if name in run:
-            run[name] = cutter.cut(run[name])
-    context_size = characters(run.get("error", {}).get("context"))
-    if context_size > limits.max_trace_chars:
-        cutter.lost += context_size
-        del run["error"]["context"]
-    lost = {"events": len(sent.events) - len(run["events"]), "characters": cutter.lost}
-    if any(lost.values()):
-        run["cut"] = lost
-    return clean(run)
-
-
-def _kept_events(sent: ReflectArguments, limits: Limits, cutter: "_Cutter") -> list[dict[str, Any]]:
-    """Return the events within the limits, the first and the last ones of a long run."""
-    events = [
-        sent.events[place].model_dump(mode="json", exclude_defaults=True)
-        for place in _kept_places([1] * len(sent.events), limits.max_events)
-    ]
-    sizes = [cutter.size_of(event) for event in events]
-    kept = [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
-    return [{**cutter.cut(event), "id": event["id"]} for event in kept]
-
-
-class _Cutter:
-    """Cuts the middle out of texts over a length, and counts the characters that are lost."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.lost = 0
-
-    def size_of(self, value: Any) -> int:
-        """Return how many characters of a value are kept, before it is cut: cutting redacts, which takes longer."""
-        if isinstance(value, dict):
-            pairs = cast("dict[str, Any]", value).items()
-            return sum(characters(key) + self.size_of(item) for key, item in pairs)
-        if isinstance(value, list):
-            return sum(map(self.size_of, cast("list[Any]", value)))
-        return min(self._most, characters(value))
-
-    def cut(self, value: Any) -> Any:
-        """Return a value in which no text is too long."""
-        if isinstance(value, dict):
-            return {name: self.cut(item) for name, item in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [self.cut(item) for item in cast("list[Any]", value)]
-        if not isinstance(value, str) or len(value) <= self._most:
-            return value
-        text, gone = _cut_text(value, self._most)
-        self.lost += gone
-        return text
-
-
-def _kept_places(sizes: list[int], most: int) -> list[int]:
-    """Return the places of the items to keep, so that the sum of their sizes is at most `most`.
-
-    What is too much goes from the middle.
-    """
-    if sum(sizes) <= most:
-        return list(range(len(sizes)))
-    most_at_start = most // _START_SHARE
-    first = _count_within(sizes, most_at_start)
-    last = _count_within(reversed(sizes), most - most_at_start)
-    return [*range(first), *range(len(sizes) - last, len(sizes))]
-
-
-def _count_within(sizes: Iterable[int], most: int) -> int:
-    """Return how many of the first items are together at most `most`."""
-    count = total = 0
-    for size in sizes:
-        total += size
-        if total > most:
-            break
-        count += 1
-    return count
-
-
-def _cut_text(text: str, most: int) -> tuple[str, int]:
-    """Return a text without its secrets and middle, and the number of characters that were cut."""
-    ends = ends_of(text, most // 2)
-    if ends.tail is None:
-        return ends.head, 0
-    gone = len(text) - most
-    return ends.around(f"[… {gone} characters cut …]"), gone
-
-
-class StepArguments(Arguments):
-    """Arguments of should_reflect. Without a `run_id` the steps of the session are counted."""
-
-    ALIASES: ClassVar = {"session_id": "run_id"}
-    SYNONYMS: ClassVar = {
-        "tool_failures": "failures errors failed_calls tool_errors failure_count recent_failures failed_attempts",
-        "step_number": "step steps iteration turn",
-        "risk_level": "risk stakes",
-        "goal_drift": "drift",
-        "is_final_step": "final is_final last_step final_step",
-        "confidence": "confidence_level confidence_score certainty",
-        "verification_failed": "tests_failed",
-    }
-
-    confidence: fields.Share = 1
-    risk_level: fields.Share = 0
-    goal_drift: fields.Share = 0
-    tool_failures: Annotated[fields.Count, Field(ge=0, le=1_000_000)] = 0
-    step_number: Annotated[fields.Count, Field(ge=0, le=1_000_000_000)] = 0
-    is_final_step: bool = False
-    verification_failed: bool = False
-    run_id: fields.Label | None = None
-    project: fields.Label | None = None
-
-    @model_validator(mode="after")
-    def _says_something(self) -> "StepArguments":
-        """Refuse a call that says nothing of the step."""
-        if not self.model_fields_set - {"run_id", "project"}:
-            fix = "Send what you know of this step, such as confidence (0..1)."
-            raise InputError("confidence", "it is missing", fix)
-        return self

@@ -1,4 +1,4 @@
-"""The arguments of replan_search: queries, tables, results and proposed plans."""
+"""The arguments of replan_search, and the reading of what they have in them: queries, tables, results, plans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -105,37 +105,38 @@ def read_queries(
 ) -> tuple[Query, ...]:
     """Return a list of queries; InputError names the field that cannot be read.
 
-    The tool is the table where none is named, and `table` where neither is; without it, each query must name one.
+    The table of a query is the one that it names, else its tool, else `table`. Without `table`, each query must name one,
+    and a text alone is no query.
     """
     items = _items(value, field)
     limits.refuse_more("max_queries", field, len(items), "items")
     queries: list[Query] = []
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         sent = item
         if isinstance(item, str) and table:
             sent = {"query_text": item}
-        query = Query(**dict(_read(QueryArguments, sent, f"{field}[{place}]", limits)))
-        named_table = query.table or query.tool
-        if not named_table and query.query_text:
-            named_table = table
-        query = replace(query, table=named_table)
-        if not query.table:
+        query = Query(**dict(_read(QueryArguments, sent, f"{field}[{index}]", limits)))
+        table_of_query = query.table or query.tool
+        if not table_of_query and query.query_text:
+            table_of_query = table
+        if not table_of_query:
             raise InputError(
-                f"{field}[{place}].table", "it is missing", "Name the table to search."
+                f"{field}[{index}].table", "it is missing", "Name the table to search."
             )
-        queries.append(query)
+        queries.append(replace(query, table=table_of_query))
     return tuple(queries)
 
 
 def _values_of_fields(sent: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the known values of each field of a table; a list of names tells none."""
+    """Return the known values of each field of a table.
+
+    ["status"] -> {"status": ()}; {"status": ["open"], "size": "int"} -> {"status": ("open",), "size": ()}
+    """
     if not is_object(sent):
         return dict.fromkeys(sent, ())
     values: dict[str, tuple[str, ...]] = {}
-    for name, known in sent.items():
-        values[name] = ()
-        if is_list(known):
-            values[name] = tuple(map(str, known))
+    for name, values_of_field in sent.items():
+        values[name] = tuple(map(str, values_of_field)) if is_list(values_of_field) else ()
     return values
 
 
@@ -147,8 +148,8 @@ def read_catalog(
     InputError names the field that cannot be read, or the limit of all vocabularies.
     """
     tables: dict[str, CatalogEntry] = {}
-    for place, item in enumerate(_items(value, field)):
-        sent = _read(TableArguments, item, f"{field}[{place}]", limits)
+    for index, item in enumerate(_items(value, field)):
+        sent = _read(TableArguments, item, f"{field}[{index}]", limits)
         before = tables.get(sent.table, CatalogEntry(table=sent.table))
         tables[sent.table] = _joined(before, sent)
     vocabularies = [table.vocabulary for table in tables.values()]
@@ -177,7 +178,10 @@ def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAU
 
 
 def read_results(value: object, field: str = "results") -> dict[str, int]:
-    """Return rows by table from counts or the rows themselves. An empty list says that nothing came back."""
+    """Return the number of rows by table: {"orders": 3, "users": [row, row], "logs": None} -> 3, 2 and 0.
+
+    An empty list in place of the object says that nothing came back.
+    """
     if is_list(value) and not value:
         return {}
     counts: dict[str, int] = {}
@@ -209,12 +213,12 @@ def _read(shape: type[_Shape], value: object, field: str, limits: Limits) -> _Sh
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """True for a mapping."""
+    """Return whether a value is an object of JSON."""
     return isinstance(value, Mapping)
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """True for a list or tuple."""
+    """Return whether a value is a list of JSON, or a tuple."""
     return isinstance(value, list | tuple)
 
 
@@ -241,9 +245,13 @@ def _queries(value: Any, info: ValidationInfo) -> Any:
 
 
 def _results(value: Any, info: ValidationInfo) -> Any:
-    """Return counts by table, None if every table came back empty: for zero, an empty list, or "no results".
+    """Return counts by table, None if every table came back empty.
 
-    A single count, also as the sum of those of each query, is that of the table `DEFAULT_TABLE`.
+    | sent                         | counts                                         |
+    |------------------------------|------------------------------------------------|
+    | 0, [] or "no results"        | None                                           |
+    | {"orders": 3}                | the same                                       |
+    | 3, or [1, 2] for two queries | {"search": 3}, the table of a tool without any |
     """
     value = fields.as_json(value, info)
     if is_list(value) and all(isinstance(count, int) for count in value):

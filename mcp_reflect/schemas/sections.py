@@ -1,4 +1,4 @@
-"""The sections of a text by their headings: split, their items, and what they mean."""
+"""Read a text by its headings: what its sections are, which items they list, and what they mean."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from mcp_reflect.schemas.analysis_fields import KNOWN_FIELDS
 from mcp_reflect.schemas.fields import normalized
 
 _LONGEST_TITLE: Final = 80  # characters of an unknown title in bold: a longer one is a sentence
-_MARKS: Final = " #*_"  # of markdown, around a title
+_MARKDOWN: Final = " #*_"  # signs around a title
 
 
 def _read_titles() -> Mapping[str, str]:
@@ -36,7 +36,7 @@ _TITLES: Final = KNOWN_FIELDS.union(
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•‣◦–—·]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _FENCE: Final = re.compile(r"\s*(```|~~~)")
 _COLON: Final = re.compile(r"[:：]|(?:\*\*|__) ?[–—-]")
-# A known title inside of a line: after the end of a sentence or a mark, or with a capital after a small letter.
+# A known title inside of a line: after the end of a sentence, or with a capital after a small letter.
 _INSIDE: Final = lazy_compile(
     r"(?:^|(?<=[^\W\d][.!?;,…。！？；])\s+|(?<=[*`)])\s+|(?<=[a-z])\s+(?=[A-Z*]))(?=(?:(?:[-*•|]|\d{1,2}[.)])\s+)?(?:\*\*|__)?"
     rf"(?i:({'|'.join(_TITLES).replace('_', '[ _]')}))(?:\*\*|__)?\s*[:：])",
@@ -45,10 +45,7 @@ _INSIDE: Final = lazy_compile(
 
 
 def field_name(title: str) -> str:
-    """Return a title in lower case with underscores, without its number and the signs around it.
-
-    `3. **What WentWrong?**` is `what_went_wrong`.
-    """
+    """Return a title as the name of a field: `3. **What WentWrong?**` -> `what_went_wrong`."""
     without_bullet = _BULLET.sub("", title.replace("’", "'"))
     words = re.sub(r"[^\w\s-]+", "", without_bullet)
     separated = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words)
@@ -71,18 +68,18 @@ def split_sections(markdown: str) -> list[tuple[str, str]]:
 
 
 class _Section(NamedTuple):
-    """A section of a text; `is_inline` says that its body begins on the line of its title."""
+    """A section of a text."""
 
     title: str
     body: str
-    is_inline: bool
+    is_inline: bool  # its body begins on the line of its title
 
     @property
     def advice(self) -> str:
-        """The body without paragraphs that belong to nobody's heading.
+        """The body without paragraphs that may be about something else.
 
-        Where the text begins on the line of its title (`Advice: do this`), it is one paragraph; of those that follow only
-        lists are still of it.
+        `Advice: do this` is one paragraph, and of those that follow only lists still belong to it. Below a title on a line
+        of its own, all do.
         """
         if not self.is_inline:
             return self.body
@@ -130,25 +127,30 @@ def _heading(line: str) -> _Heading | None:
     A known title is one behind a hash, in bold, in a list, or before a colon; any other title behind a hash, or in bold
     at the start of a line.
     """
-    bare = _BULLET.sub("", line, count=1).strip()
-    title, *behind_colon = (part.strip(_MARKS) for part in _COLON.split(bare, maxsplit=1))
-    text = "".join(behind_colon)
-    is_hash = bare.startswith("#")
-    is_bold = bare.startswith(("**", "__"))
-    is_item = bare != line.strip()
+    without_bullet = _BULLET.sub("", line, count=1).strip()
+    parts = [part.strip(_MARKDOWN) for part in _COLON.split(without_bullet, maxsplit=1)]
+    title = parts[0]
+    has_colon = len(parts) > 1
+    text = parts[1] if has_colon else ""
+    is_hash = without_bullet.startswith("#")
+    is_bold = without_bullet.startswith(("**", "__"))
+    is_item = without_bullet != line.strip()
     if field_name(title) in _TITLES:
-        if behind_colon or is_hash or is_bold or is_item:
+        if has_colon or is_hash or is_bold or is_item:
             return _Heading(title, text)
         return None
     if is_hash:
-        return _Heading(bare.strip(_MARKS), "")
+        return _Heading(without_bullet.strip(_MARKDOWN), "")
     if is_bold and not is_item and len(title) <= _LONGEST_TITLE and "**" not in title:
         return _Heading(title, text)
     return None
 
 
 def items(body: str) -> list[str]:
-    """Return the items of a list, at any depth and with any sign, each on one line; other text is one item."""
+    """Return the items of a list, at any depth and with any bullet, each on one line; other text is one item.
+
+    The lines `- Read the`, `  log` and `2. Wait` are the items "Read the log" and "Wait".
+    """
     listed: list[str] = []
     for line in filter(str.strip, body.splitlines()):
         text = _BULLET.sub("", line, count=1)

@@ -22,6 +22,9 @@ _WORD: Final = lazy_compile(r"[^\s,.;:!?()…–—-]+")
 
 
 def is_vague(text: str) -> bool:
-    """Return whether a text only says in English to be careful, to test more or to do better."""
+    """Return whether a text only says in English to be careful, to test more or to do better.
+
+    True for "Double check everything next time!", False for "Check the port": "port" is none of the vague words.
+    """
     words = _WORD.findall(text.lower().replace("’", "'"))
     return bool(words) and _WORDS_OF_VAGUE_ADVICE.issuperset(words)

@@ -1,4 +1,4 @@
-"""What no argument may be, whatever its field: too deep, too many, not Unicode, or not finite."""
+"""Refuse values that no argument may have, whatever its field: too deep, too many, not Unicode, or not finite."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,10 @@ class CheckedArguments(dict[str, Any]):
 
 
 def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
-    """Refuse deep nesting, text that is not Unicode, NUL characters, and numbers that are not finite."""
+    """Raise InputError for deep nesting, very many values, text that cannot be stored, and numbers that are not finite.
+
+    It names the path to the value: `events[2].content`.
+    """
     count = 0
 
     def check(value: object, path: tuple[Any, ...]) -> None:
@@ -58,7 +61,10 @@ def _items_to_check(several: Mapping[Any, Any] | list[Any]) -> Iterable[tuple[An
 
 
 def _is_plain(value: object) -> bool:
-    """True for what most values are, so that a call of many megabytes is checked in milliseconds."""
+    """Return whether a value is None or a text of ASCII, which needs no more looks.
+
+    Most values are: a call of many megabytes is then checked in milliseconds.
+    """
     return (isinstance(value, str) and value.isascii() and "\0" not in value) or value is None
 
 

@@ -14,8 +14,9 @@ from mcp_reflect.schemas.lessons import (
     OutcomeArguments,
     RecallArguments,
 )
-from mcp_reflect.schemas.run import ReflectArguments, StepArguments
+from mcp_reflect.schemas.run import ReflectArguments
 from mcp_reflect.schemas.search import ReplanArguments
+from mcp_reflect.schemas.step import StepArguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

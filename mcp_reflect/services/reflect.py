@@ -24,7 +24,8 @@ from mcp_reflect.models.reflection import (
 from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.reading import read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run
+from mcp_reflect.schemas.run import ReflectArguments
+from mcp_reflect.schemas.stored_runs import plain_run
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.reflection_drafts import digest_of, draft_of, review_of

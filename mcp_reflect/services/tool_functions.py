@@ -40,7 +40,7 @@ _SHAPES: Final[Mapping[str, tuple[str, str]]] = {
     "reflect": ("run", "ReflectArguments"),
     "critique": ("critique", "CritiqueArguments"),
     "replan_search": ("search", "ReplanArguments"),
-    "should_reflect": ("run", "StepArguments"),
+    "should_reflect": ("step", "StepArguments"),
     "recall_lessons": ("lessons", "RecallArguments"),
     "store_lesson": ("lessons", "LessonArguments"),
     "record_outcome": ("lessons", "OutcomeArguments"),

@@ -14,7 +14,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.schemas.reading import read
-from mcp_reflect.schemas.run import StepArguments
+from mcp_reflect.schemas.step import StepArguments
 from mcp_reflect.services.context import Context
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.schemas.run import StepArguments
+from mcp_reflect.schemas.step import StepArguments
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.triggers import trigger_of

@@ -13,7 +13,7 @@ from mcp import Client
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.schemas.run import StepArguments
+from mcp_reflect.schemas.step import StepArguments
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.triggers import trigger_of
 from tests.server.calls import contents, told
