@@ -141,7 +141,7 @@ def calls_of(run: Record) -> Iterator[tuple[int, SessionCall]]:
             answer=answer,
             answered=True,
             error=answer if event.get("error") else "",
-            marked=bool(event.get("error")),
+            marked_failed=bool(event.get("error")),
         )
         yield place, session_call(number, seen)
 
