@@ -40,6 +40,10 @@ class RecallQuery:
         return self.limit > FEW
 
 
+BETWEEN_REASONS: Final = "; "
+"""What parts the reasons in `Hit.why`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A recalled lesson."""
@@ -62,8 +66,13 @@ class Hit:
     age_days: int
     score: float  # 0..1, strong from .5; comparable between answers
     fit: Fit
-    why: str  # the score explained in words
+    why: str  # the score explained in words, reason by reason
     scope: str | None = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons in `why`, the strongest first: ("same error", "imported from outside")."""
+        return tuple(self.why.split(BETWEEN_REASONS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

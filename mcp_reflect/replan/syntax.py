@@ -127,7 +127,7 @@ def is_identifier(term: str) -> bool:
 
 
 def _is_code(term: str) -> bool:
-    """True for a name with a number at its end, and for a number that is too long for a year or a count."""
+    """True for a name with a number at its end (`GPT4`), and for a number too long for a year or a count (`4007001`)."""
     if len(term) < _SHORTEST_CODE or not term[-1].isdigit():
         return False
     return not term.isdigit() or term.startswith("0") or len(term) > _LONGEST_COUNT

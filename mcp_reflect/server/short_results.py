@@ -15,7 +15,7 @@ from mcp_reflect.models.critique import Critique
 from mcp_reflect.models.lesson import Forgotten, Stored
 from mcp_reflect.models.lesson_words import ORIGINS, short_id, with_id
 from mcp_reflect.models.outcome import OutcomeResult
-from mcp_reflect.models.recall import Hit, Recall
+from mcp_reflect.models.recall import BETWEEN_REASONS, Hit, Recall
 from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.models.search import SearchPlan
 
@@ -74,9 +74,9 @@ def _short_hit(hit: Hit) -> dict[str, Any]:
 
     The `why` "same error; same task type; imported from outside" -> "same error; imported from outside".
     """
-    strongest, *others = hit.why.split("; ")
+    strongest, *others = hit.reasons
     origins = [reason for reason in others if reason in ORIGINS.values()]
-    why = "; ".join((_clipped(strongest, _WHY_CHARS), *origins))
+    why = BETWEEN_REASONS.join((_clipped(strongest, _WHY_CHARS), *origins))
     return {"id": short_id(hit.id), "text": hit.text, "fit": hit.fit, "why": why}
 
 

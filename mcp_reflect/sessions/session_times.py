@@ -30,14 +30,14 @@ _MILLISECONDS: Final = 100_000_000_000  # numbers above this count milliseconds 
 _READ_ERRORS: Final = (OSError, ValueError, EOFError, ModuleNotFoundError, RecursionError)
 
 
-def last_worked(place: SessionPlace) -> float:
+def last_worked(session: SessionPlace) -> float:
     """Return when a session was last worked in: by its records, else by its file."""
-    if is_in_database(place.path):
-        return place.changed  # the host notes the time beside the session
-    told = _last_told(place.path)
-    if told is None:
-        return place.changed
-    return told
+    if is_in_database(session.path):
+        return session.changed  # the host notes the time beside the session
+    last_time = _last_recorded(session.path)
+    if last_time is None:
+        return session.changed
+    return last_time
 
 
 def _time_in(record: Record) -> float | None:
@@ -69,7 +69,7 @@ def seconds_of(value: object) -> float | None:
     return moment.timestamp()
 
 
-def _last_told(path: Path) -> float | None:
+def _last_recorded(path: Path) -> float | None:
     """Return the last time that the records of a session tell, None where none does or the file cannot be read."""
     try:
         for record in _records_from_last(path):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import unpacked
@@ -161,14 +161,35 @@ def name_of_tool(tool: object) -> str:
 # The runs of a file.
 
 
+class PlacedRun(NamedTuple):
+    """A run as the arguments of `reflect`, and where it stands in its file, as errors name it: `line 3, `."""
+
+    where: str
+    arguments: dict[str, Any]
+
+
+class PlacedRecord(NamedTuple):
+    """A record, and where it stands in its file: `line 3`, `item 3`, or empty for the whole file."""
+
+    where: str
+    record: Record
+
+
+class Conversation(NamedTuple):
+    """The records of one conversation, and where it stands in its file, as errors name it: `line 3, `."""
+
+    where: str
+    records: list[Record]
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The runs of a file, each with where it stands (`line 3, `), and the lines that could not be read.
+    """The runs of a file, and the lines that could not be read ("line 7: it is not JSON").
 
     A run that was read off a transcript has a `run_id`, which names the session and the content.
     """
 
-    runs: list[tuple[str, dict[str, Any]]]
+    runs: list[PlacedRun]
     bad: list[str] = field(default_factory=list[str])
 
 
@@ -184,47 +205,45 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
         InputError: Nothing can be read, or a line among the arguments of `reflect` is bad.
     """
     transcript = Transcript([])
-    numbered = _records(text, transcript.bad)
-    conversations = _conversations_in(numbered)
+    placed = _records(text, transcript.bad)
+    conversations = _conversations_in(placed)
     if not conversations:
-        transcript.runs.extend(_arguments_of_reflect(numbered, transcript.bad))
+        transcript.runs.extend(_arguments_of_reflect(placed, transcript.bad))
     for where, records in conversations:
         run = RunBuilder()
         read_records(run, records)
         name = session or run.session or "transcript"
         for part in run.runs(outcome):
-            transcript.runs.append((where, _with_run_id(part, name)))
+            transcript.runs.append(PlacedRun(where, _with_run_id(part, name)))
     return transcript
 
 
 def _conversations_in(
-    numbered: Sequence[tuple[str, Record]],
-) -> list[tuple[str, list[Record]]]:
-    """The conversations in the records of a file, each with where it stands; none for arguments of `reflect`.
+    placed: Sequence[PlacedRecord],
+) -> list[Conversation]:
+    """The conversations in the records of a file; none where they are arguments of `reflect`.
 
     The lines of a host's session are one conversation. Else each record that holds messages is one, as in a file of an
     API's requests.
     """
-    if any(form_of(record) for _, record in numbered if not _holds_messages(record)):
-        return [("", [record for _, record in numbered])]
+    if any(form_of(record) for _, record in placed if not _holds_messages(record)):
+        return [Conversation("", [record for _, record in placed])]
     return [
-        (_before_fault(where), [record, *as_records(record.get("messages"))])
-        for where, record in numbered
+        Conversation(_before_fault(where), [record, *as_records(record.get("messages"))])
+        for where, record in placed
         if "messages" in record
     ]
 
 
-def _arguments_of_reflect(
-    numbered: Sequence[tuple[str, Record]], bad: Sequence[str]
-) -> list[tuple[str, dict[str, Any]]]:
-    """The records as arguments of `reflect`, each with its place.
+def _arguments_of_reflect(placed: Sequence[PlacedRecord], bad: Sequence[str]) -> list[PlacedRun]:
+    """The records as arguments of `reflect`.
 
     InputError for a line that is none: a run that the file's author wrote is not left out in silence.
     """
     if bad:
         where, _, fault = bad[0].partition(": ")
         raise InputError(where, fault, "Give one JSON object a line.")
-    return [(_before_fault(where), dict(record)) for where, record in numbered]
+    return [PlacedRun(_before_fault(where), dict(record)) for where, record in placed]
 
 
 def _before_fault(where: str) -> str:
@@ -245,22 +264,22 @@ def _holds_messages(record: Record) -> bool:
     return "messages" in record and not is_of_gemini(record)
 
 
-def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
+def _records(text: str, bad: list[str]) -> list[PlacedRecord]:
     """The JSON objects of a text, or of its lines, by their places; anything else is named in `bad`."""
-    numbered: list[tuple[str, Record]] = []
+    placed: list[PlacedRecord] = []
     values = _values_in(text, bad)
     for where, value in values:
         if isinstance(value, dict):
-            numbered.append((where, as_record(cast("object", value))))
+            placed.append(PlacedRecord(where, as_record(cast("object", value))))
         elif where:
             bad.append(f"{where}: it is not a JSON object")
         else:
             bad.append("it is not a JSON object")
-    if not numbered:
+    if not placed:
         fault = next(iter(bad), "it is empty")
         fix = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
         raise InputError("file", fault, fix)
-    return numbered
+    return placed
 
 
 def _values_in(text: str, bad: list[str]) -> list[tuple[str, object]]:

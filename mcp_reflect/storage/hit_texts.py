@@ -8,7 +8,7 @@ from mcp_reflect.clock import DAY
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.models.lesson import Lesson, RecordKind, Source
 from mcp_reflect.models.lesson_words import ORIGINS
-from mcp_reflect.models.recall import Fit, Hit, RecallQuery
+from mcp_reflect.models.recall import BETWEEN_REASONS, Fit, Hit, RecallQuery
 from mcp_reflect.models.shown_lesson import shown_lesson
 from mcp_reflect.storage.hit_scores import LEAST_STRONG
 from mcp_reflect.storage.retrieval.candidates import Candidate
@@ -35,7 +35,8 @@ def hit_of_candidate(
     reasons = _why(candidate, query)
     if rival_note:
         reasons.insert(0, rival_note)
-    return hit_of(candidate.lesson, now, score=round(score, 4), fit=fit, why="; ".join(reasons))
+    why = BETWEEN_REASONS.join(reasons)
+    return hit_of(candidate.lesson, now, score=round(score, 4), fit=fit, why=why)
 
 
 def hit_of(lesson: Lesson, now: float, **about: Any) -> Hit:

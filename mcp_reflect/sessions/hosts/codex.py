@@ -47,7 +47,7 @@ _OF_HOST: Final = re.compile(
 
 
 def is_of_codex(record: Record) -> bool:
-    """True for a line of a rollout."""
+    """True for a line of a session of Codex: {"type": "response_item", "payload": {…}}."""
     return record.get("type") in _TYPES and "payload" in record
 
 

@@ -23,7 +23,7 @@ _STOPPED: Final = ("cancelled", "canceled", "aborted", "interrupted")  # perhaps
 
 
 def is_of_copilot(record: Record) -> bool:
-    """True for an event of a session."""
+    """True for an event of a session of Copilot CLI: {"type": "tool.execution_start", "data": {…}}."""
     kind = record.get("type")
     return isinstance(kind, str) and kind.startswith(_KINDS) and "data" in record
 

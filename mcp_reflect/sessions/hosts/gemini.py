@@ -41,7 +41,7 @@ _SURROUNDINGS: Final = "<session_context>"
 
 
 def is_of_gemini(record: Record) -> bool:
-    """True for the session, or a line of it."""
+    """True for a session of Gemini CLI in one value, or for a line of one."""
     return (
         "projectHash" in record
         or {"sessionId", "messages"} <= record.keys()
@@ -144,7 +144,7 @@ class GeminiReader(MessagesReader):
             self.listener.unseen()
 
     def _add_result(self, values: Record, call_id: Any) -> None:
-        """Read the answer beside a call: what the model was given, else what the host showed."""
+        """Read the answer beside a call: the text that the model was given, else the one that the host showed."""
         result = values.get("result")
         response = _response_in(result)
         framed = (

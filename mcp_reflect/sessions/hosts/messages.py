@@ -111,7 +111,7 @@ class MessagesReader:
         self.known = known
 
     def add(self, record: Record) -> None:
-        """Read a record; one outside the conversation is left out."""
+        """Read a record; one that is no message only names the session, as the first line of pi does."""
         if self.listener.session is None and record.get("type") == "session":
             self.name_session(record.get("id"))
         if self.listener.session is None:

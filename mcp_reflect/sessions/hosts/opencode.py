@@ -10,7 +10,7 @@ _STOPPED: Final = "Tool execution aborted"
 
 
 def is_of_opencode(record: Record) -> bool:
-    """True for a part of a message, as `session_database` writes it."""
+    """True for a part of a message of opencode, as `session_database` writes it."""
     return "opencode" in record and "part" in record
 
 

@@ -21,7 +21,7 @@ _OF_HOST: Final = "<qwen:"
 
 
 def is_of_qwen(record: Record) -> bool:
-    """True for a line of a session."""
+    """True for a line of a session of Qwen Code: of Claude Code's, which is alike, none has `parts` or a provenance."""
     if record.get("type") not in _TYPES or "sessionId" not in record:
         return False
     return "provenance" in record or "parts" in as_record(record.get("message"))
