@@ -90,8 +90,8 @@ def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEqua
 def _only_letter(texts: Sequence[str]) -> str | None:
     """Return the one letter that stands in the equations of a work; None if there is none, or more than one."""
     letters: set[str] = set()
-    for text in texts:
-        for part in _NEAR_EQUALS.finditer(text[:_MOST_READ]):
+    for line in _lines_with_equals(texts):
+        for part in _NEAR_EQUALS.finditer(line):
             plain = re.sub(r"(?<=[\d)])\s*x\s*(?=[\d($€£])", "*", part[0])
             found = set(_LETTER.findall(plain))
             if " a " in plain:
@@ -100,6 +100,14 @@ def _only_letter(texts: Sequence[str]) -> str | None:
             if len(letters) > 1:
                 return None
     return letters.pop() if letters else None
+
+
+def _lines_with_equals(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that may hold an equation: looking for its sides in all others takes long, and finds none."""
+    for text in texts:
+        for line in text[:_MOST_READ].split("\n"):
+            if "=" in line:
+                yield line
 
 
 _DOUBTFUL: Final = re.compile(
