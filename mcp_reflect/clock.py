@@ -1,4 +1,4 @@
-"""The source of time, ids and chance, so that a test can fix them."""
+"""The source of time, ids and chance, in one place, so that a test can fix all of them."""
 
 import os
 import time
@@ -13,7 +13,7 @@ _PARTS = 1024  # of a millisecond, the unit of time in an id: ids made one after
 
 
 def iso(seconds: float, *, exact: bool = False) -> str:
-    """Return seconds since 1970 as ISO 8601 in UTC, to the second, or `exact` to the microsecond."""
+    """Return seconds since 1970 as ISO 8601 in UTC: 0 -> "1970-01-01T00:00:00+00:00"; `exact` is to the microsecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="auto" if exact else "seconds")
 
 
@@ -33,11 +33,11 @@ class Clock:
     _last_id_time = 0  # of the last id, in parts of a millisecond since 1970
 
     def now(self) -> float:
-        """Seconds since 1970 (UTC)."""
+        """Return the seconds since 1970 (UTC)."""
         return time.time()
 
     def random(self, size: int) -> bytes:
-        """`size` random bytes."""
+        """Return `size` random bytes."""
         return os.urandom(size)
 
     def new_id(self, prefix: str) -> str:
@@ -50,7 +50,7 @@ class Clock:
 
 
 def _base32(number: int, width: int) -> str:
-    """Return the last `width` digits of a number in base 32, each of five bits, the highest first."""
+    """Return the last `width` digits of a number in base 32, each of five bits, the highest first: (33, 3) -> "011"."""
     digits = ""
     for _ in range(width):
         digits = _ALPHABET[number & 31] + digits

@@ -166,20 +166,17 @@ class Settings(Limits):
         "The most requests in a minute that a replica of a team's service takes of a tenant; 0: any number.",
     )
     # Python callers can set the rest; the environment cannot.
-    llm_seconds: float = (
-        45.0  # for a question to a language model and its repair; hosts give up on a call at 60
-    )
+    # For a question to a language model and the repair of its reply; hosts give up on a call at 60.
+    llm_seconds: float = 45.0
     embeddings_seconds: float = 1.0  # that a recall waits for an embedder; then it uses words alone
     bank_busy_seconds: float = 30.0  # that a write waits for another process
     folder: Path | None = None  # whose repository is the project; default: the working directory
-    stores_names: bool = (
-        True  # False: a process that must be quick; it reads the names of projects and stores none
-    )
+    # False: a process that must be quick; it reads the names of projects and stores none.
+    stores_names: bool = True
     sets_aside: bool = True  # False: a process that must not move a damaged bank
     durable: bool = True  # False: a power cut may lose what was written last
-    unknown: tuple[
-        str, ...
-    ] = ()  # variables that look like settings and are not; doctor and the log report them
+    # Variables that look like settings and are not; doctor and the log report them.
+    unknown: tuple[str, ...] = ()
     # The providers' keys and addresses: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 

@@ -11,7 +11,9 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
 
     nearest = get_close_matches(name[:80], list(known), n=1)
-    return f"Did you mean '{nearest[0]}'?" if nearest else otherwise
+    if nearest:
+        return f"Did you mean '{nearest[0]}'?"
+    return otherwise
 
 
 class McpReflectError(Exception):

@@ -40,15 +40,19 @@ class Log:
         return cls(settings.log_level, settings.log_format)
 
     def debug(self, event: str, **keys: Any) -> None:
+        """Log what only somebody who looks for a fault reads."""
         self._write("debug", event, keys)
 
     def info(self, event: str, **keys: Any) -> None:
+        """Log what was done."""
         self._write("info", event, keys)
 
     def warning(self, event: str, **keys: Any) -> None:
+        """Log what the person who runs this should look at."""
         self._write("warning", event, keys)
 
     def error(self, event: str, **keys: Any) -> None:
+        """Log what failed."""
         self._write("error", event, keys)
 
     def _write(self, level: str, event: str, keys: Mapping[str, Any]) -> None:

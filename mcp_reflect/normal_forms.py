@@ -19,13 +19,13 @@ def normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
 
 def _without_long_runs(text: str) -> str:
     """Return a text with at most thirty combining marks in a row: "e" and fifty accents as "e" and thirty."""
-    classes = [unicodedata.combining(sign) for sign in text]
-    if sum(map(bool, classes)) <= _LONGEST_RUN:
+    are_marks = [unicodedata.combining(char) > 0 for char in text]
+    if sum(are_marks) <= _LONGEST_RUN:
         return text
-    kept: list[str] = []
+    shortened: list[str] = []
     marks_in_a_row = 0
-    for sign, combining_class in zip(text, classes, strict=True):
-        marks_in_a_row = marks_in_a_row + 1 if combining_class else 0
+    for char, is_mark in zip(text, are_marks, strict=True):
+        marks_in_a_row = marks_in_a_row + 1 if is_mark else 0
         if marks_in_a_row <= _LONGEST_RUN:
-            kept.append(sign)
-    return "".join(kept)
+            shortened.append(char)
+    return "".join(shortened)

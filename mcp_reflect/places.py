@@ -1,6 +1,6 @@
-"""Where a person's bank lies: the variables that name it, the variables in its name, and the folder it is in otherwise.
+"""Where a person's bank lies: the file that a setting names, or the usual one.
 
-All of it is found without a library, because hooks need it before they import anything else.
+It is found without a library, because hooks need it before they import anything else.
 """
 
 import os
@@ -14,9 +14,9 @@ NESTED: Final = "MCP_REFLECTING"
 """Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 
 
-_OPENING_SIGNS: Final = frozenset(
-    "`{<!("
-)  # a place that was to be filled in begins with one of them
+_OPENING_SIGNS: Final = frozenset("`{<!(")
+"""What somebody was to fill in begins with one of these: `<path>`, `{{project}}`, `$(pwd)`."""
+
 _EMPTY_QUOTES: Final = 2  # characters: a pair of quotation marks with nothing between them
 
 
@@ -39,7 +39,7 @@ def filled_in_name(text: str) -> str | None:
 def filled_in(text: str) -> str | None:
     """Return a setting with the variables in it filled in: `$HOME`, `${HOME}`, `${env:HOME}`, `${HOME:-/x}`, `%APPDATA%`.
 
-    None if one of them is not set, or is a place of a host's (`${workspaceFolder}`) that the host did not fill in.
+    None if one of them is not set, or is one of a host's own (`${workspaceFolder}`) that the host did not fill in.
     """
     if "$" not in text and "%" not in text:
         return text
@@ -51,8 +51,8 @@ def filled_in(text: str) -> str | None:
         """Return the value of a variable that was found in the text, empty (and noted) where it has none."""
         nonlocal has_unknown
         in_braces, plain, of_windows = variable.groups()
-        named = in_braces or plain or of_windows or ""
-        name, _, default = named.removeprefix("env:").partition(":-")
+        name_and_default = in_braces or plain or of_windows or ""
+        name, _, default = name_and_default.removeprefix("env:").partition(":-")
         value = os.environ.get(name) or default
         if not value:
             has_unknown = True

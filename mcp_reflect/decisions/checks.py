@@ -1,4 +1,7 @@
-"""The checks of a decision and of how it was carried out, in their order, up to the first that fails."""
+"""Check an agent's decision about a component, and how it was carried out, before anybody reflects on it.
+
+The checks have an order: each relies on those before it, so that the first that fails is the fault.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +22,10 @@ def validate(
     allowed: Sequence[str] = ACTIONS,
     state: Mapping[str, Json] | None = None,
 ) -> Validation:
-    """Run the checks in their order, up to the first that fails. The errors of a `state` of a graph count."""
+    """Run the checks in their order, up to the first that fails.
+
+    `allowed` are the actions that a decision may name. `state` is that of a graph, whose errors count as well.
+    """
     sent = _Sent(decision, execution, allowed, state or {})
     passed: list[DecisionCheck] = []
     for name, fault_of in _CHECKS.items():
@@ -52,7 +58,7 @@ class _Sent:
 
     @property
     def used_component(self) -> str:
-        """What was executed; an execution need not name it."""
+        """The component that was executed: an execution that names none is of the one that was decided about."""
         return one_line(record_of(self.execution).get("component") or self.component)
 
 
@@ -69,7 +75,7 @@ def _absence(sent: _Sent) -> str | None:
 
 
 def _reported_error(sent: _Sent) -> str | None:
-    """Return the error that the state, the decision or the execution names: what was done after it cannot be relied on."""
+    """Return the error that the state, the decision or the execution names: what comes after it cannot be relied on."""
     parts = {
         "state": sent.state,
         "decision": record_of(sent.decision),
@@ -83,7 +89,7 @@ def _reported_error(sent: _Sent) -> str | None:
 
 
 def _wrong_kind(sent: _Sent) -> str | None:
-    """Return the fault where a part is no object; only a decision has to be there."""
+    """Return the fault where the decision, the execution or its metrics are no object; only the decision has to be there."""
     if not isinstance(sent.decision, dict):
         return f"decision is {_kind(sent.decision)}, not an object."
     optional = {
@@ -131,7 +137,7 @@ _CHECKS: Final[dict[str, Callable[[_Sent], str | None]]] = {
 
 
 def decision_of(decision: Json) -> Decision:
-    """The record of a decision that passed the checks."""
+    """Return a decision that passed the checks as a record."""
     record = record_of(decision)
     return Decision(
         action=one_line(record["action"]).lower(), component=one_line(record["component"])
@@ -139,7 +145,7 @@ def decision_of(decision: Json) -> Decision:
 
 
 def record_of(value: Json) -> dict[str, Json]:
-    """The value as an object; an empty one for anything else."""
+    """Return a value that is an object, an empty object for any other value."""
     return value if isinstance(value, dict) else {}
 
 
@@ -157,11 +163,11 @@ def _text_fault(field: str, value: Json) -> str | None:
 
 
 def one_line(name: Json) -> str:
-    """The text of a value with single blanks."""
+    """Return a value as a text in one line, with single blanks."""
     return " ".join(str(name).split())
 
 
-# The first that fits; what fits none is a number.
+# The first whose type a value has, in words: True is an int to Python as well, so bool is first. All others are numbers.
 _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (bool, "true or false"),
     (str, "text"),
@@ -172,7 +178,7 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
 
 
 def _kind(value: Json) -> str:
-    """What a value is, in words."""
+    """Return what a value is, in words: "a list"."""
     for json_type, words in _KINDS:
         if isinstance(value, json_type):
             return words

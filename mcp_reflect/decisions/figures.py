@@ -1,8 +1,8 @@
-"""The metrics of an execution as they were sent, side by side with the marks that the caller names for them.
+"""The metrics of an execution as they were sent, beside the marks that the caller names for them.
 
-A mark is an earlier value or a threshold: its name is that of the metric with a word such as `before`, `threshold` or
-`min`. Only names that were sent count, no default. Two figures are compared where both are surely of one kind; whether
-more of one is good is not said.
+A *mark* is an earlier value or a threshold of a metric: `latency_before` and `latency_threshold` are marks of `latency`.
+Only names that were sent count, no default. Two figures are compared where both are surely of one kind; whether more of
+a metric is good is not said.
 """
 
 import json
@@ -50,7 +50,7 @@ class Figure:
         text = self.value
         if not isinstance(text, str):
             text = json.dumps(text, ensure_ascii=False)
-        return _shown(text)
+        return _in_one_line(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Metric(Figure):
 
     @property
     def line(self) -> str:
-        """`Latency: 340ms (latency_before: 0.2 s)`."""
+        """The metric with its marks: "Latency: 340ms (latency_before: 0.2 s)"."""
         line = f"{self.title}: {self.text}"
         if not self.marks:
             return line
@@ -70,11 +70,11 @@ class Metric(Figure):
 
     @property
     def title(self) -> str:
-        """The name as a sentence begins with it."""
+        """The name as a sentence begins with it: "Latency"."""
         return self.name[:1].upper() + self.name[1:]
 
     def comparisons(self) -> Iterator[str]:
-        """A sentence for each mark that is surely of the same kind: above, below or equal."""
+        """Yield a sentence for each mark of the same kind: "Latency 340ms is above latency_before (0.2 s)."."""
         for mark in self.marks:
             relation = _relation(self.value, mark.value)
             if relation is not None:
@@ -84,45 +84,51 @@ class Metric(Figure):
 def metrics_with_marks(
     metrics: Mapping[str, Json], others: Mapping[str, Json], earlier: Mapping[str, Json]
 ) -> tuple[Metric, ...]:
-    """The metrics in their order, each with its marks.
+    """Return the metrics in their order, each with its marks.
 
-    Marks stand beside the metrics, in `others` (what else the caller sent), or below them in either
-    (`thresholds: {latency}`, `targets: {accuracy: {min}}`). `earlier` are the metrics of the component's last execution.
+    | where a mark of `latency` may stand           | example                                 |
+    |-----------------------------------------------|-----------------------------------------|
+    | beside the metric                             | {"latency": 340, "latency_before": 200} |
+    | in `others`, what else the caller sent        | {"latency_threshold": 300}              |
+    | in an object of either                        | {"thresholds": {"latency": 300}}        |
+    | else in `earlier`, the last execution's metrics | {"latency": 200}                      |
+
+    A mark whose metric was not sent is a metric too.
     """
     named = [*_named(metrics), *_named(others)]
     marks = [figure for figure in named if _is_mark(figure.name)]
     figures: list[Metric] = []
-    marks_used: set[str] = set()
+    names_of_used_marks: set[str] = set()
     for name, value in metrics.items():
         if _is_mark(name) or value is None:
             continue
         marks_of_metric = [mark for mark in marks if _subject(mark.name) == _subject(name)]
         if not marks_of_metric and name in earlier and earlier[name] != value:
             marks_of_metric = [Figure(name="last time", value=earlier[name])]
-        marks_used.update(mark.name for mark in marks_of_metric)
+        names_of_used_marks.update(mark.name for mark in marks_of_metric)
         figures.append(
-            Metric(name=_shown(name), value=value, marks=tuple(marks_of_metric[:MOST_MARKS]))
+            Metric(name=_in_one_line(name), value=value, marks=tuple(marks_of_metric[:MOST_MARKS]))
         )
-    figures += _marks_alone(metrics, marks_used)
+    figures += _marks_without_metric(metrics, names_of_used_marks)
     return tuple(figures[:MOST_METRICS])
 
 
-def _marks_alone(metrics: Mapping[str, Json], used: Collection[str]) -> Iterator[Metric]:
-    """The marks whose metric was not sent: each is a figure too."""
+def _marks_without_metric(metrics: Mapping[str, Json], used: Collection[str]) -> Iterator[Metric]:
+    """Yield the marks among the metrics that are of none of these: those whose name is not `used`."""
     for name, value in metrics.items():
         if _is_mark(name) and name not in used and not isinstance(value, dict | list):
-            yield Metric(name=_shown(name), value=value)
+            yield Metric(name=_in_one_line(name), value=value)
 
 
 def _is_mark(name: str) -> bool:
-    """True for the name of an earlier value or a threshold."""
+    """Return whether a name is of an earlier value or a threshold: `latency_before` is, `latency` is not."""
     return not MARK_WORDS.isdisjoint(_words(name))
 
 
 def _named(values: Mapping[str, Json], prefix: str = "", depth: int = 0) -> Iterator[Figure]:
-    """The values by name, those of objects below them as well: `thresholds.latency`."""
+    """Yield the values by name, those of objects below them by their path: `thresholds.latency`."""
     for name, value in values.items():
-        path = f"{prefix}{_shown(name)}"
+        path = f"{prefix}{_in_one_line(name)}"
         if isinstance(value, dict) and depth < _DEEPEST:
             yield from _named(value, f"{path}.", depth + 1)
         elif not isinstance(value, dict | list) and value is not None:
@@ -130,7 +136,7 @@ def _named(values: Mapping[str, Json], prefix: str = "", depth: int = 0) -> Iter
 
 
 def _subject(name: str) -> frozenset[str]:
-    """The words of a name without those of a mark or a unit: what it is a figure of."""
+    """Return the words of a name that say what it is a figure of: `latency` of `min_latency_ms`."""
     words = _words(name) - MARK_WORDS - _FILLERS
     return (words - _UNITS) or words
 
@@ -140,13 +146,13 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORDS.findall(name))
 
 
-def _shown(name: str) -> str:
+def _in_one_line(text: str) -> str:
     """Return a name or a value in one line of at most MOST_SHOWN characters."""
-    return " ".join(name.split())[:MOST_SHOWN]
+    return " ".join(text.split())[:MOST_SHOWN]
 
 
 def _relation(value: Json, mark: Json) -> str | None:
-    """How a value stands to a mark of the same kind; None where the kinds differ or are not sure."""
+    """Return how a value stands to a mark of the same kind: "above"; None where the kinds differ or are not sure."""
     measure = _measured(value)
     mark_measure = _measured(mark)
     if measure is None or mark_measure is None or measure.kind != mark_measure.kind:
@@ -159,14 +165,23 @@ def _relation(value: Json, mark: Json) -> str | None:
 
 
 class _Measure(NamedTuple):
-    """A number and its kind: milliseconds of `time`, a `share`, a unit, or plain (empty)."""
+    """A number that can be compared with others of its kind."""
 
     number: float
-    kind: str
+    kind: str  # "time" (in milliseconds), "share" (0..1), a unit such as "mb", or "" for a plain number
 
 
 def _measured(value: Json) -> _Measure | None:
-    """The measure that a value is; None where it is none. A percentage and a plain number up to 1 are shares."""
+    """Return the measure that a value is, None where it is none.
+
+    | value           | measure                                  |
+    |-----------------|------------------------------------------|
+    | "0.2 s"         | 200 of time                              |
+    | "95%", or .95   | .95 as a share                           |
+    | "12 MB"         | 12 of mb                                 |
+    | 340             | 340, plain                               |
+    | true, "fast"    | None                                     |
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     written = _NUMBER.fullmatch(str(value).strip())

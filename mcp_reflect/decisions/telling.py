@@ -1,4 +1,4 @@
-"""The reflection on a decision that nobody judged: its facts under the headings that callers look for."""
+"""Tell the facts of a decision that nobody judged, under the headings that callers look for."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -63,16 +63,16 @@ def tell(
 
 
 def _analysis_of(decision: Decision, reason: str | None) -> str:
-    """What was decided and why; whether it was right is left to who judges."""
-    made = f"The {decision.action} decision for component '{decision.component}' was made"
+    """Return what was decided, and why; whether that was right is for others to judge."""
+    what = f"The {decision.action} decision for component '{decision.component}' was made"
     why = "without a reason."
     if reason:
         why = f"with this reason: {reason}"
-    return f"{made} {why} Whether it was appropriate is not judged."
+    return f"{what} {why} Whether it was appropriate is not judged."
 
 
 def _assessment_of(decision: Decision, result: str | None, metrics: Sequence[Metric]) -> str:
-    """What the execution returned, and its figures; the figures that callers look for are named where they lack."""
+    """Return what the execution returned, with its figures; of those that callers look for, also that they lack."""
     returned = "returned no result."
     if result:
         returned = f"returned: {result}"
@@ -88,7 +88,7 @@ def _assessment_of(decision: Decision, result: str | None, metrics: Sequence[Met
 def _in_short(
     decision: Decision, reason: str | None, result: str | None, metrics: Sequence[Metric]
 ) -> list[str]:
-    """The facts of a decision as sentences, those that were sent."""
+    """Return the facts of a decision that were sent, as sentences: "Decided: keep 'cache'."."""
     facts = [f"Decided: {decision.action} '{decision.component}'."]
     if reason:
         facts.append(f"The reason given: {reason}")
@@ -99,7 +99,7 @@ def _in_short(
 
 
 def said_of(decision: Json, execution: Json) -> tuple[str | None, str | None]:
-    """The reason of a decision and the result of its execution, as sentences; None where none was sent."""
+    """Return the reason of a decision and the result of its execution, as sentences; None for one that was not sent."""
     decided = record_of(decision)
     reasons = [decided[name] for name in _REASONS if decided.get(name)]
     reason = reasons[0] if reasons else None
@@ -108,14 +108,14 @@ def said_of(decision: Json, execution: Json) -> tuple[str | None, str | None]:
 
 
 def metrics_of(execution: Json) -> Mapping[str, Json]:
-    """The metrics of an execution."""
+    """Return the metrics of an execution."""
     return record_of(record_of(execution).get("metrics"))
 
 
 def others_of(decision: Json, execution: Json) -> dict[str, Json]:
-    """What else was sent with a decision, in which marks of metrics may stand.
+    """Return what else was sent with a decision, where marks of its metrics may stand (`figures`).
 
-    The fields of the decision and of the execution, and the state that a graph sends with it.
+    These are the fields of the decision and of the execution, and the state that a graph sends with the decision.
     """
     decided = record_of(decision)
     others = dict(record_of(decided.get("state")))
@@ -125,7 +125,7 @@ def others_of(decision: Json, execution: Json) -> dict[str, Json]:
 
 
 def as_sentence(value: Json) -> str | None:
-    """A value as one sentence, None for an empty one."""
+    """Return a value as one sentence, None for an empty one: "too slow" -> "too slow.", {"p95": 3} -> '{"p95": 3}.'."""
     if value in (None, "", [], {}):
         return None
     written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -136,13 +136,13 @@ def as_sentence(value: Json) -> str | None:
 
 
 def markdown(sections: Mapping[str, str]) -> str:
-    """Sections as one text; the first heading is the title."""
+    """Return sections as one text of Markdown; the first heading is its title (`#`), the others are below it (`##`)."""
     parts = [f"## {title}\n\n{body}" for title, body in sections.items()]
     return "\n\n".join(parts).removeprefix("#")
 
 
 def fallback(decision: Decision, metrics: Mapping[str, object], message: str) -> str:
-    """The text to store where a language model was asked to reflect on a decision and failed with `message`."""
+    """Return the text to store where a language model was asked to reflect on a decision and failed with `message`."""
     listed = ", ".join(f"{name} {value}" for name, value in metrics.items()) or "none"
     return (
         f"A language model was to reflect on the decision to {decision.action} '{decision.component}' and failed: "
@@ -152,7 +152,7 @@ def fallback(decision: Decision, metrics: Mapping[str, object], message: str) ->
 
 
 def _advice(decision: Decision, *, has_figures: bool) -> str:
-    """What fits the action: what was killed is neither measured nor improved."""
+    """Return the advice that fits the action: a component that was killed is neither measured nor improved."""
     if decision.action == "keep" and not has_figures:
         return f"Measure '{decision.component}' next time: no figures were given."
     compare = ""
@@ -167,5 +167,5 @@ def _advice(decision: Decision, *, has_figures: bool) -> str:
 
 
 def _bullets(lines: Sequence[str]) -> str:
-    """Lines as the items of a list."""
+    """Return lines as the items of a list in Markdown."""
     return "\n".join(f"- {line}" for line in lines)

@@ -1,4 +1,4 @@
-"""What the text of a model or an agent says of a decision, in the plain words of verdict_words.txt.
+"""Read a verdict on a decision out of plain words, by those of verdict_words.txt.
 
 A clause counts where its subject is named in it, or by the heading that it stands under. A question, a condition and
 what is given as a reason count for nothing, and clauses that say both leave the verdict open.
@@ -56,7 +56,10 @@ _NOT_ONLY: Final = re.compile(r"\b(?:not only|nicht nur|no solo|non seulement)\b
 
 
 def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
-    """The verdict that a text says in plain words; None where it says none. `sections` are its parts by heading."""
+    """Return the verdict that a text says in plain words, None where it says none. `sections` are its parts by heading.
+
+    "The decision was sound, but its execution was poor." -> appropriate, not effective
+    """
     verdicts: dict[str, set[bool]] = {_DECISION: set(), _EXECUTION: set()}
     parts = [("", text), *sections.items()]
     for heading, body in parts:
@@ -77,17 +80,26 @@ def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
 def _judge(clause: str, subject: str | None, verdicts: dict[str, set[bool]]) -> None:
     """Note in `verdicts` what a clause says of each subject that it is about; `subject` is that of its heading."""
     words = _words()
-    named = [name for name in verdicts if words[f"{name} about"].search(clause)]
-    if not named and subject:
-        named = [subject]
-    for name in named:
+    subjects = [name for name in verdicts if words[f"{name} about"].search(clause)]
+    if not subjects and subject:
+        subjects = [subject]
+    for name in subjects:
         verdict = _verdict_on(name, clause)
         if verdict is not None:
             verdicts[name].add(verdict)
 
 
 def _verdict_on(name: str, clause: str) -> bool | None:
-    """What a clause says of a subject: `not good` before `bad`, which may be denied, and that before `good`."""
+    """Return what a clause says of a subject; the first row that fits decides.
+
+    | the clause has                | verdict                                         |
+    |-------------------------------|-------------------------------------------------|
+    | "not appropriate" or the like | False                                           |
+    | "bad", and a denial           | None: "not bad" may mean much                   |
+    | "bad" or the like             | False                                           |
+    | "good" or the like            | True                                            |
+    | none of these                 | None                                            |
+    """
     words = _words()
     if words[f"{name} no"].search(clause):
         return False
@@ -111,7 +123,10 @@ def _without_labels(text: str, verdicts: dict[str, set[bool]]) -> str:
 
 
 def _clauses(text: str) -> list[str]:
-    """The clauses that state something; a reason (`because …`) is about something else."""
+    """Return the clauses that state something: no questions, no conditions, no reasons, nothing "in part".
+
+    "It worked because the cache was bad, but why?" -> none; "It worked, but it was slow." -> "It worked", "it was slow."
+    """
     clauses: list[str] = []
     for sentence in _SENTENCE.split(text):
         if not _OPEN.search(sentence):
@@ -121,7 +136,7 @@ def _clauses(text: str) -> list[str]:
 
 
 def _subject_of_heading(heading: str) -> str | None:
-    """What a section is about by its heading; the title of the whole names the decision and is about both."""
+    """Return what a section is about by its heading, None for both: the title of the whole names the decision, too."""
     if heading.lower().startswith(("reflection on", "reflexion", "# reflection")):
         return None
     words = _words()
@@ -130,14 +145,14 @@ def _subject_of_heading(heading: str) -> str | None:
 
 
 def _only_one(values: Collection[_Value]) -> _Value | None:
-    """The value that is named alone; None where there is none, or where a text says several and so none."""
+    """Return the value of a collection that has one alone; of several, nobody knows which is meant."""
     if len(values) != 1:
         return None
     return next(iter(values))
 
 
 def _confidence(text: str) -> str | None:
-    """The level of confidence that a text names, if it names one alone."""
+    """Return the level of confidence that a text names, if it names one alone: "low", "medium" or "high"."""
     words = _words()
     levels = ("low", "medium", "high")
     return _only_one([level for level in levels if words[f"confidence {level}"].search(text)])
@@ -145,6 +160,6 @@ def _confidence(text: str) -> str | None:
 
 @cache
 def _words() -> Mapping[str, re.Pattern[str]]:
-    """The patterns of the data file by the name of their section."""
+    """Return the patterns of the data file by the name of their section: "decision about", "decision bad" and so on."""
     lists = read_words_by_heading(Path(__file__).with_name("verdict_words.txt"))
     return {name: re.compile("|".join(lines), re.IGNORECASE) for name, lines in lists.items()}

@@ -1,4 +1,4 @@
-"""The lines of a file, and digests of them."""
+"""The lines of a file as they are compared, and digests by which they are known again without being kept."""
 
 from hashlib import blake2b
 from typing import Final

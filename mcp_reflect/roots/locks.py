@@ -27,11 +27,13 @@ _CONFLICT: Final = "\n<<<<<<< "
 
 @dataclass(frozen=True, slots=True)
 class _Lock:
-    """A kind of lock file: what its direct dependencies stand in, how a package is found, and whether a text is whole."""
+    """A kind of lock file."""
 
-    manifests: tuple[str, ...]
-    patterns: Callable[[str], tuple[str, ...]]
-    is_whole: Callable[[str], bool]
+    manifests: tuple[str, ...]  # files beside it that name the direct dependencies
+    patterns: Callable[[str], tuple[str, ...]]  # find the versions of a package, the surest first
+    is_whole: Callable[
+        [str], bool
+    ]  # whether its text is whole, so that a package may be gone from it
 
 
 # For each kind of lock file: the patterns that find the versions of a package, the surest first. `name` is a pattern, too.
@@ -121,12 +123,12 @@ def _path_in(folder: str, name: str) -> str:
 def versions_of(
     tree: Path, folders: Iterable[str], code: Iterable[str], words: Iterable[str]
 ) -> tuple[VersionRoot, ...]:
-    """Return the versions of the packages that a lesson names.
+    """Return the versions of the packages that a lesson names, _MOST_VERSIONS at most.
 
     `folders` of the tree are looked in. A name in `code` counts if a lock file has it; one of the lesson's `words`, which
     may be plain English, only where it is also a direct dependency.
     """
-    found: dict[str, VersionRoot] = {}
+    versions: dict[str, VersionRoot] = {}
     names_in_code = dict.fromkeys(code)
     all_names = dict.fromkeys((*names_in_code, *words))
     for folder in dict.fromkeys(folders):
@@ -138,29 +140,39 @@ def versions_of(
             manifests = [_path_in(folder, name) for name in lock.manifests]
             direct = "\n".join(_text_of(tree, name, _MOST_MANIFEST) or "" for name in manifests)
             for name in all_names:
-                if name.casefold() in found:
+                if name.casefold() in versions:
                     continue
                 if name not in names_in_code and not _is_named(name, direct):
                     continue
                 version = _version_in(text, lock, name)
                 if version is not None:
-                    found[name.casefold()] = VersionRoot(name=name, version=version, lock=path)
-                if len(found) >= _MOST_VERSIONS:
-                    return tuple(found.values())
-    return tuple(found.values())
+                    versions[name.casefold()] = VersionRoot(name=name, version=version, lock=path)
+                if len(versions) >= _MOST_VERSIONS:
+                    return tuple(versions.values())
+    return tuple(versions.values())
 
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """What a package has become since: `is_major` where its old advice may no longer hold, `version` None if it is gone."""
+    """What a package has become since a lesson was stored."""
 
     name: str
-    version: str | None
-    is_major: bool
+    version: str | None  # None if it is gone
+    is_major: bool  # so much changed that the advice may no longer be true
 
 
 def changed_version(tree: Path, root: VersionRoot) -> NewVersion | None:
-    """Return what a package has become; None if it is the same but for a patch, or cannot be measured."""
+    """Return what a package has become since, None if nothing that matters, or nobody knows.
+
+    | the lock file now                                   | result                               |
+    |-----------------------------------------------------|--------------------------------------|
+    | cannot be read, or is of no known kind              | None                                 |
+    | does not have the package, and is whole             | gone, a major change                 |
+    | does not have it, and has a conflict or is cut      | None                                 |
+    | has the same version, but for a patch               | None                                 |
+    | has several versions                                | None: nobody knows which is meant    |
+    | has another version                                 | it, a major change or not            |
+    """
     text = _text_of(tree, root.lock, _MOST_LOCK)
     lock = _LOCKS.get(root.lock.rpartition("/")[2])
     if text is None or lock is None:
@@ -174,7 +186,7 @@ def changed_version(tree: Path, root: VersionRoot) -> NewVersion | None:
     if any(_release(version) == _release(root.version) for version in versions):
         return None
     if len(versions) > 1:
-        return None  # nobody knows which of them took its place
+        return None
     version = versions[0]
     return NewVersion(root.name, version, is_major=_major(version) != _major(root.version))
 
@@ -191,7 +203,7 @@ def _text_of(tree: Path, path: str, most: int) -> str | None:
 
 
 def _is_named(name: str, manifest: str) -> bool:
-    """Return whether a manifest names a package as one of its own."""
+    """Return whether a manifest such as package.json names a package."""
     pattern = rf"(?<![\w@.-]){_escaped(name.lower())}(?![\w/-])"
     return re.search(pattern, manifest) is not None
 
@@ -224,12 +236,12 @@ def _escaped(name: str) -> str:
 
 
 def _release(version: str) -> tuple[str, ...]:
-    """Return the first two numbers of a version, which matter to advice: a patch does not change it."""
+    """Return the first two numbers of a version, which matter to advice: "4.17.21" -> "4", "17"."""
     return tuple(_NUMBERS.findall(version)[:2])
 
 
 def _major(version: str) -> tuple[str, ...]:
-    """Return the numbers after whose change things may work differently: of 0.x both."""
+    """Return the numbers after whose change things may work differently: "4" of "4.17.21", "0" and "3" of "0.3.1"."""
     numbers = _NUMBERS.findall(version)
     if numbers[:1] == ["0"]:
         return tuple(numbers[:2])

@@ -1,4 +1,4 @@
-"""What became of the roots of a lesson. What cannot be measured is not marked."""
+"""Measure what became of the roots of a lesson. What cannot be measured counts as unchanged."""
 
 import os
 from pathlib import Path, PurePosixPath
@@ -36,9 +36,16 @@ def measured(tree: Path | None, roots: Roots, now: float) -> Ground:
 
 
 def _of_file(tree: Path, root: FileRoot) -> Ground:
-    """Return what became of a file: it stands, its lines changed, or it is gone.
+    """Return what became of a file.
 
-    What is not read, such as a link, counts as standing.
+    | the file now                                                              | standing |
+    |---------------------------------------------------------------------------|----------|
+    | is not read: a link, or too large                                         | STANDS   |
+    | is the same                                                               | STANDS   |
+    | is not there, and may be elsewhere (`_may_be_elsewhere`)                  | STANDS   |
+    | is not there                                                              | DOUBTED  |
+    | lost too many lines that the lesson touches, or got words it had not      | CHANGED  |
+    | changed otherwise                                                         | STANDS   |
     """
     try:
         content = read_in(tree, root.path)
@@ -58,8 +65,7 @@ def _of_file(tree: Path, root: FileRoot) -> Ground:
 
 def _is_changed(root: FileRoot, content: bytes) -> bool:
     """Return whether more lines that the lesson touches are gone than may be, or words that were absent are there."""
-    present = lines_of(content)
-    digests_here = set(map(digest_of_line, present))
+    digests_here = set(map(digest_of_line, lines_of(content)))
     if root.most_gone == WHOLE:
         return digests_here != set(root.lines)
     if sum(line not in digests_here for line in root.lines) > root.most_gone:
@@ -104,9 +110,9 @@ def _of_version(tree: Path, root: VersionRoot) -> Ground:
     new = changed_version(tree, root)
     if new is None:
         return Ground()
-    told = f"{new.name} is gone since"
+    what_changed = f"{new.name} is gone since"
     if new.version:
-        told = f"{new.name} is {new.version} now"
+        what_changed = f"{new.name} is {new.version} now"
     if new.is_major:
-        return Ground(Standing.DOUBTED, told)
-    return Ground(Standing.CHANGED, told)
+        return Ground(Standing.DOUBTED, what_changed)
+    return Ground(Standing.CHANGED, what_changed)

@@ -1,4 +1,4 @@
-"""What the words of a lesson name: files, and the words by which lines of them are found."""
+"""What a lesson names in its words: files, and words by which the lines that it is about are found in them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _LEAST_LETTERS: Final = 4  # of a plain word that finds a line
 
 _PATH: Final = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]+")
 _EXTENSION: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
-_BARE: Final = frozenset(
+_NAMES_WITHOUT_EXTENSION: Final = frozenset(
     "Makefile Dockerfile Containerfile Gemfile Justfile justfile Procfile Rakefile Jenkinsfile Vagrantfile".split()
 )
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`")
@@ -24,12 +24,15 @@ _TELLING: Final = re.compile(r"[\d_]|\w[.-]\w|[a-z][A-Z]")
 
 
 def files_named(text: str) -> list[str]:
-    """Return what may be a file in a text, in order: a path, a name with an extension, a name such as Makefile."""
+    r"""Return what may be a file in a text, in order: a path, a name with an extension, a name such as Makefile.
+
+    "See src\app.py and the Makefile." -> "src/app.py", "Makefile"
+    """
     names: dict[str, None] = {}
     for match in _PATH.finditer(text[:_MOST_TEXT]):
         name = match[0].replace("\\", "/").rstrip("./-").removeprefix("./")
         last_part = PurePosixPath(name).name
-        if "/" in name or _EXTENSION.search(last_part) or last_part in _BARE:
+        if "/" in name or _EXTENSION.search(last_part) or last_part in _NAMES_WITHOUT_EXTENSION:
             names.setdefault(name)
         if len(names) >= MOST_NAMED:
             break
@@ -38,10 +41,12 @@ def files_named(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class NamingWords:
-    """The words of a lesson: `telling` are names, numbers and code, `plain` are others that mean something."""
+    """The words of a lesson by which lines of files are found."""
 
-    telling: tuple[str, ...]
-    plain: tuple[str, ...]
+    telling: tuple[
+        str, ...
+    ]  # names, numbers and code: `max_retries`, `8080`, what stands in backquotes
+    plain: tuple[str, ...]  # other words that mean something: "timeout"
 
 
 def words_in(texts: Sequence[str], calls: Sequence[str]) -> NamingWords:

@@ -1,4 +1,4 @@
-"""The roots of a lesson: what it names in a tree, as that is now."""
+"""Find the roots of a lesson: the files, lines and packages of a tree that it names, as they are now."""
 
 import re
 from collections.abc import Sequence
@@ -39,13 +39,13 @@ _SECRET: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonText:
-    """What a lesson says: its texts, its calls as text, the files that it was sent with, and lines that its fix wrote."""
+    """What a lesson says."""
 
     texts: Sequence[str]
-    calls: Sequence[str] = ()
-    files: Sequence[str] = ()
-    fix_lines: Sequence[str] = ()
-    valid_until: float | None = None
+    calls: Sequence[str] = ()  # commands
+    files: Sequence[str] = ()  # that it was sent with
+    fix_lines: Sequence[str] = ()  # that the fix of its mistake wrote
+    valid_until: float | None = None  # seconds since 1970
 
 
 def plant(tree: Path, here: Path, lesson: LessonText) -> Roots:
@@ -113,14 +113,23 @@ def _path_in_tree(tree: Path, folders: Sequence[str], name: str, listing: Listin
     for candidate in (path, *(f"{folder}/{path}" for folder in folders)):
         if is_file_in(tree, candidate):
             return candidate
-    found = listing.ending_with(path)
-    if found is None or not is_file_in(tree, found):
+    only_match = listing.ending_with(path)
+    if only_match is None or not is_file_in(tree, only_match):
         return None
-    return found
+    return only_match
 
 
 def _root(tree: Path, path: str, words: NamingWords, fix_lines: Sequence[str]) -> FileRoot | None:
-    """Return a file as a root; None for one that cannot be read. Of one that may hold secrets only its place is kept."""
+    """Return a file as a root, None for one that cannot be read.
+
+    | the file                                        | what is kept of it                                             |
+    |-------------------------------------------------|----------------------------------------------------------------|
+    | may hold secrets, by its name                   | its path: the lesson is doubted where it is gone               |
+    | has lines that the lesson touches               | these, of which none may go                                    |
+    | the same, and is a file of settings             | also the lesson's words that it does not have                  |
+    | is a short file of settings                     | all lines: any change counts                                   |
+    | any other                                       | lines from all over it, of which half may go                   |
+    """
     name = PurePosixPath(path).name
     if _SECRET.search(name):
         return FileRoot(path=path)
@@ -146,9 +155,10 @@ def _root(tree: Path, path: str, words: NamingWords, fix_lines: Sequence[str]) -
 def _touched(
     lines: Sequence[str], path: str, words: NamingWords, fix_lines: Sequence[str]
 ) -> list[str]:
-    """Return the lines of a file that a lesson touches: what its fix wrote, and lines with its words, if these are in few.
+    """Return the lines of a file that a lesson touches: what its fix wrote, and lines with a word of it.
 
-    Words of the file's own path are left out: the lesson has them because it names the file.
+    A word that many lines have finds none. Words of the file's own path are left out: the lesson has them because it
+    names the file.
     """
     lines_of_file = set(lines)
     touched = dict.fromkeys(line for line in map(normalized, fix_lines) if line in lines_of_file)
@@ -164,13 +174,13 @@ def _touched(
 def _lines_with(lines: Sequence[str], word: str, most: int) -> list[str]:
     """Return the lines that have a word; none if more than `most` of them have it: then the word tells nothing."""
     whole_word = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-    found: list[str] = []
+    lines_with_word: list[str] = []
     for line in lines:
         if whole_word.search(line):
-            found.append(line)
-            if len(found) > most:
+            lines_with_word.append(line)
+            if len(lines_with_word) > most:
                 return []
-    return found
+    return lines_with_word
 
 
 def _absent(content: bytes, words: NamingWords) -> tuple[str, ...]:
@@ -181,7 +191,7 @@ def _absent(content: bytes, words: NamingWords) -> tuple[str, ...]:
 
 
 def _sampled(lines: Sequence[str]) -> list[str]:
-    """Return lines from all over a file, each once."""
+    """Return lines from all over a file, each once: of 100 different lines every third, as 40 are to stay at most."""
     different = list(dict.fromkeys(lines))
     step = max(1, ceil(len(different) / _MOST_SAMPLED))
     return different[::step]

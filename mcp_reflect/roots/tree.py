@@ -1,4 +1,4 @@
-"""Files of a working tree: regular ones inside of it, reached through no link, and of a bounded size."""
+"""Read files of a working tree safely: regular ones inside of it, through no link, and of a bounded size."""
 
 import errno
 import os
@@ -90,8 +90,8 @@ def _open_in(tree: Path, path: str) -> int:
 def _has_link(tree: Path, path: str) -> bool:
     """Return whether a part of a path is a link: then nobody knows whether the file is gone."""
     parts = PurePosixPath(path).parts
-    places = (tree.joinpath(*parts[:count]) for count in range(1, len(parts) + 1))
-    return any(place.is_symlink() for place in places)
+    file_and_folders = (tree.joinpath(*parts[:count]) for count in range(1, len(parts) + 1))
+    return any(each.is_symlink() for each in file_and_folders)
 
 
 def is_file_in(tree: Path, path: str) -> bool:
@@ -113,16 +113,19 @@ def size_in(tree: Path, path: str) -> int | None:
 
 
 def inside(path: str, tree: Path) -> str | None:
-    """Return a path as it is named in a tree, with `/`; None for one that leads out of it."""
-    named = path.replace("\\", "/")
-    pure = PurePosixPath(named)
+    r"""Return a path as it is named in a tree, with `/`; None for one that leads out of it, or into its `.git`.
+
+    `.\src\app.py` and TREE/src/app.py -> `src/app.py`; `../other/app.py` -> None
+    """
+    with_slashes = path.replace("\\", "/")
+    pure = PurePosixPath(with_slashes)
     if pure.is_absolute() or Path(path).is_absolute():
         try:
             pure = PurePosixPath(Path(path).relative_to(tree).as_posix())
         except ValueError:
             return None
     parts = [part for part in pure.parts if part != "."]
-    if not parts or ".." in parts or "\0" in named or parts[0] == ".git":
+    if not parts or ".." in parts or "\0" in with_slashes or parts[0] == ".git":
         return None
     return "/".join(parts)
 

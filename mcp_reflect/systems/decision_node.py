@@ -58,7 +58,7 @@ def reflection_node(
             "validation_results": _validation(checked, success=False),
             "error": checked.checks[-1].detail,
         }
-    rest_of_state = _others(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
+    rest_of_state = _rest_of(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
     decision_with_state: Any = decision
     if rest_of_state:
         decided: dict[str, Any] = decision or {}
@@ -114,7 +114,7 @@ def _reflected(
     if reflection.insights is not None and reflection.thinker == RULES:
         text = markdown(insights.raw_sections)
     return {
-        **_gained(state, checked, text, success=True, note=reflection.note),
+        **_keys_in_any_case(state, checked, text, success=True, note=reflection.note),
         "reflection_insights": {
             "summary": _title(text) or insights.summary or reflection.reflection,
             "strengths": list(insights.strengths),
@@ -130,25 +130,28 @@ reflect_node = reflection_node
 """The name that graphs of older engines use."""
 
 
-def _others(state: Mapping[str, Any], known_keys: set[str]) -> dict[str, Any]:
-    """What else a state says in plain values: it is shown to a model beside the decision."""
-    others: dict[str, Any] = {}
-    for name in state.keys() - known_keys - _NOT_SHOWN:
-        with suppress(TypeError, ValueError):  # messages and other objects of a graph
+def _rest_of(state: Mapping[str, Any], read_keys: set[str]) -> dict[str, Any]:
+    """Return what a state says beside the keys that were read, in plain and short values, sorted by key.
+
+    A model is shown it beside the decision. Messages and other objects of a graph are left out.
+    """
+    rest: dict[str, Any] = {}
+    for name in state.keys() - read_keys - _NOT_SHOWN:
+        with suppress(TypeError, ValueError):  # it is no JSON
             if state[name] and len(json.dumps(state[name], ensure_ascii=False)) <= _MOST_CHARS:
-                others[name] = state[name]
-    return dict(sorted(others.items()))
+                rest[name] = state[name]
+    return dict(sorted(rest.items()))
 
 
 def _title(text: str) -> str | None:
-    """The heading that a text begins with, None where it has none."""
+    """Return the heading that a text begins with, None where it has none: "# Keep it" -> "Keep it"."""
     line = text.lstrip().partition("\n")[0]
     if not line.startswith("#"):
         return None
     return line.lstrip("#").strip(" *") or None
 
 
-def _gained(
+def _keys_in_any_case(
     state: Mapping[str, Any],
     checked: Validation,
     text: str,
@@ -156,7 +159,7 @@ def _gained(
     success: bool,
     note: str | None = None,
 ) -> dict[str, Any]:
-    """The keys that a state gains whatever came of it: the text, the earlier ones with it, and the checks."""
+    """Return the keys that a state gains whether or not a model failed: the text, also behind earlier ones, and the checks."""
     validation = _validation(checked, success=success)
     if note:
         validation["note"] = note
@@ -168,9 +171,9 @@ def _gained(
 
 
 def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str) -> dict[str, Any]:
-    """The keys that graphs test where reflecting failed. The decision itself is valid, so there is no `error`."""
+    """Return the keys that graphs test where reflecting failed. The decision itself is valid, so there is no `error`."""
     return {
-        **_gained(state, checked, text, success=False),
+        **_keys_in_any_case(state, checked, text, success=False),
         "reflection_insights": {
             "summary": "Reflection failed due to error",
             "strengths": [],
@@ -187,7 +190,7 @@ def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str
 
 
 def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
-    """The checks of a decision as plain values, and whether there is a reflection on it."""
+    """Return the checks of a decision as plain values, and whether there is a reflection on it."""
     return {
         **asdict(checked),
         "checks": [*map(asdict, checked.checks)],

@@ -24,7 +24,7 @@ from mcp_reflect.sessions.reflector import STRATEGY_BONUS
 
 SOURCE: Final = "reflection_engine_v2"
 LAYER: Final = "rm"
-_UNTOLD: Final = 0.5  # importance or confidence, by the document, where nobody gave one
+_UNSCORED: Final = 0.5  # importance or confidence, by the document, where nobody gave one
 _STRATEGY: Final = "strategy"
 
 
@@ -108,8 +108,8 @@ class EngineV2Result:
 
     reflection_text: str
     strategy_text: str | None = None
-    importance: float = _UNTOLD
-    confidence: float = _UNTOLD
+    importance: float = _UNSCORED
+    confidence: float = _UNSCORED
     tags: list[str] = field(default_factory=list[str])
     error_category: NamedError | str | None = None
     source_event_ids: list[str] = field(default_factory=list[str])
@@ -174,15 +174,17 @@ class ReflectionEngineV2:
         tags: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Return at most `k` records with any of the tags: reflections, and strategies with the tag `strategy`."""
-        wanted = set(tags or ())
+        wanted_tags = set(tags or ())
         async with self._engine(tenant_id, project_id) as engine:
-            found = await engine.query_reflections(
-                query_text, k, min_importance, sorted(wanted - {_STRATEGY})
+            reflections = await engine.query_reflections(
+                query_text, k, min_importance, sorted(wanted_tags - {_STRATEGY})
             )
         records: list[dict[str, Any]] = []
-        for reflection in found:
+        for reflection in reflections:
             records += _records(reflection)
-        return [item for item in records if not wanted or wanted & {*item["tags"]}][:k]
+        if wanted_tags:
+            records = [record for record in records if wanted_tags & {*record["tags"]}]
+        return records[:k]
 
     def _engine(self, tenant: str, project: str | None) -> Engine:
         """Return the engine of a scope; without a project, that of the settings is used."""
@@ -193,26 +195,28 @@ class ReflectionEngineV2:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """A dataclass or mapping as an object of plain values, an empty one for anything else."""
-    found = to_json(value)
-    if not isinstance(found, dict):
+    """Return a dataclass or mapping as an object of plain values, an empty one for anything else."""
+    as_json = to_json(value)
+    if not isinstance(as_json, dict):
         return {}
-    return found
+    return as_json
 
 
-def _told(score: float | None) -> float:
-    """An importance or confidence as the document has it: a number, also where nobody gave one."""
+def _score_or_half(score: float | None) -> float:
+    """Return an importance or confidence as the document has it: a number, .5 where nobody gave one."""
     if score is None:
-        return _UNTOLD
+        return _UNSCORED
     return score
 
 
 def _result(run: dict[str, Any], generated: Generated) -> EngineV2Result:
-    """What was generated for a run, under the names of the document."""
+    """Return what was generated for a run, under the names of the document."""
     reflection = generated.reflection
-    metadata = {"outcome": run.get("outcome"), "task_description": run.get("task_description")}
-    metadata |= {"event_count": len(run.get("events") or ()), "session_id": run.get("session_id")}
-    metadata |= {
+    metadata = {
+        "outcome": run.get("outcome"),
+        "task_description": run.get("task_description"),
+        "event_count": len(run.get("events") or ()),
+        "session_id": run.get("session_id"),
         "thinker": reflection.thinker,
         "ignored": list(reflection.ignored),
         "note": reflection.note,
@@ -220,8 +224,8 @@ def _result(run: dict[str, Any], generated: Generated) -> EngineV2Result:
     return EngineV2Result(
         reflection_text=reflection.reflection,
         strategy_text=reflection.strategy,
-        importance=_told(reflection.importance),
-        confidence=_told(reflection.confidence),
+        importance=_score_or_half(reflection.importance),
+        confidence=_score_or_half(reflection.confidence),
         tags=list(reflection.tags),
         error_category=_category(reflection.error_category),
         source_event_ids=list(reflection.source_event_ids),
@@ -234,14 +238,14 @@ def _result(run: dict[str, Any], generated: Generated) -> EngineV2Result:
 
 
 def _category(word: str | None) -> NamedError | str | None:
-    """A kind of error as the document's enum has it; the word itself where it is none of these."""
+    """Return a kind of error as the document's enum has it; the word itself where it is none of these."""
     if word in {*NamedError}:
         return NamedError(word)
     return word
 
 
 def _as_generated(result: EngineV2Result, session_id: UUID | str | None) -> Generated | None:
-    """What was generated, where it is to be stored as it is."""
+    """Return what was generated, if it is to be stored as it is: the caller changed nothing in it, nor the session."""
     if result.generated is None or result != _result(result.run, result.generated):
         return None
     is_same_session = session_id is None or str(session_id) == result.run.get("session_id")
@@ -251,7 +255,7 @@ def _as_generated(result: EngineV2Result, session_id: UUID | str | None) -> Gene
 
 
 def _judged_run(result: EngineV2Result, session_id: UUID | str | None) -> dict[str, Any]:
-    """The run with the result as its analysis: that of a result which the caller changed or made itself."""
+    """Return the run with the result as its analysis, for a result that the caller changed or made itself."""
     analysis = {
         "reflection": result.reflection_text,
         "strategy": result.strategy_text,
@@ -273,8 +277,8 @@ def _judged_run(result: EngineV2Result, session_id: UUID | str | None) -> dict[s
 
 
 def _records(stored: Reflection) -> list[dict[str, Any]]:
-    """A stored reflection as a record of the memory layer, and its strategy as another."""
-    importance = _told(stored.importance)
+    """Return a stored reflection as a record of the memory layer, and its strategy, if it has one, as another."""
+    importance = _score_or_half(stored.importance)
     record: dict[str, Any] = {
         "id": stored.reflection_id,
         "content": stored.reflection,

@@ -1,11 +1,11 @@
-"""The reader of a model's judgment on a response: JSON first, then headings, a list, and last the words of prose."""
+"""Read a model's judgment on a response: as JSON, else by its headings or list, else by the words of its prose."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.judging import FIELDS, read_opinion, with_known_names
@@ -36,16 +36,24 @@ _VALUE: Final = r"(?P<score>\d{1,3}(?:[.,]\d{1,4})?(?:\s{0,3}(?:/|of|out of|von|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """A reply as read. `fault` says why it could not be: its score is 0 then, and the fault is an issue."""
+    """A reply as it was read."""
 
-    score: float
+    score: float  # 0..1; 0 for one that could not be read
     issues: tuple[str, ...] = ()
     suggested_fix: str | None = None
-    fault: str | None = None
+    fault: str | None = None  # why it could not be read; it is the first of the issues then
 
 
 def read_judgment(reply: str) -> Judgment:
-    """Read a reply: as fields where it holds an object or plain words that name score and issues, else by its words."""
+    """Read a reply; the first row that fits decides.
+
+    | the reply                                  | example                            | read by    |
+    |--------------------------------------------|------------------------------------|------------|
+    | has an object with a known key             | {"score": 0.4, "issues": ["slow"]} | its fields |
+    | has one with a key in another spelling     | {"Quality-Score": 0.4}             | its fields |
+    | names a score and issues in plain words    | "Score: 0.4. Issues: slow."        | these      |
+    | is anything else                           | "Looks good, but it is slow."      | its words  |
+    """
     fields: Mapping[str, Json] | None = read_object(reply, _KEYS)
     if fields is None:
         fields = _with_other_names(reply)
@@ -66,12 +74,21 @@ def _with_other_names(reply: str) -> Mapping[str, Json] | None:
 
 
 def _unread(fault: str, *issues: str) -> Judgment:
-    """A reply that gives no score, with the issues that it names all the same."""
+    """Return the judgment for a reply that gives no score, with the issues that it names all the same."""
     return Judgment(score=0.0, issues=(fault, *issues), fault=fault)
 
 
 def _of_fields(fields: Mapping[str, Json]) -> Judgment:
-    """Read an object. A claim that it calls wrong is an issue; issues without a score make the score of a fault."""
+    """Read an object. A claim that it calls wrong is an issue.
+
+    | the object                     | score                           |
+    |--------------------------------|---------------------------------|
+    | has a score that can be read   | as sent                         |
+    | has one that cannot be read    | a fault                         |
+    | has issues                     | .3                              |
+    | has an empty list of issues    | .8: it looked for some          |
+    | has neither                    | a fault                         |
+    """
     issues = (*_issues(fields.get("issues")), *_wrong_claims(fields))
     suggested_fix = None
     fix = as_text(fields.get("suggested_fix"))
@@ -85,14 +102,14 @@ def _of_fields(fields: Mapping[str, Json]) -> Judgment:
     if score is None and issues:
         score = _AT_FAULT
     if score is None and fields.get("issues") is not None:
-        score = _PRAISED  # it looked for issues and found none
+        score = _PRAISED
     if score is None:
         return _unread(_UNREADABLE)
     return Judgment(score=score, issues=issues, suggested_fix=suggested_fix)
 
 
 def _issues(value: Json) -> tuple[str, ...]:
-    """The issues of a list of texts or objects, or of one text."""
+    """Return the issues of a list of texts or objects, or of one text; "none" and the like are no issue."""
     items = value if isinstance(value, list) else [value]
     texts: list[str] = []
     for item in items:
@@ -113,63 +130,93 @@ def _issue_of(item: Mapping[str, Json]) -> str:
 
 
 def _wrong_claims(fields: Mapping[str, Json]) -> tuple[str, ...]:
-    """The claims that the reply calls wrong, with its reason or its correction."""
+    """Return the claims that the reply calls wrong, each by the reason, the correction, or else the claim itself."""
     verdicts = fields.get("verdicts")
     if not isinstance(verdicts, list):
         return ()
-    objects = [item for item in verdicts if isinstance(item, dict)]
-    wrong = [
-        item for item in objects if str(item.get("verdict")).strip().lower() in ("wrong", "false")
-    ]
-    reasons = (item.get("reason") or item.get("correction") or item.get("claim") for item in wrong)
-    return tuple(str(text) for text in reasons if text)
+    texts: list[str] = []
+    for item in verdicts:
+        if not isinstance(item, dict):
+            continue
+        is_wrong = str(item.get("verdict")).strip().lower() in ("wrong", "false")
+        text = item.get("reason") or item.get("correction") or item.get("claim")
+        if is_wrong and text:
+            texts.append(str(text))
+    return tuple(texts)
 
 
 def _of_words(reply: str) -> Judgment:
-    """Read prose: a score where one is named, and issues by heading, list or sentence."""
-    score, text_without_score = _score_in(reply)
-    issues, fix, accepts = _said_in(text_without_score)
+    """Read prose: a score where one is named, and issues by heading, list or sentence.
+
+    | the prose                                         | score                                          |
+    |---------------------------------------------------|------------------------------------------------|
+    | names a score                                     | it; the words beside a low one are the issue   |
+    | begins as a refusal, or an error of the service   | a fault                                        |
+    | names issues                                      | .3                                             |
+    | says that the work is fine                        | .8                                             |
+    | is anything else                                  | a fault                                        |
+    """
+    scored = _score_in(reply)
+    score = scored.score
+    opinion = _opinion_in(scored.rest)
+    issues = opinion.issues
     if score is None:
         refusal = _words("refusal").search(reply)
-        if refusal and refusal.start() == 0:  # an error of the model's service, or a plain no
+        if refusal and refusal.start() == 0:
             return _unread(_UNREADABLE)
         if issues:
             score = _AT_FAULT
-        elif accepts and not refusal:
+        elif opinion.accepts and not refusal:
             score = _PRAISED
         else:
             return _unread(_UNREADABLE)
-    if score < _EVEN and not issues and " " in text_without_score.strip():
-        issues = (text_without_score.strip(),)  # the words beside a low score are the fault
-    return Judgment(score=score, issues=issues, suggested_fix=fix)
+    if score < _EVEN and not issues and " " in scored.rest.strip():
+        issues = (scored.rest.strip(),)
+    return Judgment(score=score, issues=issues, suggested_fix=opinion.suggested_fix)
 
 
-def _score_in(reply: str) -> tuple[float | None, str]:
-    """The score that the words name, in any of the languages of reply_words.txt, and the rest of the reply.
+class _Scored(NamedTuple):
+    """The score that a reply names, None for none, and the reply without it."""
 
-    A reply that is a number alone names it without a word.
+    score: float | None
+    rest: str
+
+
+def _score_in(reply: str) -> _Scored:
+    """Return the score that the words name, in any of the languages of reply_words.txt, and the rest of the reply.
+
+    "Score: 7/10. It is slow." -> .7 and "It is slow."; a reply that is a number alone names it without a word.
     """
     if reply.strip()[:1].isdigit():
-        alone = read_score(reply.strip())
-        if alone is not None:
-            return alone, ""
+        only_a_number = read_score(reply.strip())
+        if only_a_number is not None:
+            return _Scored(only_a_number, "")
     score, rest = score_in_words(reply)
     if score is not None:
-        return score, rest
-    named = re.compile(
+        return _Scored(score, rest)
+    named_score = re.compile(
         rf"(?:{_pattern('score')})[\s*_`\"':=]{{0,8}}(?:ist |is |est |es )?{_VALUE}", re.IGNORECASE
     )
-    for found in named.finditer(reply):
-        score = read_score(found["score"].replace(",", "."))
+    for match in named_score.finditer(reply):
+        score = read_score(match["score"].replace(",", "."))
         if score is not None:
-            return score, f"{reply[: found.start()]} {reply[found.end() :]}".strip()
-    return None, reply
+            rest = f"{reply[: match.start()]} {reply[match.end() :]}".strip()
+            return _Scored(score, rest)
+    return _Scored(None, reply)
 
 
-def _said_in(text: str) -> tuple[tuple[str, ...], str | None, bool]:
-    """The issues, the fix (None for none), and whether it says that the work is fine, in a text without its score."""
+class _Opinion(NamedTuple):
+    """What a text says of the work, beside a score."""
+
+    issues: tuple[str, ...] = ()
+    suggested_fix: str | None = None
+    accepts: bool = False  # it says that the work is fine
+
+
+def _opinion_in(text: str) -> _Opinion:
+    """Return what a text without its score says: by its headings or list, else by its sentences."""
     if not text.strip():
-        return (), None, False
+        return _Opinion()
     try:
         opinion = read_opinion(cast("Json", text), "reply")
     except InputError:
@@ -178,36 +225,35 @@ def _said_in(text: str) -> tuple[tuple[str, ...], str | None, bool]:
         issues = tuple(
             issue for issue in opinion.issues if not issue.lower().startswith("nothing ")
         )
-        return issues, opinion.suggested_fix, not issues
-    parts = [_BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
-    stated = [part for part in parts if not _words("refusal").search(part)]
-    praise = [part for part in stated if _words("praise").search(part)]
-    faults = _faults_in(stated)
-    return faults, None, bool(praise) or _is_none(text)
+        return _Opinion(issues, opinion.suggested_fix, accepts=not issues)
+    sentences = [_BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
+    statements = [part for part in sentences if not _words("refusal").search(part)]
+    has_praise = any(_words("praise").search(part) for part in statements)
+    return _Opinion(_faults_in(statements), None, accepts=has_praise or _is_none(text))
 
 
-def _faults_in(parts: Sequence[str]) -> tuple[str, ...]:
-    """The sentences that name a fault; `no errors` names none."""
-    without = re.compile(r"\b(?:no|without|keine?|sin|sans) (?:\w+ )?\w+", re.IGNORECASE)
-    return tuple(part for part in parts if _words("fault").search(without.sub("", part)))
+def _faults_in(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return the sentences that name a fault; `no errors` names none."""
+    denial = re.compile(r"\b(?:no|without|keine?|sin|sans) (?:\w+ )?\w+", re.IGNORECASE)
+    return tuple(part for part in sentences if _words("fault").search(denial.sub("", part)))
 
 
 def _is_none(text: str) -> bool:
-    """Whether the reply is only a no to the question for issues."""
+    """Return whether the reply is only a no to the question for issues."""
     return re.fullmatch(r"\W*(?:none|keine?|ninguno|aucune?)\W*", text, re.IGNORECASE) is not None
 
 
 def _is_nothing(text: str) -> bool:
-    """Whether a field only says that there is nothing to say."""
+    """Return whether a field only says that there is nothing to say: "None.", "n/a", "no issues found"."""
     return _NOTHING.fullmatch(text) is not None
 
 
 def _words(section: str) -> re.Pattern[str]:
-    """The pattern of a section's words, as words of their own."""
+    """Return a pattern that finds any word of a section of reply_words.txt, as a word of its own."""
     return re.compile(rf"\b(?:{_pattern(section)})\b", re.IGNORECASE)
 
 
 @cache
 def _pattern(section: str) -> str:
-    """The patterns of a section of reply_words.txt as one."""
+    """Return the patterns of a section of reply_words.txt as one."""
     return "|".join(read_words_by_heading(_WORDS)[section])

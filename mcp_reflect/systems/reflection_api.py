@@ -229,9 +229,10 @@ class ReflectionEngine:
             for lesson in self._in_bank(work)
             if is_same_type(lesson.task_type, task_type)
         ]
-        same = context_hash(context) or digest("")
+        hash_of_context = context_hash(context) or digest("")
         return sorted(
-            lessons, key=lambda lesson: (lesson.context_hash != same, -lesson.effectiveness)
+            lessons,
+            key=lambda lesson: (lesson.context_hash != hash_of_context, -lesson.effectiveness),
         )
 
     def record_lesson_outcome(self, lesson_id: str, success: bool) -> None:
@@ -270,15 +271,18 @@ class ReflectionEngine:
 
 
 def _evidence(result: Mapping[str, Any]) -> str:
-    """A tool result of any form as the prompt shows one."""
-    head = result.get("tool") or result.get("tool_name") or result.get("name") or "tool"
+    """Return a tool result of any form as the prompt shows it: "bash (exit code 1):", with the output below.
+
+    A result without a text as its content is shown as JSON.
+    """
+    title = result.get("tool") or result.get("tool_name") or result.get("name") or "tool"
     exit_code = result.get("exit_code")
     if exit_code is not None:
-        head = f"{head} (exit code {exit_code})"
+        title = f"{title} (exit code {exit_code})"
     text = result.get("content")
     if not isinstance(text, str):
         text = json.dumps(dict(result), ensure_ascii=False, default=str)
-    return f"{head}:\n{text}"
+    return f"{title}:\n{text}"
 
 
 def _lesson(lesson: Lesson) -> ReflectionLesson:

@@ -84,7 +84,10 @@ def _advance(
     node: str,
     clock: Clock | None,
 ) -> Gained:
-    """One planning step over a state. Nothing is searched, and the state that came in is left as it is."""
+    """Return the keys that change by one planning step. Nothing is searched, and the state is left as it is.
+
+    The state has no list of what was tried: it is the first queries, and those in the thoughts of earlier steps.
+    """
     planned: list[Mapping[str, Any]] = list(state.get("planned_queries") or ())
     original = list(state.get("original_planned_queries") or planned)
     thoughts = list(state.get("thinking_updates") or ())
@@ -116,17 +119,20 @@ def _advance(
 def _next_queries(
     plan: SearchPlan, planned: Sequence[Mapping[str, Any]], queries: Sequence[Query]
 ) -> list[Mapping[str, Any]]:
-    """The queries that a plan keeps, as the graph has them, and then its new ones; `queries` are the planned as read."""
+    """Return the queries that a plan keeps, in the graph's own form, and then its new ones.
+
+    `queries` are the `planned` ones as we read them, one for one.
+    """
     pairs = list(zip(planned, queries, strict=True))
     next_queries = [item for item, query in pairs if query in plan.kept_queries]
     for query in plan.new_queries:
         items_of_table = [item for item, other in pairs if other.table == query.table]
-        next_queries.append(_as_the_graph_has_it(query, items_of_table or planned))
+        next_queries.append(_in_form_of_graph(query, items_of_table or planned))
     return next_queries
 
 
 def _planned_before(thoughts: Sequence[Any]) -> list[Any]:
-    """The queries of earlier plans, as the thoughts of the graph keep them."""
+    """Return the queries of earlier plans, which stand in the thoughts of the graph."""
     queries: list[Any] = []
     for thought in thoughts:
         if is_object(thought):
@@ -134,8 +140,11 @@ def _planned_before(thoughts: Sequence[Any]) -> list[Any]:
     return queries
 
 
-def _as_the_graph_has_it(query: Query, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A query with the graph's own keys of the one that it comes from, and no others."""
+def _in_form_of_graph(query: Query, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a query as the graph writes it: with what else the first of its `origins` has under keys of the graph.
+
+    A key of ours that the query left empty, such as a filter that was dropped, is not taken over.
+    """
     values = asdict(query)
     stated = {name: value for name, value in values.items() if value}
     if not origins:
@@ -147,13 +156,13 @@ def _as_the_graph_has_it(query: Query, origins: Sequence[Mapping[str, Any]]) -> 
 
 
 def _reasoning(plan: SearchPlan) -> str:
-    """Why, for developers, with what was corrected in the plan of a model."""
-    untold = [note for note in plan.notes if note not in plan.reasoning]
-    return " ".join((plan.reasoning, *(f"({note})" for note in untold)))
+    """Return why, for developers, with what was corrected in the plan of a model: "Fewer words. (table was wrong)"."""
+    other_notes = [note for note in plan.notes if note not in plan.reasoning]
+    return " ".join((plan.reasoning, *(f"({note})" for note in other_notes)))
 
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
-    """A state as the request that a planner reads; what the graph does not tell is left to the planner's defaults."""
+    """Return a state as the request that a planner reads; what the graph does not say has the planner's defaults."""
     message = _last_question(state.get("messages") or ())
     retries = int(state.get("retry_count") or 0)
     queries = read_queries(planned, "planned_queries")
@@ -180,7 +189,7 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
 
 
 def _open_tables(queries: Sequence[Query]) -> tuple[str, ...]:
-    """What a plan may search without a catalog: any table, but only the document's where one of these is searched."""
+    """Return what a plan may search without a catalog: the document's tables where one of them is searched, else any (())."""
     searched = {query.table for query in queries}
     if searched.isdisjoint(_TABLES):
         return ()
@@ -190,14 +199,14 @@ def _open_tables(queries: Sequence[Query]) -> tuple[str, ...]:
 def _with_modes(
     catalog: tuple[CatalogEntry, ...], queries: Sequence[Query]
 ) -> tuple[CatalogEntry, ...]:
-    """The catalog, else one of the searched tables, with the modes of the document where an entry has none."""
+    """Return the catalog, else one of the searched tables, with the document's search modes where an entry has none."""
     searched = dict.fromkeys(query.table for query in queries)
     entries = catalog or tuple(CatalogEntry(table=table) for table in searched)
     return tuple(replace(entry, search_modes=entry.search_modes or _MODES) for entry in entries)
 
 
 def _last_question(messages: Sequence[Any]) -> str:
-    """The last message of a person, else the last of all; empty where there is none."""
+    """Return the last message of a person, else the last of all; empty where there is none."""
     for message in reversed(messages):
         author = _part(message, "type") or _part(message, "role")
         if author in ("human", "user"):
@@ -208,7 +217,10 @@ def _last_question(messages: Sequence[Any]) -> str:
 
 
 def _part(message: Any, name: str) -> str:
-    """`type`, `role` or `content` of a message, empty for none; content in parts is joined."""
+    """Return the `type`, `role` or `content` of a message, empty for none; content in parts is joined.
+
+    A message may be a text, an object of JSON, or an object of a framework with such attributes.
+    """
     if isinstance(message, str):
         if name == "content":
             return message
@@ -222,7 +234,7 @@ def _part(message: Any, name: str) -> str:
 
 
 def _text_of_part(part: Any) -> str:
-    """The text of a part of a message's content; an image has none."""
+    """Return the text of a part of a message's content; an image has none."""
     if is_object(part):
         return str(part.get("text", ""))
     return str(part)

@@ -94,7 +94,7 @@ class SelfCorrection:
         yield f"[ANSWER]\n{answer}\n"
 
     def _events(self, query: str, trace: list[str]) -> Iterator[Any]:
-        """The events of a critique as they come, from a loop in a thread of its own."""
+        """Yield the events of a critique as they come, from a loop in a thread of its own."""
         events: SimpleQueue[Any] = SimpleQueue()
 
         async def work() -> None:
@@ -144,15 +144,15 @@ class _Prompted:
 
 
 def _left(issues: Sequence[str]) -> str:
-    """How many issues stay where nothing was corrected."""
+    """Return how many issues stay where nothing was corrected: "2 issue(s) left"."""
     if not issues:
         return "No issues found"
     return f"{len(issues)} issue(s) left"
 
 
 def _numbered(steps: Sequence[str]) -> str:
-    """The steps, one a line, with their numbers."""
-    return "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))
+    """Return the steps, one a line, with their numbers."""
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
 
 
 def _verified(steps: Sequence[str], issues: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The words for what a program does: a lesson that names pytest alone is about tests, and a person asks for those."""
+"""The words for what programs do: a lesson that names `pytest` alone is about tests, and a person asks for "tests"."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -11,7 +11,10 @@ _FILE: Final = Path(__file__).with_name("program_words.txt")
 
 
 def words_for_programs(terms: Iterable[str]) -> list[str]:
-    """Return the words for what the programs among these terms do, each once. Terms are stems, as those of an index."""
+    """Return the words for what the programs among these terms do, each once: "pytest" -> "tests", "suite".
+
+    Terms are stems, as those of an index.
+    """
     table = _table()
     words: list[str] = []
     for term in terms:

@@ -54,7 +54,10 @@ _SPACE = lazy_compile(r"\s+")
 
 @lru_cache(maxsize=512)  # a failure's text is asked for several times
 def steady(text: str) -> str:
-    """Return the text with placeholders for what differs between runs: ids, dates, times, temporary paths, ports."""
+    """Return the text with placeholders for what differs between runs: ids, dates, times, temporary paths, ports.
+
+    "2026-01-02 took 3.1 s on localhost:8080" -> "<date> took <duration> on localhost:<port>"
+    """
     for pattern, placeholder in _VOLATILE:
         text = pattern.sub(placeholder, text)
     return text
@@ -96,7 +99,10 @@ def exact_call(tool: str, arguments: Json) -> str:
 
 
 def fingerprint(error: str) -> str:
-    """Return the error without numbers, paths, ids and times, in lower case, at most ERROR_LIMIT characters."""
+    """Return the error without numbers, paths, ids and times, in lower case, at most ERROR_LIMIT characters.
+
+    "src/App.py:12: Cannot read 3 rows" -> "<path>:<n>: cannot read <n> rows"
+    """
     text = _PATH.sub("<path>", steady(_SPACE.sub(" ", error[: 5 * ERROR_LIMIT]).strip()))
     return _NUMBER.sub("<n>", text).lower()[:ERROR_LIMIT].rstrip()
 
@@ -107,7 +113,7 @@ def signature(tool: str, call: str, error_fingerprint: str) -> str:
 
 
 def bounded(line: str, limit: int = CALL_LIMIT) -> str:
-    """Return the line, or its start and a hash of the whole where it is longer than `limit` characters."""
+    """Return the line, or its start and a hash of the whole where it is longer: "search({"query":"a… ...#9c31f0…"."""
     if len(line) <= limit:
         return line
     return f"{line[: limit - 20]}...#{digest(line)}"
@@ -119,7 +125,10 @@ def digest(text: str, digits: int = 16) -> str:
 
 
 def drawn(text: str, share: float) -> bool:
-    """True for `share` (0..1) of all texts: the same ones in every process and on every day."""
+    """Return whether a text is among the `share` (0..1) of all texts that is drawn: the same ones in every process.
+
+    By it sessions are chosen for the control group.
+    """
     return int(digest(text), 16) < share * 2**64
 
 

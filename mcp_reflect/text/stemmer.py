@@ -1,4 +1,7 @@
-"""Words without their endings (forms of one English word have one stem), and function words."""
+"""The stems of words: forms of one English word have one stem, so that a search for one finds the others.
+
+Function words, which say little of what is meant, are here as well.
+"""
 
 from functools import lru_cache
 from pathlib import Path
@@ -8,7 +11,7 @@ from typing import Final
 # Words of other languages lose the same endings. Porter's stemmer (1980) is no better on the development sets.
 _PLURALS_AND_TENSES: Final = ("ities", "ity", "ings", "ing", "edly", "ied", "ed", "ies", "es", "s")
 _OTHERS: Final = tuple("ly e ion at iz iv al ic ment ness ful ous abl ibl anc enc".split())
-_LEAST_LETTERS: Final = 5  # that stay of a derived word
+_LEAST_LETTERS: Final = 5  # that have to stay of a derived word
 _LEAST_LETTERS_BEFORE_E: Final = 3  # the same where it ends in e: `cache` and `caching` are one
 _VOWELS: Final = frozenset("aeiouy")
 
@@ -24,7 +27,10 @@ STOP_WORDS: Final = frozenset(" ".join(_WORD_LISTS).split())
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word; a word with other letters than a to z, or of up to three, as it is."""
+    """Return the stem of a lower-case word; a word with other letters than a to z, or of up to three, as it is.
+
+    `migrations`, `migration` and `migrating` -> `migrat`; `cache` and `caching` -> `cach`; `bus` stays.
+    """
     if len(word) <= 3 or not (word.isascii() and word.isalpha()):
         return word
     if not word.endswith(("ss", "us")):
@@ -39,7 +45,7 @@ def stem(word: str) -> str:
 
 
 def _without_other_endings(word: str) -> str:
-    """Return a word without the endings of derived words, one after the other."""
+    """Return a word without the endings of derived words, one after the other: `thoughtfulness` -> `thought`."""
     while True:
         least = _LEAST_LETTERS
         if word.endswith("e"):
@@ -51,7 +57,7 @@ def _without_other_endings(word: str) -> str:
 
 
 def _cut(word: str, endings: tuple[str, ...], least: int) -> str:
-    """Return a word without the first of these endings that leaves a vowel and so many letters."""
+    """Return a word without the first of these endings behind which at least `least` letters and a vowel are left."""
     if not word.endswith(endings):
         return word
     for ending in endings:

@@ -1,4 +1,9 @@
-"""Lists of words in a file: one entry a line, under a heading in brackets, with comments behind `# `."""
+"""Read lists of words from a file: one entry a line, under a heading in brackets, with comment lines that begin with `# `.
+
+[praise]
+# What a reviewer says of good work.
+well done
+"""
 
 import re
 from functools import cache

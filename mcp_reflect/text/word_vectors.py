@@ -58,11 +58,11 @@ _WORD: Final = re.compile(r"[^\W_]+")
 def words(text: str, find: Find) -> Iterator[str]:
     """Yield the words of a text in lower case without accents; split camelCase and snake_case.
 
-    A word of mixed case that is a token as a whole (JavaScript) stays whole.
+    "Café parseHTTPReply in JavaScript" -> cafe, parse, http, reply, in, javascript: the last is a token as a whole.
     """
     if not text.isascii():
         letters_and_accents = normal_form("NFD", text)
-        text = "".join(sign for sign in letters_and_accents if unicodedata.category(sign) != "Mn")
+        text = "".join(char for char in letters_and_accents if unicodedata.category(char) != "Mn")
     for word in _WORD.findall(text):
         lower = word.lower()
         if word == lower or word.istitle() or word.isupper() or find(lower) is not None:
@@ -72,7 +72,10 @@ def words(text: str, find: Find) -> Iterator[str]:
 
 
 def pieces(word: str, find: Find) -> tuple[int, ...]:
-    """Return the longest tokens that the word consists of (WordPiece); none if it would take more than MOST_PIECES."""
+    """Return the longest tokens that the word consists of (WordPiece); none if it would take more than MOST_PIECES.
+
+    `unlockable` may be `unlock` and `##able`: the longest token at its start, then the longest behind that.
+    """
     if len(word) > LONGEST_WORD:
         return ()
     numbers: list[int] = []
@@ -142,9 +145,9 @@ class WordVectors:
         """Return the vector of a text whose words count so many `times`, at most MOST_TIMES; None if none does."""
         counts: Counter[int] = Counter()
         for word in words(text, self._find):
-            worth = times(word)
+            times_of_word = times(word)
             for number in self._pieces(word):
-                counts[number] += worth
+                counts[number] += times_of_word
         return self._sum_of(counts)
 
     def _sum_of(self, counts: Mapping[int, int]) -> "array[float] | None":
@@ -167,8 +170,8 @@ class WordVectors:
             third += (row >> 16 & mask) * scale
             fourth += (row >> 24 & mask) * scale
         biased = array("I", bytes(4 * width))
-        for place, lane in enumerate((first, second, third, fourth)):
-            biased[place::4] = read_little_endian("I", lane.to_bytes(width, "little"))
+        for dimension, lane in enumerate((first, second, third, fourth)):
+            biased[dimension::4] = read_little_endian("I", lane.to_bytes(width, "little"))
         offset = BIAS * total
         sums = [value - offset for value in biased]
         length = sqrt(sum(map(mul, sums, sums)))
