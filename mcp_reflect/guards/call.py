@@ -25,6 +25,9 @@ from mcp_reflect.shell import (
 _MOST_VALUES: Final = 400
 """Values of a call's arguments that are looked at; chosen, so that a large call costs little."""
 
+_MOST_CHANGES: Final = 100
+"""Changed files that are compared with each guard in full."""
+
 _MOST_TOOL_CHARS: Final = 200
 _EDIT_WORDS: Final = frozenset(
     "edit write create insert replace patch update str move rename".split()
@@ -176,10 +179,32 @@ class Call:
         placed += (PlacedCommand(command, None) for command in self.script.possible)
         return tuple(placed)
 
+    def changes_near(self, keys: Sequence[str]) -> Iterable[SeenChange]:
+        """Return the changes that may reach what a guard with these keys names.
+
+        Of very many (`rm a1 a2 …`) only those that name its file or its folder, and the first of them: each is compared
+        with each guard.
+        """
+        if len(self.changes) <= _MOST_CHANGES:
+            return self.changes
+        near: list[SeenChange] = []
+        for key in keys:
+            near += self._changes_by_key.get(key, ())[:_MOST_CHANGES]
+        return near
+
+    @cached_property
+    def _changes_by_key(self) -> dict[str, list[SeenChange]]:
+        """The changes by the keys of guards that may name their paths."""
+        by_key: dict[str, list[SeenChange]] = {}
+        for change in self.changes:
+            for key in _keys_of_file(change.path):
+                by_key.setdefault(key, []).append(change)
+        return by_key
+
     @property
     def may_reach_any_file(self) -> bool:
         """Whether it changes what its words do not name whole: a folder with all in it, a pattern, what is searched for."""
-        return any(
+        return len(self.changes) <= _MOST_CHANGES and any(
             change.removes or change.names or not WILDCARDS.isdisjoint(change.path)
             for change in self.changes
         )

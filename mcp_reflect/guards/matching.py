@@ -50,7 +50,7 @@ def without_paths(guard: Guard) -> Guard:
 
 def _is_met_by_files(guard: Guard, call: Call) -> bool:
     """Return whether a call changes a file that a guard names, and that is none of its exceptions."""
-    for change in call.changes:
+    for change in call.changes_near(guard.keys):
         is_excepted = any(map(change.is_within, guard.lacks))
         if not is_excepted and any(map(change.reaches, guard.has[0])):
             return True

@@ -17,7 +17,7 @@ import posixpath
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from mcp_reflect.guards.items import WILDCARDS, is_path
@@ -120,8 +120,9 @@ def joined(folder: str, path: str) -> str:
     return re.sub(r"^//+", "/", posixpath.normpath(plain))
 
 
+@lru_cache(maxsize=2_000)
 def _parts(path: str) -> list[str]:
-    """Return the names in a path: `dist` and `a.js` of `dist/a.js`."""
+    """Return the names in a path: `dist` and `a.js` of `dist/a.js`. Nobody changes the list, which is kept."""
     return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
 
 

@@ -16,13 +16,16 @@ folders, `vendor/lib/a.py`, holds there as well.
 """
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
+from mcp_reflect.guards.items import WILDCARDS
 from mcp_reflect.guards.paths import is_absolute, is_around, joined
+from mcp_reflect.patterns import lazy_compile
 
-_MOST_GROUNDS: Final = 2_000  # folders of projects that are compared with a path
+_PLAIN_BEGINNING: Final = lazy_compile(r"[^*?\[]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Where:
     began_with: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallPlace:
     """Where a call is made, as far as words and the bank tell.
 
@@ -71,7 +74,32 @@ class CallPlace:
 
     def roots_of(self, project: str) -> tuple[str, ...]:
         """Return the folders of a project, without a slash at the end."""
-        return tuple(folder.root for folder in self.grounds if folder.project == project)
+        return self._roots.get(project, ())
+
+    @cached_property
+    def _roots(self) -> dict[str, tuple[str, ...]]:
+        """The folders of each project."""
+        roots: dict[str, tuple[str, ...]] = {}
+        for folder in self.grounds:
+            roots[folder.project] = (*roots.get(folder.project, ()), folder.root)
+        return roots
+
+    @cached_property
+    def _by_root(self) -> dict[str, list[ProjectFolder]]:
+        """The folders of projects by their paths."""
+        by_root: dict[str, list[ProjectFolder]] = {}
+        for folder in self.grounds:
+            by_root.setdefault(folder.root, []).append(folder)
+        return by_root
+
+    @cached_property
+    def _projects_below(self) -> dict[str, set[str]]:
+        """The projects whose folders lie in each folder, or are that folder: `/work` has shop, where that is `/work/shop`."""
+        below: dict[str, set[str]] = {}
+        for folder in self.grounds:
+            for around in _folders_around(folder.root):
+                below.setdefault(around, set()).add(folder.project)
+        return below
 
     def absolute(self, path: str) -> str:
         """Return a path as seen from the call's folder; the same path where nobody knows that folder."""
@@ -95,18 +123,28 @@ class CallPlace:
         """Return the folders of projects in which a path lies, the innermost first."""
         if not is_absolute(path):
             return []
-        prefix = f"{path.rstrip('/')}/"
-        around = [
-            folder
-            for folder in self.grounds[:_MOST_GROUNDS]
-            if prefix.startswith(f"{folder.root}/")
-        ]
-        return sorted(around, key=lambda folder: -len(folder.root))
+        folders: list[ProjectFolder] = []
+        for around in _folders_around(path):
+            folders += self._by_root.get(around, ())
+        return folders
 
-    def projects_in(self, path: str) -> Iterable[str]:
-        """Return the projects whose folders lie in a path: `rm -rf /work` removes `/work/shop`."""
-        return [
+    def projects_in(self, path: str) -> set[str]:
+        """Return the projects whose folders lie in a path, or in what it is a pattern of: `rm -rf /work/*`."""
+        if WILDCARDS.isdisjoint(path):
+            return self._projects_below.get(path.rstrip("/"), set())
+        plain = _PLAIN_BEGINNING.match(path)
+        beginning = plain[0] if plain else ""
+        return {
             folder.project
-            for folder in self.grounds[:_MOST_GROUNDS]
-            if is_around(path, folder.root)
-        ]
+            for folder in self.grounds
+            if folder.root.startswith(beginning) and is_around(path, folder.root)
+        }
+
+
+def _folders_around(path: str) -> Iterator[str]:
+    """Yield a path and the folders around it, the innermost first; the root of the system is the empty text."""
+    around = path.rstrip("/")
+    while around:
+        yield around
+        around = around.rpartition("/")[0]
+    yield ""

@@ -36,11 +36,12 @@ ANY_ARGUMENT: Final = "an argument"
 _FEEDERS: Final = frozenset("echo printf cat".split())
 _CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
 _CLUSTER_WITH_DIGITS: Final = lazy_compile(r"-[A-Za-z\d]{0,4}\d[A-Za-z]{1,4}")  # `-4f`
+_MOST_PATHS: Final = 200  # operands that are read as paths of files
 _PRETENDING: Final = frozenset(("--dry-run", "--dryrun", "--just-print", "--recon", "--simulate"))
 """Flags with which a program only says what it would do."""
 
-_PRETENDING_WITH_N: Final = frozenset(("make", "rsync"))
-_GIT_PRETENDING_WITH_N: Final = frozenset(("push", "clean", "add", "rm", "mv"))
+_PRETENDING_WITH_N: Final = ("make", "rsync")
+_GIT_PRETENDING_WITH_N: Final = frozenset("push clean add rm mv".split())
 _DONE_ALL_THE_SAME: Final = ("none", "false", "no", "0")
 _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
@@ -143,23 +144,14 @@ class Program:
 
         `kubectl delete --dry-run=none` does it.
         """
-        names = {
-            flag
-            for flag, value in self.flags
-            if flag in _PRETENDING and f"{flag}={value}" not in self._done_all_the_same
-        }
+        names = _PRETENDING.intersection(flag for flag, _ in self.flags)
+        for word in self.invocation.arguments:
+            flag, _, value = word.partition("=")
+            if value.lower() in _DONE_ALL_THE_SAME:
+                names -= {flag}
         if self._has_pretending_n and any(flag == "-n" for flag, _ in self.flags):
-            names.add("-n")
-        return frozenset(names)
-
-    @property
-    def _done_all_the_same(self) -> set[str]:
-        """Its words that say that it is to be done: `--dry-run=none`."""
-        return {
-            word
-            for word in self.invocation.arguments
-            if word.partition("=")[2].lower() in _DONE_ALL_THE_SAME
-        }
+            names |= {"-n"}
+        return names
 
     @property
     def _has_pretending_n(self) -> bool:
@@ -222,7 +214,8 @@ class Program:
         variable = _VARIABLE.fullmatch(item)
         if variable is not None:
             return self._sets(variable[1], variable[2])
-        if "/" in item and changes_files(self.invocation.name):
+        is_of_files = len(words) <= _MOST_PATHS and changes_files(self.invocation.name)
+        if "/" in item and is_of_files:
             return any(self._reaches(word, item) for word in words)
         is_its_path = "/" in item and is_path(self.invocation.program, item)
         return is_its_path or any(is_argument(word, item) for word in words)

@@ -20,11 +20,17 @@ def views_of(call: Call, place: CallPlace) -> Mapping[str, Call]:
     """Return, by project, the part of a call that its guards hold; under EVERYWHERE all of it."""
     commands: dict[str, set[int]] = defaultdict(set)
     changes: dict[str, list[SeenChange]] = defaultdict(list)
+    projects_of: dict[str | None, Iterable[str]] = {}
     for index, placed in enumerate(call.placed_commands):
-        for project in _projects_of_command(placed, place):
+        if placed.folder not in projects_of:
+            projects_of[placed.folder] = _projects_of_command(placed, place)
+        for project in projects_of[placed.folder]:
             commands[project].add(index)
+    in_full: list[SeenChange] = []
     for change in call.named_changes:
-        for project, seen in _changes_by_project(change, place):
+        path = place.absolute(change.path)
+        in_full.append(_with_path(change, path))
+        for project, seen in _changes_by_project(change, path, place):
             changes[project].append(seen)
     projects = dict.fromkeys((*place.at_hand, *commands, *changes))
     views = {
@@ -36,7 +42,6 @@ def views_of(call: Call, place: CallPlace) -> Mapping[str, Call]:
         )
         for project in projects
     }
-    in_full = [_with_path(change, place.absolute(change.path)) for change in call.named_changes]
     every_index = range(len(call.placed_commands))
     return {**views, EVERYWHERE: call.part(every_index, (*call.changes, *in_full))}
 
@@ -48,9 +53,10 @@ def _projects_of_command(placed: PlacedCommand, place: CallPlace) -> Iterable[st
     return place.projects_at(place.absolute(placed.folder or ".")) or place.at_hand
 
 
-def _changes_by_project(change: NamedChange, place: CallPlace) -> Iterator[tuple[str, SeenChange]]:
-    """Yield the projects whose guards may name a path, each with the change as it sees it."""
-    path = place.absolute(change.path)
+def _changes_by_project(
+    change: NamedChange, path: str, place: CallPlace
+) -> Iterator[tuple[str, SeenChange]]:
+    """Yield the projects whose guards may name a changed path, seen from the root, each with the change as it sees it."""
     if not change.is_in_known_folder or not is_absolute(path):
         for project in place.at_hand:
             yield project, _with_path(change, change.path)
@@ -62,7 +68,7 @@ def _changes_by_project(change: NamedChange, place: CallPlace) -> Iterator[tuple
     for project in outer:
         seen = _with_path(change, path, place.roots_of(project))
         yield project, replace(seen, is_in_inner=True)
-    inside = set(place.projects_in(path)) if change.removes or change.names else set[str]()
+    inside = place.projects_in(path) if change.removes or change.names else set[str]()
     for project in inside - {*owners} - outer:
         yield project, _with_path(change, path, place.roots_of(project))
     for project in {*place.at_hand} - inside - {*owners} - outer:

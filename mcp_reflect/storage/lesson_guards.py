@@ -20,6 +20,9 @@ MOST_REPEATS: Final = 3
 PASSED: Final = f"its calls were made all the same and worked {MOST_REPEATS} times in a row"
 """The reason why a guard is off after so many such calls."""
 
+_MOST_OTHERS: Final = 50
+"""Other projects whose guards one call is compared with."""
+
 _MOST_MET: Final = 300
 """Guards of the same program that one call is compared with."""
 
@@ -92,10 +95,14 @@ def guards_of_others(
     `views` has the part of the call that is each project's, and `meets` is `guards_met` or `guards_in_doubt`. Lessons for
     all projects are asked with those of the project of the scope.
     """
+    others = views.keys() - {scope.project, EVERYWHERE}
+    if not others:
+        return ()
+    rows = reading.rows("guard_projects", {"tenant": scope.tenant})
+    with_guards = sorted(others & {row["project"] for row in rows})
     met: list[Lesson] = []
-    for project, call in views.items():
-        if project in (scope.project, EVERYWHERE):
-            continue
+    for project in with_guards[:_MOST_OTHERS]:
+        call = views[project]
         of_project = replace(scope, project=project)
         mode = guard_mode(reading, of_project)
         for lesson in meets(reading, of_project, call, views[EVERYWHERE]):

@@ -1,5 +1,6 @@
 """A guard of a file holds what certainly writes, replaces or removes it, by whatever program, and nothing else."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -269,3 +270,34 @@ def test_what_changes_the_file_is_held(guard: str) -> None:
 @pytest.mark.parametrize("guard", UNCHANGED)
 def test_what_leaves_the_file_as_it_is_passes(guard: str) -> None:
     assert [command for command in UNCHANGED[guard] if _meets(guard, command)] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm " + " ".join(f"a{number}" for number in range(9_000)),
+        "; ".join(f"rm a{number}/b*" for number in range(1_900)),
+        "rm " + " ".join("*/" * 50 + "a*b*c*d*" for _ in range(500)),
+        "find . " + " ".join("-name '*a*b*c*'" for _ in range(3_000)) + " -delete",
+        "; ".join(f"git -C ../p{number} rm x" for number in range(1_500)),
+    ],
+    ids=("operands", "patterns", "stars", "names", "folders"),
+)
+def test_many_changes_in_many_projects_take_no_time(command: str) -> None:
+    folders = (ProjectFolder(f"p{number}", f"/work/p{number}") for number in range(2_000))
+    place = CallPlace(own="shop", folder=SHOP, grounds=(*PLACE.grounds, *folders))
+    guards = [
+        parse_guard(f"Edit: {path}") for path in ("config/prod.yaml", "dist/", "*.pem", "a*b*c*d")
+    ]
+    began = time.process_time()
+    for call in views_of(Call("Bash", {"command": command}), place).values():
+        for guard in guards:
+            matches(guard, call)
+    assert time.process_time() - began < 3
+
+
+def test_a_file_is_found_among_very_many() -> None:
+    others = " ".join(f"a{number}" for number in range(3_000))
+    assert _meets("config/prod.yaml", f"rm {others} config/prod.yaml {others}")
+    assert _meets("dist/", f"rm {others} dist/x {others}")
+    assert not _meets("config/prod.yaml", f"rm {others} other/config/prod.yaml")

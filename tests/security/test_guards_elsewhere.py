@@ -19,6 +19,7 @@ from mcp_reflect.guards.matching import matches
 from mcp_reflect.guards.places import CallPlace, ProjectFolder
 from mcp_reflect.guards.views import views_of
 from mcp_reflect.models.lesson import GuardMode
+from mcp_reflect.server import hook_tool
 from mcp_reflect.services import guards, lessons
 from mcp_reflect.services.engine import Engine
 from tests.clients.forked import run_forked
@@ -209,3 +210,29 @@ def test_a_path_of_the_outer_project_is_held_in_a_repository_inside_of_it() -> N
     call = views_of(Call("Edit", {"file_path": "a.py"}), shop)["shop"]
     assert matches(parse_guard("Edit: inner/a.py"), call)
     assert not matches(parse_guard("Edit: a.py"), call)
+
+
+@pytest.mark.parametrize(
+    ("folder", "call", "is_refused"),
+    [
+        ("SHOP", "git push --force", True),
+        ("BLOG", "git push --force", False),
+        ("BLOG", "git -C SHOP push --force", True),
+        ("BLOG", "edit SHOP/config/prod.yaml", True),
+        ("BLOG", "edit BLOG/config/prod.yaml", False),
+        ("TMP", "git push --force", True),
+        ("SHOP", "edit SHOP/other/config/prod.yaml", False),
+    ],
+)
+async def test_the_server_that_a_host_asks_holds_the_same(
+    world: World, folder: str, call: str, *, is_refused: bool
+) -> None:
+    sent = {
+        "hook_event_name": "PreToolUse",
+        "session_id": f"{folder} {call}",
+        "cwd": world.filled_in(folder),
+        **_call_of(world.filled_in(call)),
+    }
+    async with Engine(Settings(bank=world.bank, folder=world.shop)) as engine:
+        answer = await hook_tool.answer(engine.context, sent)
+    assert ("deny" in str(answer)) is is_refused
