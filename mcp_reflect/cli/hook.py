@@ -46,7 +46,7 @@ from mcp_reflect.storage.spool import (
 )
 
 if TYPE_CHECKING:
-    from mcp_reflect.cli.quick_hook import Watch
+    from mcp_reflect.cli.hook_watch import Watch
 
 
 BUSY_SECONDS: Final = 0.25

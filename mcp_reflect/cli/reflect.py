@@ -20,7 +20,7 @@ from mcp_reflect.models.common import plain
 from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.sessions.session_places import folder_in
+from mcp_reflect.sessions.session_folders import folder_in
 from mcp_reflect.sessions.transcripts import Transcript, read_transcript
 
 _HEAD: Final = 400_000  # characters of a transcript, in which it names the session's folder

@@ -10,13 +10,13 @@ from itertools import chain, islice
 from typing import Final, TypeAlias
 
 from mcp_reflect.models.search import Query
+from mcp_reflect.replan.patterns import pattern_rewrites
+from mcp_reflect.replan.statements import simple_statements
 from mcp_reflect.replan.syntax import (
     Tool,
     ignoring_case,
     is_identifier,
-    pattern_rewrites,
     scopes,
-    simple_statements,
     tool_of,
     variants,
     without_operators,

@@ -14,9 +14,9 @@ from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.empty_answers import found_nothing
 from mcp_reflect.sessions.error_categories import category_of, category_of_status
+from mcp_reflect.sessions.failing_words import MESSAGE_LIMIT, looks_failed
 from mcp_reflect.sessions.headlines import (
     ERROR_FORMS,
-    EXCEPTION_LINE,
     first_line,
     headline,
     last_lines,
@@ -24,17 +24,12 @@ from mcp_reflect.sessions.headlines import (
 from mcp_reflect.sessions.text import ends, quote
 from mcp_reflect.sessions.tools import (
     Kind,
-    command_of,
     finishes,
     is_code_search,
     kind_of,
-    tool_words,
 )
-from mcp_reflect.shell import doing_in
 
 HEAD: Final = 400  # characters at either end of an answer where exit codes are looked for
-# Characters of a text that was fetched: one that opens like an error is an error only if it is this short.
-MESSAGE_LIMIT: Final = 400
 # Characters of an error page: it is short; an article on one is not.
 _READ_PAGE: Final = 150
 _PAGE: Final = 4 * MESSAGE_LIMIT
@@ -43,24 +38,12 @@ _MOST_FIELDS_OF_STATUS: Final = 4  # of an object whose status alone says that i
 _MOST_DEPTH: Final = 4  # levels of an error object in which its message is looked for
 _MOST_MESSAGES: Final = 5  # of a list of errors
 _MOST_OF_EMPTY: Final = 40  # characters of what a search prints that matched nothing
-_MOST_LINES: Final = 12  # of an output that is an error as a whole, however long they are
 JSON_LIMIT: Final = 200_000  # characters of an answer that is parsed to look for an error field
 TEXT_LIMIT: Final = 40_000  # characters of an answer that are searched, half from each end
 
-# Words in the names of tools that look up errors: what they print opens like an error and is none.
-_ABOUT_ERRORS: Final = frozenset(
-    {"errors", "exceptions", "failures", "logs", "incidents", "alerts"}
-)
-_SHELL_WORDS: Final = frozenset({"bash", "shell", "terminal", "command", "sh"})
-_COMPLAINING: Final = ("bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
 _CODES: Final = ("exit_code", "exitCode", "exitcode", "returncode", "return_code")
 _STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
 
-# The first line of an answer that is an error message and nothing else.
-_OPENING = ERROR_FORMS["opening"]
-_PROGRAM = ERROR_FORMS["program"]
-_ANYWHERE = ERROR_FORMS["anywhere"]
-_TESTS = ERROR_FORMS["tests"]
 _EXIT = ERROR_FORMS["exit"]
 _STATUS = ERROR_FORMS["status"]
 _NO_OUTPUT = lazy_compile(
@@ -317,7 +300,7 @@ def _from_text(text: str, kind: Kind, answer: JudgedAnswer) -> Fault | None:
     status = _status_of_page(text, kind)
     if status is not None:
         return _status_fault(status, text)
-    if _looks_failed(text, kind, answer):
+    if looks_failed(text, kind, answer.tool, answer.arguments):
         return _fault(text)
     return None
 
@@ -360,67 +343,3 @@ def _status_of_page(text: str, kind: Kind) -> int | None:
     if len(text) > most_page and not text.startswith("HTTP/"):
         return None
     return int(status[1] or status[2])
-
-
-def _looks_failed(text: str, kind: Kind, answer: JudgedAnswer) -> bool:
-    """True for the output of a program that failed, or for an answer of another tool that is an error message."""
-    if kind is Kind.RUN:
-        return _run_failed(text)
-    return _is_message(text, kind, answer)
-
-
-def _run_failed(text: str) -> bool:
-    """True for the output of a program that failed, where no exit code tells.
-
-    A stack trace or an exception stands at its end, failed tests anywhere in it; an error message opens a short one.
-    """
-    last = last_lines(text, 3)
-    ends_in_stack = any(line.startswith("at ") for line in last)
-    if ends_in_stack and _ANYWHERE.search(text):  # a stack follows the error's name
-        return True
-    if _TESTS.search(text):
-        return True
-    if any(EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last):
-        return True
-    is_short = len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= _MOST_LINES
-    return is_short and _opens_with_error(text)
-
-
-def _is_message(text: str, kind: Kind, answer: JudgedAnswer) -> bool:
-    """True where the answer of a tool that runs nothing is an error message and nothing else.
-
-    A short answer is, whose first line opens like an error; of a tool that looks up errors none is. A longer one is, if
-    the tool does something (`Edit`) and the answer begins with "error" or the like.
-    """
-    if tool_words(answer.tool) & _ABOUT_ERRORS:
-        return False
-    if len(text) <= MESSAGE_LIMIT and _opens_with_error(text):
-        return kind is not Kind.READ or _is_about_reading(text, answer)
-    starts = text.lower().startswith(("error", "traceback", "your proposed edit has introduced"))
-    return kind is Kind.OTHER and starts and len(text) <= 10 * MESSAGE_LIMIT
-
-
-def _is_about_reading(text: str, answer: JudgedAnswer) -> bool:
-    """True for an error of the reading itself ("cat: a.txt: No such file"), not for a line of the file that was read."""
-    command = command_of(answer.arguments)
-    if command and tool_words(answer.tool) & _SHELL_WORDS:
-        # A shell names the program that complains.
-        return text.lower().startswith((f"{_program_of(command)}:", *_COMPLAINING))
-    return category_of(first_line(text)) not in (
-        ErrorCategory.ASSERTION,
-        ErrorCategory.RESOURCE_EXHAUSTION,
-    )
-
-
-def _program_of(command: str) -> str:
-    """The program that does the work of a command: `cat` of `cd src && cat a.py`; empty where none does."""
-    doing = doing_in(command)
-    if doing is None:
-        return ""
-    return doing.program
-
-
-def _opens_with_error(text: str) -> bool:
-    """True where the first line is an error message, as a program or a tool writes it."""
-    line = first_line(text)
-    return bool(_OPENING.match(line) or _PROGRAM.match(line))

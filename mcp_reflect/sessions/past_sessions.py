@@ -28,21 +28,18 @@ from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_s
 from mcp_reflect.sessions.text import clip, ends
 from mcp_reflect.sessions.tools import (
     command_of,
-    file_of,
-    first_text,
     is_shell,
     named_arguments,
     parts_of,
     without_labels,
 )
-from mcp_reflect.shell import READING_PROGRAMS, Command, act_of, read_script
+from mcp_reflect.sessions.undoing import Edit, edit_of, undoes_changes
+from mcp_reflect.shell import READING_PROGRAMS
 from mcp_reflect.text.signature import fingerprint
 
 # Seconds between two records that count as work at most: for longer the person was away.
 AWAY: Final = 300.0
 MOST_SAID: Final = 600  # characters of a person's words that are kept
-_OLD_TEXTS: Final = ("old_string", "old_str", "oldText", "old_text")
-_NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text")
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
 
@@ -95,15 +92,6 @@ class _EvidenceLine(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """An edit of a file: the text that it replaced, and the text that it wrote."""
-
-    file: str
-    old: str
-    new: str
-
-
 @dataclass(slots=True)
 class SessionReader(CallReader):
     """Gathers what a session teaches while its records are added.
@@ -122,7 +110,7 @@ class SessionReader(CallReader):
     found: dict[str, FoundInSession] = field(default_factory=dict[str, FoundInSession])
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
-    _edits: deque[_Edit] = field(default_factory=lambda: deque[_Edit](maxlen=MOST_CALLS))
+    _edits: deque[Edit] = field(default_factory=lambda: deque[Edit](maxlen=MOST_CALLS))
     _said: str = ""
     _said_at: int = 0
     _number: int = 0
@@ -227,12 +215,12 @@ class SessionReader(CallReader):
         if call.failed:
             return
         undoes = False
-        edit = _edit_of(call)
+        edit = edit_of(call)
         if edit is not None:
-            turned_round = _Edit(edit.file, old=edit.new, new=edit.old)
+            turned_round = Edit(edit.file, old=edit.new, new=edit.old)
             undoes = turned_round in self._edits
             self._edits.append(edit)
-        if is_shell(call.tool) and _undoes(command_of(call.arguments) or ""):
+        if is_shell(call.tool) and undoes_changes(command_of(call.arguments) or ""):
             undoes = True
         is_soon = 0 < call.number - self._said_at <= _SOON
         if undoes and self._said and self._said_at and is_soon:
@@ -322,17 +310,6 @@ def _number_of_evidence(text: str) -> int:
     return int(text.partition(":")[0])
 
 
-def _edit_of(call: SessionCall) -> _Edit | None:
-    """Return the edit that a call makes, None for any other call and for an edit without both of its texts."""
-    values = named_arguments(call.arguments)
-    file = file_of(values)
-    old = first_text(values, _OLD_TEXTS)
-    new = first_text(values, _NEW_TEXTS)
-    if file is None or old is None or new is None or old == new:
-        return None
-    return _Edit(file, old, new)
-
-
 def _evidence_of(answered: _Answered) -> _EvidenceLine:
     """Return a call as a line of evidence: in words, with the line of its answer: "`npm test`: 1 failed"."""
     call = answered.call
@@ -378,20 +355,3 @@ def read_session(path: Path, host: str, copied: frozenset[str] | None = None) ->
         faults = read_file(file, reader, is_value=is_value(path))
     reader.session = reader.session or name_of_session(path)
     return ReadSession(reader.end(), faults)
-
-
-def _undoes(command: str) -> bool:
-    """Return whether a command turns files back to what they were: `git restore`, `git checkout -- FILE`."""
-    return any(_turns_back(one) for one in read_script(command).commands)
-
-
-def _turns_back(command: Command) -> bool:
-    """Return whether a command of git takes back changes: `restore`, `revert`, `stash`, `checkout --`, `reset --hard`."""
-    act = act_of(command)
-    if act is None or act.program != "git":
-        return False
-    if act.subcommand == "checkout":
-        return "--" in command.words
-    if act.subcommand == "reset":
-        return "--hard" in command.words
-    return act.subcommand in ("restore", "revert") or act.subcommand.startswith("stash")

@@ -1,30 +1,29 @@
-"""Where hosts leave their sessions on this machine, and in which folder each of them worked."""
+"""The sessions that hosts leave on this machine: where they lie, and which are copies of one another."""
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from errno import EIO
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import BinaryIO, Final
-from urllib.parse import unquote
 
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, as_record, as_text, parsed
 from mcp_reflect.sessions.session_database import DATABASE, sessions_in
+from mcp_reflect.sessions.session_folders import (
+    HEAD,
+    absolute_folder,
+    cline_folder,
+    folder_in,
+    folder_of_record,
+    gemini_folder,
+)
 from mcp_reflect.sessions.session_lines import COMPRESSED, MOST_LINE, is_value, open_session
 from mcp_reflect.text.signature import digest
-from mcp_reflect.whole_files import open_regular
 
 _ENDINGS: Final = (".jsonl", ".json", f".jsonl{COMPRESSED}")
 _MOST_LOOKED_AT: Final = 40_000_000  # bytes of a file in which its folder is looked for
-_HEAD: Final = 400_000  # the same of one JSON value
-_CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
-_MOST_ROOT: Final = 4_096  # bytes of the name of a folder
-_DRIVE: Final = re.compile(r"([A-Za-z]):[\\/]")
-_IN_WSL: Final = re.compile(r"\\\\wsl(?:\$|\.localhost)\\[^\\]+(?=\\)", re.IGNORECASE)
-_ADDRESS: Final = re.compile(r"(?:file|vscode-remote)://[^/]*(?=/)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ def _stored_sessions(
             continue
         try:
             for stored in sessions_in(database):
-                folder = _absolute(stored.folder)
+                folder = absolute_folder(stored.folder)
                 yield SessionPlace(stored.path, host, stored.size, stored.changed, folder)
         except OSError as error:
             faults.append((str(database), error.strerror or "it cannot be read"))
@@ -194,9 +193,9 @@ def _place(path: Path, host: str) -> SessionPlace:
     with open_session(path) as file:
         folder, origin = _head_of(file, one_value=is_value(path))
     if host == "gemini":
-        folder = folder or _gemini_folder(path)
+        folder = folder or gemini_folder(path)
     if host == "cline":
-        folder = _cline_folder(path)
+        folder = cline_folder(path)
     return SessionPlace(path, host, facts.st_size, facts.st_mtime, folder, origin)
 
 
@@ -206,7 +205,7 @@ def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
     Only lines that may tell it are parsed, since some lines are very long.
     """
     if one_value:
-        return folder_in(file.read(_HEAD)), Origin()
+        return folder_in(file.read(HEAD)), Origin()
     folder: str | None = None
     origin = Origin()
     looked_at = 0
@@ -223,21 +222,10 @@ def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
         if not (b'"cwd"' in line or (not origin.first and b'"uuid"' in line)):
             continue
         record = parsed(line)
-        folder = _folder_of(record)
+        folder = folder_of_record(record)
         if not origin.first:
             origin = _origin_of(record)
     return folder, origin
-
-
-def _folder_of(record: Record) -> str | None:
-    """Return the folder that a record names as the session's; `cwd` among the arguments of a call is another one."""
-    started = as_record(record.get("data"))  # of Copilot CLI
-    places = (record, as_record(record.get("payload")), as_record(started.get("context")))
-    for place in places:
-        folder = as_text(place.get("cwd"))
-        if folder:
-            return _absolute(folder)
-    return None
 
 
 def _origin_of(record: Record) -> Origin:
@@ -252,78 +240,6 @@ def _origin_of(record: Record) -> Origin:
         return Origin(own, forked or own, bool(forked))
     form = form_of(record)
     return Origin("", form.key(record) if form else "", "forkedFrom" in record)
-
-
-def folder_in(head: bytes) -> str | None:
-    """Return the folder in which a session ran, as its host wrote it down near the beginning; None if it did not."""
-    for line in head.split(b"\n"):
-        if b'"cwd"' not in line:
-            continue
-        folder = _folder_of(parsed(line))
-        if folder:
-            return folder
-    # The beginning may be a part of one value, which cannot be parsed.
-    match = _CWD.search(head)
-    if match is None:
-        return None
-    record = as_record(parsed(b'{"cwd": ' + match[1] + b"}"))
-    return _absolute(as_text(record.get("cwd")))
-
-
-def _absolute(folder: str) -> str | None:
-    """Return a folder as this machine names it: "/src" for "file:///src", "/mnt/c/src" for the same on drive C in WSL.
-
-    None for a folder that is not absolute.
-    """
-    address = _ADDRESS.match(folder)
-    if address is not None:
-        folder = unquote(folder[address.end() :])
-    if Path(folder).is_absolute():
-        return folder
-    if PureWindowsPath(folder).is_absolute():
-        return local_path(folder)
-    return None
-
-
-def local_path(folder: str) -> str:
-    r"""Return a folder of Windows as this machine names it, if it is there.
-
-    In WSL drives are under /mnt, and Windows names the folders of WSL `\\wsl$\NAME\...`.
-    """
-    if os.name == "nt":
-        return folder
-    drive = _DRIVE.match(folder)
-    inside_wsl = _IN_WSL.match(folder)
-    if drive is not None:
-        local = f"/mnt/{drive[1].lower()}/{folder[3:]}"
-    elif inside_wsl is not None:
-        local = folder[inside_wsl.end() :]
-    else:
-        return folder
-    local = local.replace("\\", "/")
-    if local and Path(local).is_dir():
-        return local
-    return folder
-
-
-def _gemini_folder(path: Path) -> str | None:
-    """Return the folder of a session of Gemini CLI: as it wrote it down, else by its hash ("sha256:…"), else None."""
-    base = next((parent.parent for parent in path.parents if parent.name == "chats"), path.parent)
-    try:
-        with open_regular(base / ".project_root") as file:
-            return file.read(_MOST_ROOT).decode("utf-8").strip() or None
-    except (OSError, UnicodeDecodeError):
-        return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
-
-
-def _cline_folder(path: Path) -> str | None:
-    """Return the folder of a session of Cline, which the file beside its messages names."""
-    about = path.with_name(path.name.replace(".messages.json", ".json"))
-    try:
-        with open_session(about) as file:
-            return folder_in(file.read(_HEAD))
-    except OSError:
-        return None
 
 
 def copies_in(places: Iterable[SessionPlace]) -> dict[Path, tuple[Path, ...]]:

@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
+from mcp_reflect.replan.patterns import loose_pattern
 from mcp_reflect.replan.planner import plan
-from mcp_reflect.replan.syntax import (
-    Tool,
-    loose_pattern,
-    parts,
-    tool_of,
-    variants,
-    without_operators,
-)
+from mcp_reflect.replan.syntax import Tool, parts, tool_of, variants, without_operators
 from mcp_reflect.replan.vocabulary import Vocabulary
 from mcp_reflect.replan.words import (
     content,
