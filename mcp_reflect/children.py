@@ -36,11 +36,15 @@ def our_command(*words: str, module: str = "mcp_reflect") -> list[str]:
 
 
 def our_environment(**more: str) -> dict[str, str]:
-    """Return this environment without the variables of Python and the folders of PATH that are worked in, with `more`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    if "PATH" in kept:
-        kept["PATH"] = safe_path()
-    return {**kept, **more}
+    """Return this environment for a process of ours, with the variables `more`.
+
+    It is without the variables of Python (PYTHONPATH) and the folders of PATH that are worked in: both could bring code
+    of that folder into the process.
+    """
+    variables = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    if "PATH" in variables:
+        variables["PATH"] = safe_path()
+    return {**variables, **more}
 
 
 _PRINT_WHERE_INSTALLED: Final = """
@@ -175,7 +179,10 @@ def edit_file(command: str, file: Path) -> None:
 
 
 def command_line(words: Sequence[str], *, windows: bool) -> str:
-    """Return a command as a line for a shell. On Windows every shell accepts a slash in a path."""
+    """Return a command as a line for a shell: ["grep", "two words"] -> `grep 'two words'`.
+
+    On Windows the program is written with slashes, which every shell accepts in a path.
+    """
     if windows:
         program, *arguments = words
         return subprocess.list2cmdline([program.replace("\\", "/"), *arguments])

@@ -200,7 +200,10 @@ class Settings(Limits):
         return cls(**values, unknown=unknown, provider_env=provider_env)
 
     def misspelled(self) -> list[str]:
-        """Return a sentence for each variable that looks like a setting and is not, with the nearest setting."""
+        """Return a sentence for each variable that looks like a setting and is not, with the nearest setting.
+
+        `MCP_REFLECT_PROJEKT` -> "MCP_REFLECT_PROJEKT is not a setting. Did you mean 'MCP_REFLECT_PROJECT'?"
+        """
         names = [item.name.upper() for item in documented()]
         sentences: list[str] = []
         for name in self.unknown:
@@ -220,7 +223,10 @@ class Settings(Limits):
 
     @property
     def llm_settings(self) -> dict[str, str]:
-        """What providers of models read: their keys and addresses, and our settings about them, by variable."""
+        """What providers of models read: their keys and addresses, and our settings about them, by variable.
+
+        {"ANTHROPIC_API_KEY": "…", "MCP_REFLECT_LLM": "anthropic:MODEL", "MCP_REFLECT_EMBEDDINGS": "words", …}
+        """
         variables = dict(self.provider_env)
         for item in readable():
             name = PREFIX + item.name.upper()
@@ -246,7 +252,11 @@ class Settings(Limits):
 
 
 def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the prefixes of the variables that belong to providers: `ACME_` for the setting `acme:model`."""
+    """Return the prefixes of the variables that belong to providers.
+
+    They are those of the two usual ones and of each that a setting names: {"MCP_REFLECT_LLM": "acme:model"} ->
+    ("ANTHROPIC_", "OPENAI_", "ACME_").
+    """
     prefixes: set[str] = set()
     for variable, text in env.items():
         if not variable.startswith(_FOR_PROVIDERS):

@@ -33,21 +33,23 @@ _MOST_ADDRESS: Final = 4_000  # characters of a remote's address
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What the files of a folder say about its project; they are read without git and without a bank.
-
-    `path` is the main working tree of its repository (worktrees share it), else the folder itself. `remote` is
-    host/owner/name of the repository's `origin`. `git` is the folder of the repository's data. `part` is `#services/web`
-    for a subfolder of a repository that the settings make a project of its own, else empty; `path` and `remote` end
-    with it. `below` are the names that the folders between have, the innermost first, had one of them a repository of
-    its own: it may have had one before. `trees` are the working tree and the main one of its repository.
-    """
+    """What the files of a folder say about its project; they are read without git and without a bank."""
 
     path: str
+    """The main working tree of its repository (worktrees share it), else the folder itself; it ends with `part`."""
     remote: str | None = None
+    """Host, owner and name of the repository's `origin`, as `github.com/ada/shop`; it ends with `part`."""
     git: Path | None = None
+    """The folder of the repository's data."""
     part: str = ""
+    """`#services/web` for a subfolder of a repository that the settings make a project of its own, else empty."""
     below: tuple[str, ...] = ()
-    trees: tuple[Path, ...] = field(default=(), compare=False)  # no part of what it is
+    """The names of the folders from this one up to its repository, the innermost first.
+
+    Each of them may have had a repository before, and with it a project of this name.
+    """
+    trees: tuple[Path, ...] = field(default=(), compare=False)
+    """The working tree that the folder is in, and the main one of its repository. They are no part of what it is."""
 
     @property
     def name(self) -> str:
@@ -91,9 +93,11 @@ class Folder:
         return cls(f"{folder}{part}", part=part, below=below)
 
     def trees_around(self, directory: str) -> tuple[str, ...]:
-        """Return the names of the working tree: its own, and where a link leads to `directory`, the one by that link.
+        """Return the paths of the working tree: the real one, and where a link leads to `directory`, that by the link.
 
-        Of a part of a repository they are those of the part. Without a repository there are none.
+        With the link `/home/ada/work` to `/disk/shop`, a session in `/home/ada/work/src` writes paths below either:
+        ("/disk/shop", "/home/ada/work"). Of a part of a repository they are those of the part. Without a repository
+        there are none.
         """
         if not self.trees:
             return ()
@@ -101,11 +105,11 @@ class Folder:
         here = resolved_or_same(Path(directory))
         if not here.is_relative_to(tree):
             return (str(tree),)
-        depth = len(here.relative_to(tree).parts)
-        linked = Path(directory)
-        for _ in range(depth):
-            linked = linked.parent
-        return tuple(dict.fromkeys((str(tree), str(linked))))
+        levels_below_tree = len(here.relative_to(tree).parts)
+        linked_tree = Path(directory)
+        for _ in range(levels_below_tree):
+            linked_tree = linked_tree.parent
+        return tuple(dict.fromkeys((str(tree), str(linked_tree))))
 
     def first_commit(self) -> str | None:
         """Return the project's name by its first commit, `commit:ID`; None if it has none. Starts a process of git."""

@@ -123,7 +123,10 @@ def _amount(settings: Mapping[str, str], name: str) -> int | None:
 
 
 def _check(name: str, setting: str, limit: int | None, spent: int, most: int) -> None:
-    """Raise `BudgetExceededError` where a completion that may take `most` tokens could pass the limit of a setting."""
+    """Raise `BudgetExceededError` where a completion that may take `most` tokens could pass the limit of a setting.
+
+    Of a limit of 1000 tokens, 700 are `spent`: `most` may be 300, and 301 is refused. A limit of None is never passed.
+    """
     if limit is None or spent + most <= limit:
         return
     span = "call"

@@ -33,7 +33,10 @@ _Answered = TypeVar("_Answered")
 async def call(
     endpoint: Endpoint, seconds: float, ask: Callable[["AsyncClient"], Awaitable[_Answered]]
 ) -> _Answered:
-    """Return what `ask` gets by an HTTP client. Whatever goes wrong is raised as an `LLMError`."""
+    """Return what `ask` gets from the endpoint, with a client that is open meanwhile; any error is an `LLMError`.
+
+    `seconds` is how long the endpoint may be silent.
+    """
     try:
         async with open_client(endpoint, seconds) as client:
             return await ask(client)

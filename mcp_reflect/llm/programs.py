@@ -148,7 +148,10 @@ PROGRAMS: Mapping[str, ModelProgram] = {
 
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
-    """Return the program of `spec`. Raises `LLMSettingError` where it is not on PATH, or would run inside itself."""
+    """Return the program of `spec`. Raises `LLMSettingError` where it is not on PATH, or would run inside itself.
+
+    It would where an agent program answers us already (`NESTED` is set) and this process was started by that program.
+    """
     del settings
     program = PROGRAMS[spec.provider]
     if os.environ.get(NESTED):

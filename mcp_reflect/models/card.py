@@ -69,21 +69,24 @@ def _joined(*parts: str) -> str:
 
 
 def _counted(count: int, name: str, what: str) -> str:
-    """Return how many there are and what became of them, empty for none."""
+    """Return a count with its noun and what became of them: 2, "lesson", "shown" -> "2 lessons shown"; empty for 0."""
     if not count:
         return ""
     return f"{_times(count, name)} {what}"
 
 
 def _times(count: int, name: str) -> str:
-    """Return a count with its noun in the singular or plural."""
+    """Return a count with its noun: 1, "lesson" -> "1 lesson"; 3, "lesson" -> "3 lessons"."""
     if count == 1:
         return f"1 {name}"
     return f"{count} {name}s"
 
 
 def _listed(texts: Sequence[str], what: str = "") -> str:
-    """Return how many lessons there are, what became of them, and the first of them in their words."""
+    """Return how many lessons there are, what became of them, and the first ones in their words.
+
+    ["Use uv.", "Quote paths."], "learned" -> "2 lessons learned (Use uv. · Quote paths.)"; empty for none.
+    """
     if not texts:
         return ""
     named = [_cut(" ".join(text.split())) for text in texts[:_MOST_NAMED]]

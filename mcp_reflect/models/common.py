@@ -71,7 +71,7 @@ _types: Final = cache(get_type_hints)
 
 
 def json_of(text: str | bytes) -> Json:
-    """Return the value of a JSON text, None for any other text."""
+    """Return the value of a JSON text: '{"a": 1}' -> {"a": 1}; None for a text that is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -114,7 +114,7 @@ def to_json(value: Any, depth: int = 0) -> Json:
 
 
 def unpacked(value: Any) -> Any:
-    """Return the object or list that a text holds as JSON; anything else as it is."""
+    """Return the object or list that a text has as JSON: '["a"]' -> ["a"]; any other value as it is: "7" -> "7"."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     packed = json_of(value)

@@ -62,9 +62,13 @@ _LISTS: Final = ("symptoms", "keywords", "tags")
 
 
 def _with_guard_of(lesson: Lesson, draft: LessonDraft) -> LessonDraft:
-    """Return a lesson that takes another's place with that one's guard, unless it brings calls of its own.
+    """Return the `draft` that takes the place of a `lesson`, with the guard that it has from then on.
 
-    What the person chose for the guard to do counts for either.
+    | the draft brings     | its guard                                                           |
+    |----------------------|---------------------------------------------------------------------|
+    | a guard              | that one, in the mode that the person chose for the lesson's guard  |
+    | calls, but no guard  | none: the lesson's guard may not be about these calls               |
+    | neither              | the lesson's, with its calls and its mode                           |
     """
     if draft.guard:
         return replace(draft, guard_mode=lesson.guard_mode)
@@ -118,7 +122,7 @@ def _says_all_in_parts(lesson: LessonDraft) -> bool:
 
 
 def _value_text(value: Any) -> str:
-    """Return the value of a field as a text."""
+    """Return the value of a field as a text: ("a", "b") -> "a, b"; None -> ""."""
     if value is None:
         return ""
     if isinstance(value, tuple):

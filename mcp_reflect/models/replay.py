@@ -116,12 +116,13 @@ class ReplayedLesson:
     def is_over(self) -> bool:
         """Whether its failure has ended: if it came as often as before, three would have come since, and none did.
 
-        A call that fails now and then works for a while, too: its failure is not over. Nor is one that only failed
-        for another reason than the lesson's.
+        4 of the first 10 calls failed. After 8 that worked, 8 × 4 / 10 = 3.2 failures would have come: it is over. If 1
+        of 10 failed, 8 that worked are none too many: it is not over. Failures for another reason than the lesson's do
+        not count.
         """
         if not self.worked_since:
             return False
         calls_until_then = self.against - self.worked_since
         failed = min(len(self.failures), self.against_failed)
-        # Expected are `worked_since` times the former rate, which is `failed / calls_until_then`.
+        # `worked_since * (failed / calls_until_then) >= _EXPECTED_FAILURES`, without a division by 0
         return self.worked_since * failed >= _EXPECTED_FAILURES * calls_until_then

@@ -38,7 +38,7 @@ class LessonWords:
 
     @property
     def whole(self) -> str:
-        """All of them as one text."""
+        """The mistake and the correction as one text (`lesson_text`), or the one that is not empty."""
         if not self.mistake or not self.correction:
             return self.mistake or self.correction
         return lesson_text(self.mistake, self.correction)

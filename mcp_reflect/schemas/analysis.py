@@ -134,7 +134,11 @@ def _lesson_of(sent: AnalysisArguments, parts: _Parts, *, lenient: bool) -> tupl
 def _reflection_of(
     mistake: str, correction: str, sent: AnalysisArguments, parts: _Parts, *, lenient: bool
 ) -> str:
-    """Return what stands for a missing reflection: the other fields, else what was sent under names that are not ours."""
+    """Return the text of a reflection that was not sent, made of the other fields; empty where they are empty.
+
+    They are the lesson, the strategy and the first symptom. A `lenient` reader takes fields under other names, if there
+    is nothing else: {"cause": "a typo"} -> "cause: a typo".
+    """
     texts = (text_of_parts(mistake, correction), sent.strategy, *sent.symptoms[:1])
     reflection = " ".join(filter(None, texts))
     if reflection or not lenient:

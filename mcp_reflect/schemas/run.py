@@ -279,7 +279,7 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
 
 
 def _is_failure(event: dict[str, Any]) -> bool:
-    """True for an event that shows an error or an exit code other than 0."""
+    """Return whether an event shows an error, or an exit code other than 0: {"metadata": {"exit_code": 1}} -> True."""
     if event.get("type") == "error_event" or event.get("error"):
         return True
     return event.get("metadata", {}).get("exit_code") not in (None, 0)

@@ -89,7 +89,11 @@ class _Section(NamedTuple):
 
 
 def _sections_of(markdown: str) -> list[_Section]:
-    """Return the sections of a text; a line in a code block is no heading. Empty text before the first is left out."""
+    """Return the sections of a text: "Intro.\\n## Fix\\nUse uv." -> ("", "Intro.") and ("Fix", "Use uv.").
+
+    Headings that stand inside of one line begin lines first, where the text has two or more of them. A line in a code
+    block is no heading. Empty text before the first heading is left out.
+    """
     titles_inside = {title.lower() for title in _INSIDE.findall(markdown)}
     if len(titles_inside) > 1:
         markdown = _INSIDE.sub("\n", markdown)

@@ -54,8 +54,9 @@ class Front:
                 status = message["status"]
             await send(message)
 
+        application = self._refusal(scope) or self._app  # an answer of Starlette is an application too
         try:
-            await (self._refusal(scope) or self._app)(scope, receive, note)
+            await application(scope, receive, note)
         except BankError as error:
             self._log.error("bank_failed", path=scope["path"], error=str(error))
             text = "The service's bank does not answer. Nothing was stored. Try again in 5 s."

@@ -26,7 +26,7 @@ from mcp_reflect.services.hook_events import ends_of, hook_answer, is_watched, k
 from mcp_reflect.storage.spool import append
 
 _OWN_NAME: Final = b'__hook"'  # in the line of a transcript in which a model calls this tool
-_LOOKED_AT: Final = (1 << 16, 1 << 20)
+_SIZES_OF_ENDS: Final = (1 << 16, 1 << 20)
 """Bytes at the end of a transcript, where the latest calls are: a short end first, then a longer one."""
 
 _MOST_AGENTS: Final = 8  # transcripts of subagents that are looked at, the latest
@@ -127,7 +127,7 @@ def _has_call(path: Path, hook: HookInput) -> bool:
     call_id = (hook.call_id or "").encode()
     files = [path, *path.with_suffix("").glob("subagents/*.jsonl")]
     for file in files:
-        end = b"\n".join(ends_of(file, _LOOKED_AT[-1]))
+        end = b"\n".join(ends_of(file, _SIZES_OF_ENDS[-1]))
         for line in end.splitlines():
             if call_id in line and any(_is_call(part, hook) for part in _objects(json_of(line))):
                 return True
@@ -204,9 +204,17 @@ async def _sight_of(hook: HookInput, *, is_behind: bool) -> Sight:
 
 
 def _look(path: Path, call_id: bytes) -> Sight:
-    """Return what the ends of a session's transcript and of its subagents' show of a call, by its id."""
+    """Return what a session's transcript and those of its subagents show of a call; the first that has its id decides.
+
+    | the id stands               | beside the name of this tool | sight         |
+    |-----------------------------|------------------------------|---------------|
+    | in one of the transcripts   | yes                          | `OWN`         |
+    | in the session's            | no                           | `MADE`        |
+    | in a subagent's             | no                           | `OF_SUBAGENT` |
+    | in none                     |                              | `MISSING`     |
+    """
     transcripts_of_agents = sorted(path.with_suffix("").glob("subagents/*.jsonl"), key=_changed_at)
-    for bytes_of_end in _LOOKED_AT:
+    for bytes_of_end in _SIZES_OF_ENDS:
         for file in (path, *transcripts_of_agents[-_MOST_AGENTS:]):
             end = b"\n".join(ends_of(file, bytes_of_end))
             if call_id not in end:

@@ -92,7 +92,10 @@ async def _inputs(engine: Engine, name: str, values: dict[str, str]) -> dict[str
 
 
 async def _review_inputs(engine: Engine, values: dict[str, str]) -> dict[str, Any]:
-    """Return the task and its outcome as the person wrote them, else as the reflection that they named has them."""
+    """Return the inputs of a review: the task and its outcome as the person wrote them, else of the stored reflection.
+
+    {"reflection_id": "r1", "outcome": "failure"} -> the task and the note of r1, with the outcome "failure".
+    """
     inputs: dict[str, Any] = {"task": None, "outcome": None, "stored": None}
     outcome = values.get("outcome", "")
     reflection_id = values.get("reflection_id")
@@ -109,7 +112,7 @@ async def _review_inputs(engine: Engine, values: dict[str, str]) -> dict[str, An
 
 
 def _outcome(sent: str) -> Outcome:
-    """Return the outcome that a person wrote, in any case; InputError for another word."""
+    """Return the outcome that a person wrote: " Success " -> SUCCESS; InputError for another word."""
     outcome = sent.strip().lower()
     if outcome not in [*Outcome]:
         fault = f"'{quoted(outcome)}' is not one of its values"

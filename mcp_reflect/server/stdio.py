@@ -62,7 +62,14 @@ class Lines:
         self.refuse: Answer | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Yield the lines that may be parsed; the others are answered here."""
+        """Yield the lines that may be parsed; the others are answered here.
+
+        | a line                                   | what becomes of it                                  |
+        |------------------------------------------|-----------------------------------------------------|
+        | starts with more values than are parsed  | refused: to parse them would take too much memory   |
+        | is longer than the most                  | refused, once the rest of it was read               |
+        | any other                                | yielded; a long one is decoded in a thread          |
+        """
         file = sys.stdin.buffer
         while line := await to_thread.run_sync(file.readline, self._most + 1):
             if is_dense(line):

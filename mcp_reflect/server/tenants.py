@@ -92,8 +92,8 @@ class Team:
         """Return the service of a caller's tenant and projects; beyond the most that are kept, the oldest is closed."""
         principal = caller.principal
         others = tuple(name for name in principal.projects if name != caller.project)
-        own = common.Scope(principal.tenant, caller.project)
-        scopes = Scopes(own, others, shares=principal.uses(GLOBAL))
+        scope = common.Scope(principal.tenant, caller.project)
+        scopes = Scopes(scope, others, shares=principal.uses(GLOBAL))
         if scopes not in self._services:
             settings = replace(self.settings, project=caller.project, projects=others)
             service = Service(settings, Engine(settings, store=self.bank, scopes=scopes))

@@ -63,8 +63,8 @@ async def merge(
     `keep` stays with its text; the texts of `gone` become versions of it, and they are archived.
     InputError if they cannot be merged.
     """
-    own = context.scopes.own
-    records = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
+    scope = context.scopes.own
+    records = [await context.bank.lessons.get(scope, name, "id") for name in (keep, *gone)]
     first = records[0]
     if len({record.id for record in records}) < max(len(records), 2):
         raise InputError(
@@ -95,8 +95,8 @@ async def _apply(
     `part`: the plan is of some records only, so that the next dream looks at all of them again. A result without a
     `dream_id` changed nothing, and there is nothing to undo.
     """
-    own = context.scopes.own
-    dreamed = await context.bank.consolidations.dream(own, planner, part=part, by=by)
+    scope = context.scopes.own
+    dreamed = await context.bank.consolidations.dream(scope, planner, part=part, by=by)
     plan = dreamed.plan
     if dreamed.dream_id is not None:
         context.log.info(

@@ -15,7 +15,7 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.evidence.endings import ended_well
 from mcp_reflect.evidence.ledger import Ledger
-from mcp_reflect.models.session_state import LastWord, SessionState
+from mcp_reflect.models.session_state import LastWord, SessionNotes, SessionState
 from mcp_reflect.models.warning import HookInput
 from mcp_reflect.moments.doubts import covers_all_claims
 from mcp_reflect.moments.last_word import at_stop
@@ -56,11 +56,12 @@ async def take_due(context: Context, session: str) -> str | None:
     text = state.notes.last_word.due
     if not text:
         return None
-    await context.bank.warnings.note(
-        context.scopes.own,
-        state,
-        lambda latest: replace(latest, last_word=replace(latest.last_word, due="")),
-    )
+
+    def without_doubt(latest: SessionNotes) -> SessionNotes:
+        """Return the notes of the session, which may have changed since, without the doubt."""
+        return replace(latest, last_word=replace(latest.last_word, due=""))
+
+    await context.bank.warnings.note(context.scopes.own, state, without_doubt)
     return text
 
 

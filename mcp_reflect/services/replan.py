@@ -241,7 +241,7 @@ def _request(
     |--------------------------|-----------------------------------------------------------------------------|
     | queries                  | those of the last plan, which were run; else those of the request `before`  |
     | the user's message       | that of the request `before`, else the first query                          |
-    | all that it may report   | the whole request `before`, with new suggestions                            |
+    | any report (`_reports`)  | the whole request `before`, with new suggestions                            |
 
     InputError for another message than the search has.
     """

@@ -149,7 +149,7 @@ async def doubted(context: Context) -> tuple[Doubted, ...]:
 async def still_true(context: Context, scope: Scope, lesson: Lesson) -> None:
     """Note that a person says of a lesson that it is still true: its roots are measured anew.
 
-    One that hurt is trusted by the person from now on, so that nobody is asked about it again.
+    A lesson after which sessions ended worse than without it is trusted from now on: nobody is asked about it again.
     """
     await plant_again(context, scope, lesson.id)
     if not lesson.is_kept_by_person and lesson.id in await harm_of(context, scope, [lesson.id]):
