@@ -232,8 +232,11 @@ def _front_matter(lines: list[str], file: str) -> dict[str, str]:
 def _refuse_misfit(override: Template, shipped: Template) -> None:
     """Raise PromptError for an override that cannot serve in place of the shipped template.
 
-    It may not need an input that nobody gives, nor have one in its system part, which is the same for all calls; its
-    reply must have the same fields, since code reads them.
+    | the override                           | is refused since                         |
+    |----------------------------------------|------------------------------------------|
+    | has an input that is not shipped       | nobody gives it                          |
+    | has an input in its system part        | that part is the same for all calls      |
+    | asks for a reply with other fields     | code reads the fields of the shipped one |
     """
     unknown = set(override.inputs) - set(shipped.inputs)
     if unknown:

@@ -83,10 +83,19 @@ DEEPEST: Final = 100
 
 
 def to_json(value: Any, depth: int = 0) -> Json:
-    """Return a value of Python as JSON carries it.
+    """Return a value of Python as JSON carries it; `depth` is how many levels it lies deep in the value first sent.
 
-    A time is written in ISO 8601, a member of an enum is its value, a dataclass or a mapping is an object, a sequence or
-    a set is a list, and anything else (an id, a path) is its text.
+    | value                            | JSON                                |
+    |----------------------------------|-------------------------------------|
+    | None, a boolean, number or text  | the same                            |
+    | a member of an enum              | its value                           |
+    | a dataclass, a mapping           | an object                           |
+    | a list, tuple or set             | a list                              |
+    | bytes                            | a text                              |
+    | a date or time                   | a text in ISO 8601                  |
+    | an object of pydantic            | as its `model_dump` says            |
+    | any other, such as a path        | its `str`                           |
+    | deeper than DEEPEST levels       | the same: where it is read, it is refused |
     """
     if value is None or isinstance(value, bool) or depth > DEEPEST:
         return value

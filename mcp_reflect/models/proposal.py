@@ -39,9 +39,14 @@ class Proposal:
 
 
 def proposed_lesson(lesson: Lesson, kind: ProposalKind, body: Mapping[str, Any]) -> LessonDraft:
-    """Return the lesson as a proposal would make it; of REPLACE, the one that takes its place.
+    """Return the lesson as a proposal would make it: what a person is shown of it, and what is stored after their yes.
 
-    It is what a person is shown of a proposal, and what is done after their yes.
+    | kind    | `body`                     | the lesson                                            |
+    |---------|----------------------------|-------------------------------------------------------|
+    | REPLACE | all fields of another one  | that one, trusted, with the guard of `_with_guard_of` |
+    | EDIT    | the fields that change     | has these values                                      |
+    | RETIRE  | is not read                | is out of use                                         |
+    | DISARM  | is not read                | has a guard that is off                               |
     """
     match kind:
         case ProposalKind.REPLACE:

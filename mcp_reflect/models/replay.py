@@ -106,8 +106,8 @@ class ReplayedLesson:
     def is_judged(self) -> bool:
         """Whether the sessions can tell anything of the lesson.
 
-        They can if calls are known that it is about; one that names no call can be told only by its error, which
-        has to have come.
+        They can if it names the calls that it is about: that none of these came is an answer too. A lesson without calls
+        is found only by its error, so that one of its failures has to be there.
         """
         helped = self.count(MomentVerdict.HELPED)
         return self.names_calls or bool(self.failures or helped)

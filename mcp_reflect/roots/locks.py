@@ -217,7 +217,10 @@ def _version_in(text: str, lock: _Lock, name: str) -> str | None:
 
 
 def _all_versions(text: str, lock: _Lock, name: str) -> list[str]:
-    """Return the versions of a package in a lock file, by the first pattern that finds any."""
+    """Return the versions of a package in a lock file, by the first of its patterns that finds any; none for odd names.
+
+    Most packages are in few lock files: a text without the longest part of the name is not searched.
+    """
     wanted = name.lower()
     longest = max(_SEPARATORS.split(wanted), key=len)
     if len(name) < _LEAST_NAME or not _NAME.match(name) or longest not in text:

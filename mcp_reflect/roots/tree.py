@@ -57,7 +57,10 @@ def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:
 
 
 def _content_of(descriptor: int, most: int) -> bytes:
-    """Return the content of an open file, without the file object that takes as long as reading it."""
+    """Return the content of an open file; NotMeasuredError if it has more than `most` bytes.
+
+    It is read by its descriptor: to make a file object takes as long as the reading.
+    """
     data = os.read(descriptor, most + 1)
     if not data:
         return data

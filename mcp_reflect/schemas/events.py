@@ -134,7 +134,10 @@ def _with_unique_id(event: dict[str, Any], number: int, ids: set[str]) -> dict[s
 def _events_of(
     item: Any, context: ReadContext, before: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the events of an item: two where a call was sent together with its result."""
+    """Return the events of an item that was sent; `before` are the events of the items before it.
+
+    {"tool": "ls", "arguments": {}, "content": "a.txt"} -> a tool_call and a tool_response, since both were sent as one.
+    """
     is_after_call = bool(before) and before[-1].get("type") == EventType.TOOL_CALL
     if not isinstance(item, dict):
         return [_event_of_text(fields.as_text(item), is_after_call=is_after_call)]

@@ -89,7 +89,7 @@ class _Section(NamedTuple):
 
 
 def _sections_of(markdown: str) -> list[_Section]:
-    """Return the sections of a text: "Intro.\\n## Fix\\nUse uv." -> ("", "Intro.") and ("Fix", "Use uv.").
+    """Return the sections of a text: the lines "Intro.", "## Fix", "Use uv." are ("", "Intro.") and ("Fix", "Use uv.").
 
     Headings that stand inside of one line begin lines first, where the text has two or more of them. A line in a code
     block is no heading. Empty text before the first heading is left out.

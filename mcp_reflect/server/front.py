@@ -54,7 +54,9 @@ class Front:
                 status = message["status"]
             await send(message)
 
-        application = self._refusal(scope) or self._app  # an answer of Starlette is an application too
+        application = (
+            self._refusal(scope) or self._app
+        )  # an answer of Starlette is an application too
         try:
             await application(scope, receive, note)
         except BankError as error:

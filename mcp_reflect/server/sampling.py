@@ -73,12 +73,12 @@ class Sampling:
             if not isinstance(answer, types.CreateMessageResult):
                 raise protocol.UnreachableError(NAME, "the host sent no answer", "Call again")
             self._replies[number] = {"question": question, **_plain(answer)}
-        kept = self._replies[number]
-        if kept["question"] != question or "text" not in kept:
+        answered = self._replies[number]
+        if answered["question"] != question or "text" not in answered:
             raise protocol.RefusedError(
                 NAME, "the question changed between two rounds of a call", "Call again"
             )
-        return _reply(kept)
+        return _reply(answered)
 
     def _ask_in_next_round(self, question: str, request: Request) -> InputNeeded:
         """Return what ends the call with a request, and with the replies so far as its state."""
