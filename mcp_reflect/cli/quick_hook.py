@@ -9,6 +9,7 @@ The *spool* is a file of calls, which a later process records in the bank. `cli.
 imports only what it needs, because a host starts it twice per call.
 """
 
+import gc
 import json
 import os
 import sys
@@ -36,6 +37,9 @@ MAX_SECONDS: Final = 3.0
 
 MAX_TEAM_SECONDS: Final = 0.75
 """The same where it asks a team's service, and from when it is loaded where the bank is on a server."""
+
+_MOST_WAITING: Final = 100_000
+"""Objects that wait before garbage is looked for: a hook makes little of it, and reads tables that are none."""
 
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
@@ -100,6 +104,7 @@ def run_hook(arguments: list[str]) -> int:
         deliver(options)
         return 0
     watch = Watch(MAX_TEAM_SECONDS if "url" in options else MAX_SECONDS)
+    gc.set_threshold(_MOST_WAITING)
     try:
         payload = sys.stdin.buffer.read()
         sent: dict[str, Any] = {}

@@ -18,6 +18,7 @@ from mcp_reflect.security.secret_phrases import is_glue
 from mcp_reflect.security.secret_tables import rows_of
 from mcp_reflect.security.secret_values import Secret
 
+_TABLE: Final = "secret_commands.txt"
 _LONGEST_LINE: Final = 2_000  # characters of a command line that are read
 _MOST_WORDS: Final = 60
 _SHORTEST: Final = 4
@@ -73,8 +74,8 @@ class CommandRow(NamedTuple):
 def commanded_secrets(text: str, folded: str) -> list[Secret]:
     """Return the secrets in the arguments of programs; `folded` is the text in lower case, of the same length."""
     found: list[Secret] = []
-    for name in _names_in(folded) & _programs().keys():
-        for program, numbers in _programs()[name].items():
+    for name in _names_in(folded) & _program_names():
+        for program, numbers in _programs_of_name(name).items():
             found += _of_program(text, folded, program, [_row(number) for number in numbers])
     return found
 
@@ -109,22 +110,37 @@ def _names_in(folded: str) -> set[str]:
 
 
 @cache
-def _programs() -> dict[str, dict[str, list[int]]]:
-    """Return each program with the numbers of its rows, by its name without a folder before it.
+def _program_names() -> frozenset[str]:
+    """Return the names of the programs of the table, without a folder before them.
 
-    Hooks are new processes: this index is made by a split of the table alone, and a row is read where its program stands.
+    Hooks are new processes: so no more is made of the table than this set, until a text has one of the names.
     """
-    programs: dict[str, dict[str, list[int]]] = {}
-    for number, (_, _, names, _) in enumerate(rows_of("secret_commands.txt")):
-        for program in names.lower().split(" "):
-            name = program.rpartition("/")[2]
-            programs.setdefault(name, {}).setdefault(program, []).append(number)
+    written = set(" ".join(row[2] for row in rows_of(_TABLE)).lower().split())
+    with_folder = {program for program in written if "/" in program}
+    return frozenset(written - with_folder | {_without_folder(program) for program in with_folder})
+
+
+@cache
+def _programs_of_name(name: str) -> dict[str, list[int]]:
+    """Return the programs of a name, as the table writes them, with the numbers of their rows."""
+    programs: dict[str, list[int]] = {}
+    for number, row in enumerate(rows_of(_TABLE)):
+        cell = row[2].lower()
+        if name not in cell:
+            continue
+        for program in cell.split():
+            if _without_folder(program) == name:
+                programs.setdefault(program, []).append(number)
     return programs
+
+
+def _without_folder(program: str) -> str:
+    return program.rpartition("/")[2]
 
 
 @cache
 def _row(number: int) -> CommandRow:
-    kind, check, _, forms = rows_of("secret_commands.txt")[number]
+    kind, check, _, forms = rows_of(_TABLE)[number]
     return CommandRow(kind, check, forms)
 
 

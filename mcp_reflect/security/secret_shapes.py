@@ -42,6 +42,7 @@ def private_keys(text: str) -> list[Secret]:
 _LONG: Final = lazy_compile(r"\S{20,}")  # no shape has fewer characters
 _RUN: Final = lazy_compile(r"[A-Za-z0-9_+/=~-]{16}")
 _LETTERS_OR_DIGITS: Final = lazy_compile("[0-9A-Za-z]+")
+_PARTS: Final = lazy_compile(r"[\w-]+")
 _LOOKUP: Final = 3  # characters of a beginning by which the table is asked
 
 
@@ -116,9 +117,17 @@ def _of_providers(text: str) -> list[Secret]:
 
 
 def _of_shapes(text: str) -> list[Secret]:
+    """Return the secrets of other shapes.
+
+    A pattern takes longer to compile than to use, so a row whose hint stands in many words also says how many letters,
+    digits, underscores and hyphens its shape has in a row.
+    """
     spans: list[Secret] = []
-    for kind, hints, pattern in rows_of("secret_shapes.txt"):
+    longest = max(map(len, _PARTS.findall(text)), default=0)
+    for kind, hints, pattern, *least in rows_of("secret_shapes.txt"):
         if not any(hint in text for hint in hints.split()):
+            continue
+        if least and longest < int(least[0]):
             continue
         keys = compiled(pattern).finditer(text)
         spans += [(*_secret_part(key), kind) for key in keys if _is_of_kind(kind, key)]
