@@ -86,6 +86,18 @@ def test_an_agent_moves_no_lesson_of_a_person_to_another_project(
     command.by_person("projects", action, "app", "theirs")
 
 
+def test_who_adds_a_lesson_is_told_whether_it_is_trusted(command: Command) -> None:
+    words = ("lessons", "add", "--correction", "Run make setup first")
+    by_person, by_script = (
+        command.by_person(*words),
+        command(*words[:-1], "Rotate the keys monthly"),
+    )
+    assert ": stored, trusted. " in by_person
+    assert "it is not trusted" not in by_person
+    assert ": stored. " in by_script
+    assert "it is not trusted. A person vouches for it" in by_script
+
+
 def test_an_agent_may_rename_a_project_that_only_agents_wrote(command: Command) -> None:
     of_agent(command)
     command("projects", "rename", "app", "other")
