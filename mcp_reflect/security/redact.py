@@ -14,6 +14,7 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.cleaned_texts import CleanedTexts
 from mcp_reflect.security.normal_form import normalize
+from mcp_reflect.security.reading_allowance import shared_allowance
 from mcp_reflect.security.secret_addresses import addressed_secrets
 from mcp_reflect.security.secret_calls import called_secrets
 from mcp_reflect.security.secret_columns import column_secrets
@@ -45,11 +46,7 @@ def clean_text(text: str) -> Clean:
     text = normalize(text)
     if len(text) < _LEAST and text.isascii() and text.isalnum():
         return Clean(text)
-    known = _cleaned.get(text)
-    if known is None:
-        known = Clean(_without_secrets(text))
-        _cleaned.add(text, known)
-    return known
+    return _cleaned_once(text, _cleaned, keep_lines=False)
 
 
 def note_clean(text: str) -> Clean:
@@ -59,19 +56,35 @@ def note_clean(text: str) -> Clean:
     return known
 
 
-def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
-    """Return the text with marks for its secrets; with `keep_lines`, each line of a secret has its own."""
-    for attempt in range(_PASSES):
-        spans: list[Secret] = []
-        for start, piece in _pieces_of(text):
-            if attempt and START not in piece:
-                continue  # a piece without a cut is done
-            found = _find_everywhere(piece)
-            spans += [(first + start, end + start, kind) for first, end, kind in found]
-        if not spans:
-            break
-        text = _replaced(text, spans, keep_lines=keep_lines)
-    return text
+def _cleaned_once(text: str, cleaned: CleanedTexts, *, keep_lines: bool) -> Clean:
+    """Return the clean form of a text: the known one, or a new one, which is remembered if nothing is left to find."""
+    known = cleaned.get(text)
+    if known is not None:
+        return known
+    form, is_done = _without_secrets(text, keep_lines=keep_lines)
+    if is_done:
+        cleaned.add(text, Clean(form))
+    return Clean(form)
+
+
+def _without_secrets(text: str, *, keep_lines: bool) -> tuple[str, bool]:
+    """Return the text with marks for its secrets, and whether the last pass found none.
+
+    With `keep_lines`, each line of a secret has its own mark.
+    """
+    with shared_allowance() as allowance:
+        allowance.begin_text(pieces=1 + len(text) // _PIECE)
+        for attempt in range(_PASSES):
+            spans: list[Secret] = []
+            for start, piece in _pieces_of(text):
+                if attempt and START not in piece:
+                    continue  # a piece without a cut is done
+                found = _find_everywhere(piece)
+                spans += [(first + start, end + start, kind) for first, end, kind in found]
+            if not spans:
+                return text, True
+            text = _replaced(text, spans, keep_lines=keep_lines)
+        return text, False
 
 
 def _pieces_of(text: str) -> Iterator[tuple[int, str]]:
@@ -192,6 +205,11 @@ def quoted(value: object, most: int = 80) -> Clean:
 
 def clean(value: Any) -> Any:
     """Return a JSON value with every text in it cleaned, and every value of a secret's name cut out."""
+    with shared_allowance():
+        return _clean(value)
+
+
+def _clean(value: Any) -> Any:
     match value:
         case str():
             return clean_text(value)
@@ -202,7 +220,7 @@ def clean(value: Any) -> Any:
             cleaned: dict[str, Any] = {}
             for key, item in fields.items():
                 is_secret = _is_whole(str(key)) or (is_pair and key == "value")
-                cleaned[clean_text(str(key))] = _cut_whole(item) if is_secret else clean(item)
+                cleaned[clean_text(str(key))] = _cut_whole(item) if is_secret else _clean(item)
             return cleaned
         case list() | tuple():
             items = cast("list[Any]", value)
@@ -253,7 +271,7 @@ def _cuts(before: Any, after: Any, place: str) -> Iterator[str]:
 
 def _clean_list(items: Sequence[Any]) -> list[Any]:
     """Return a list clean: each of its items, and what stands across several of them."""
-    cleaned = [clean(item) for item in cut_across(items, _clean_lines)]
+    cleaned = [_clean(item) for item in cut_across(items, _clean_lines)]
     for joined in joined_columns(cleaned):  # it is not read once more before it is stored
         _cleaned_lines.add(joined, Clean(joined))
     return cleaned
@@ -261,11 +279,7 @@ def _clean_list(items: Sequence[Any]) -> list[Any]:
 
 def _clean_lines(joined: str) -> str:
     """Return a text clean, with as many lines as it had."""
-    known = _cleaned_lines.get(joined)
-    if known is None:
-        known = Clean(_without_secrets(joined, keep_lines=True))
-        _cleaned_lines.add(joined, known)
-    return known
+    return _cleaned_once(joined, _cleaned_lines, keep_lines=True)
 
 
 _LEAST_NUMBER: Final = 100_000  # a password of digits; smaller numbers count something
@@ -281,7 +295,7 @@ def _cut_whole(value: Any) -> Any:
         case list():
             return [_cut_whole(item) for item in cast("list[Any]", value)]
         case _:
-            return clean(value)
+            return _clean(value)
 
 
 _NAME: Final = lazy_compile(

@@ -11,6 +11,7 @@ from typing import Final
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_labels import SecretName, name_at
+from mcp_reflect.security.secret_surroundings import Surroundings
 from mcp_reflect.security.secret_values import START, Secret
 
 _LEAST_NAMES: Final = 50  # that are read in full of a short text
@@ -21,7 +22,7 @@ _LONGEST_MARK: Final = 60
 
 
 def most_names_of(text: str) -> int:
-    """Return how many names of a text are read in full.
+    """Return how many names of a text are read in full, if its call may still read as many.
 
     A mark counts as long as what it may have replaced: a text that is redacted again has as many names as before.
     """
@@ -39,8 +40,10 @@ def is_cut(text: str, label: re.Match[str]) -> bool:
     return _CUT.match(text, label.end(label.lastgroup or 0)) is not None
 
 
-def crowded_secrets(text: str, labels: Sequence[re.Match[str]], done: int) -> Iterator[Secret]:
-    """Yield all that stands around names which are not read one by one, from `done` on.
+def crowded_secrets(
+    text: str, labels: Sequence[re.Match[str]], done: int, surroundings: Surroundings
+) -> Iterator[Secret]:
+    """Yield all that stands around names which are not read one by one, from `done` on, and are not quiet.
 
     A label within what is cut makes the cut longer, whatever it names: what it is a part of is not read any more.
     """
@@ -54,7 +57,7 @@ def crowded_secrets(text: str, labels: Sequence[re.Match[str]], done: int) -> It
         if is_cut(text, label):
             continue
         name = name_at(text, label, end)
-        if not name.kind or _is_none(text, name):
+        if not name.kind or surroundings.is_quiet(name) or _is_none(text, name):
             continue
         yield from _in_pieces(text, start, end, kind)
         kind = "password" if name.kind == "password" else "secret"

@@ -156,7 +156,8 @@ def labels_in(text: str, folded: str, words: str) -> list[re.Match[str]]:
     return sorted((*labels, *foreign), key=start_of)
 
 
-_ENGLISH: Final = {"passe": "d"}  # what makes a core one of an English word: `passed`
+_ENGLISH: Final = {"passe": ("d",), "api": ("key", "_key", "-key", " key")}
+"""What makes a core one of an English word: `passed`, `api_key`."""
 _AROUND_CORE: Final = 40  # characters of the longest name in front of its core, or behind it
 
 
@@ -166,7 +167,7 @@ def _foreign_labels(folded: str, cores: Iterable[str]) -> list[re.Match[str]]:
     for core in cores:
         at = folded.find(core)
         while at >= 0:
-            if not folded.startswith(_ENGLISH.get(core, "\n"), at + len(core)):
+            if not folded.startswith(_ENGLISH.get(core, ()), at + len(core)):
                 places.append(at)
             at = folded.find(core, at + len(core))
     labels: list[re.Match[str]] = []
@@ -236,8 +237,14 @@ def _start_of_word(text: str, end: int, done: int) -> int:
     return start
 
 
+_RESULT: Final = lazy_compile(r": (?:[Tt]est\w*\b|[\w.-]{1,60}/[\w.-])")
+"""Behind `PASS` as Go and automake print it: `--- PASS: TestKey (0.00s)`, `PASS: tests/keys.sh`."""
+
+
 def _is_no_name(text: str, start: int, end: int) -> bool:
-    """True for a mark of ours, a tag of YAML, and the end of a line of base64."""
+    """True for a mark of ours, a tag of YAML, the result of a test, and the end of a line of base64."""
     if text.startswith(START, start - len(START)) or text[start - 1 : start] == "!":
+        return True
+    if text.startswith("PASS:", start) and _RESULT.match(text, end):
         return True
     return end - start > _LONGEST_MIXED and values.is_mixed(text[start:end])

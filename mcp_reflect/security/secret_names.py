@@ -5,6 +5,7 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.reading_allowance import allowance_of_text
 from mcp_reflect.security.secret_crowds import crowded_secrets, is_cut, most_names_of
 from mcp_reflect.security.secret_defaults import default_of
 from mcp_reflect.security.secret_formats import formatted_values
@@ -18,6 +19,7 @@ from mcp_reflect.security.secret_labels import (
     start_of,
 )
 from mcp_reflect.security.secret_sentences import told_secret, value_ahead, value_below
+from mcp_reflect.security.secret_surroundings import Surroundings
 from mcp_reflect.security.secret_values import Secret
 
 _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
@@ -68,23 +70,30 @@ _LONG_RUN: Final = 400  # characters behind a name without a blank or a quote
 _MOST_LONG_RUNS: Final = 100  # in a text
 
 
+_FEW: Final = 50  # names of a text, which are read without a look at all that stands in it
+
+
 def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`.
 
-    So many names as fit a text of its length are read in full. Behind them all that stands around a name is cut.
+    So many names as fit a text of its length, and its call, are read in full. Behind them all that stands around a name
+    is cut. A name of many that is quiet is passed over; it counts as little as if it were not there.
     """
+    allowance = allowance_of_text()
+    most_named = min(most_names_of(text), allowance.of_text)
     labels = labels_in(text, folded, words)
+    surroundings = Surroundings(text) if len(labels) > min(_FEW, most_named) else None
     secrets: list[Secret] = []
     done = long_runs = named = 0
-    most_named = most_names_of(text)
     for number, label in enumerate(labels):
         if start_of(label) < done or is_cut(text, label):
             continue
         name = name_at(text, label, done)
-        if not name.kind:
+        if not name.kind or (surroundings and surroundings.is_quiet(name)):
             continue
-        if named >= most_named:
-            return [*secrets, *crowded_secrets(text, labels[number:], done)]
+        if named >= most_named and surroundings:
+            secrets += crowded_secrets(text, labels[number:], done, surroundings)
+            break
         run_end = _end_of_run(text, name)
         is_long_run = run_end > name.end
         long_runs += is_long_run
@@ -92,14 +101,15 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
             found: list[Secret] = [(name.end, run_end, "secret")]
         else:
             named += 1
-            found = _values_of(text, name)
+            found = values_of_name(text, name)
         if found:
             secrets += found
             done = found[-1][1]
+    allowance.spend(named)
     return secrets
 
 
-def _values_of(text: str, name: SecretName) -> list[Secret]:
+def values_of_name(text: str, name: SecretName) -> list[Secret]:
     """Return the values of a name: as its format has them, else the one word behind it."""
     formatted = formatted_values(text, name)
     if formatted:

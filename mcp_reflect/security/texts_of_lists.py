@@ -63,7 +63,7 @@ def _columns_of(items: list[Any]) -> list[list[_Cell]]:
 
 
 _EDGE: Final = (
-    400  # characters of a long text's first and last lines, which may belong to the text beside it
+    200  # characters of a long text's first and last lines, which may belong to the text beside it
 )
 _APART: Final = "--"  # a line in place of the middle of a long text
 

@@ -13,6 +13,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.projects import Scopes
+from mcp_reflect.security.reading_allowance import shared_allowance
 from mcp_reflect.services.checked_arguments import checked_arguments
 from mcp_reflect.services.context import Context, open_bank
 from mcp_reflect.services.tool_functions import ASKING_A_MODEL, CONFIRMED_TOOLS, function_of
@@ -142,8 +143,20 @@ class EngineParts:
         """Call a tool by its name; KeyError if there is none.
 
         `client` is what the MCP client of the call offers: its model, and questions to its person. `on_cut` is called
-        with the words that tell what redaction cut out of the arguments, if it cut anything.
+        with the words that tell what redaction cut out of the arguments, if it cut anything. All texts of the call share
+        one allowance of redaction.
         """
+        with shared_allowance():
+            return await self._call(tool, arguments, client, on_cut)
+
+    async def _call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        client: "ClientCapabilities | None",
+        on_cut: Callable[[str], None] | None,
+    ) -> Any:
+        """Read the arguments, and call the function of a tool with them."""
         try:
             await self.open()
         except BankError as error:
