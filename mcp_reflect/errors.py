@@ -40,11 +40,6 @@ class NotFoundError(InputError):
 class ChangedError(InputError):
     """What a person decided about has changed since it was shown to them: they have to look again."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            "id", f"'{name}' changed since it was shown", "Look at it again, then decide."
-        )
-
 
 class NotAllowedError(InputError):
     """The role of the caller's token does not allow the act."""

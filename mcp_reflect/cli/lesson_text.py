@@ -4,11 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, aligned, styled, wrapped
+from mcp_reflect.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    aligned,
+    quotation,
+    styled,
+    wrapped,
+)
 from mcp_reflect.models.lesson import GuardMode, Lesson, State
 from mcp_reflect.models.lesson_words import TOLD_SO, short_id
+from mcp_reflect.models.proposal import guard_words
 from mcp_reflect.moments.guarded import refuses
-from mcp_reflect.text.one_line import visible
+from mcp_reflect.text.one_line import one_line, visible
 
 _HEADS: Final = ("id", "lesson", "shown", "state", "effective")
 
@@ -17,6 +28,13 @@ TEXT_COLUMN: Final = 1
 
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
+_QUOTED_FIELDS: Final = (
+    *_LONG_FIELDS,
+    *_SHORT_FIELDS,
+    "external_id",
+    "wrong_call",
+    "right_call",
+)
 _GUARD_MODES: Final = {
     GuardMode.ENFORCE: "holds, every time",
     GuardMode.HOLD: "holds",
@@ -151,6 +169,29 @@ def long_fields(lesson: Lesson) -> list[str]:
         text = getattr(lesson, name)
         if text:
             lines += ["", styled(name, BOLD), wrapped(visible(text))]
+    return lines
+
+
+def lines_in_question(lesson: Lesson) -> list[str]:
+    """Return all that an act of a person is bound to, above a question about it; each text from outside as a quotation."""
+    lines = [_headline(lesson)]
+    if lesson.is_told:
+        lines.append(TOLD_SO)
+    if not lesson.mistake:
+        lines.append(quotation(lesson.text))
+    for name in _QUOTED_FIELDS:
+        value: str | Sequence[str] | None = getattr(lesson, name)
+        if value:
+            text = value if isinstance(value, str) else ", ".join(value)
+            lines.append(f"{name.replace('_', ' ')}:\n{quotation(text)}")
+    if lesson.guard is not None:
+        lines.append(f"guard:\n{quotation(guard_words(lesson))}")
+    place = "all projects"
+    if lesson.project:
+        place = f"project {one_line(lesson.project)}"
+    lines.append(
+        f"{lesson.id}: from {lesson.source}, for {place}, importance {lesson.importance:.2f}"
+    )
     return lines
 
 

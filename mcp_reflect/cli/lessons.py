@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_reflect.cli.agreeing import agrees_about
 from mcp_reflect.cli.dream import report_undone
 from mcp_reflect.cli.lesson_arguments import STATES, add_lessons_arguments
 from mcp_reflect.cli.lesson_editor import edit_in_editor
@@ -16,6 +17,7 @@ from mcp_reflect.cli.output import (
     ask,
     confirm,
     is_interactive,
+    quotation,
     table,
     write_json,
     write_line,
@@ -33,6 +35,7 @@ from mcp_reflect.models.lesson import (
     State,
     Stored,
 )
+from mcp_reflect.models.shown_digest import seen_lessons
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
 from mcp_reflect.text.one_line import visible
 
@@ -181,12 +184,13 @@ async def _edit(do: Do, options: Namespace) -> None:
     shown: LessonDetails = await do("show", {"id": options.id})
     lesson = shown.lesson
     changes = _given_fields(options)
+    sent = {"id": lesson.id, "seen": seen_lessons(lesson)}
+    edited: Lesson | None = None
     if changes:
-        edited = await do("edit", {"id": lesson.id, "changes": changes})
+        if agrees_about(options, [lesson], "change it so"):
+            edited = await do("edit", {**sent, "changes": changes})
     elif is_interactive():
-        edited = await edit_in_editor(
-            lesson, lambda after: do("edit", {"id": lesson.id, "changes": after})
-        )
+        edited = await edit_in_editor(lesson, lambda after: do("edit", {**sent, "changes": after}))
     else:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in EDITABLE if name != "tags")
         raise InputError("edit", "it changes nothing", f"Give one of {names}, --tag.")
@@ -199,9 +203,27 @@ async def _edit(do: Do, options: Namespace) -> None:
     _report(edited or lesson, options, result)
 
 
-async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
-    """Set what a lesson's guard does, and say what that means."""
-    after: Lesson = await do("guard", {"id": options.id, "mode": mode.value})
+_GUARD_ACTS: Final[Mapping[GuardMode, str]] = {
+    GuardMode.ENFORCE: "refuse each call against it",
+    GuardMode.HOLD: "refuse a call against it once",
+    GuardMode.TELL: "tell the agent at a call against it",
+    GuardMode.OFF: "turn its guard off",
+}
+
+
+async def _shown(do: Do, short_or_whole_id: str) -> Lesson:
+    """Return a lesson as it is now, to which the act that follows is bound."""
+    shown: LessonDetails = await do("show", {"id": short_or_whole_id})
+    return shown.lesson
+
+
+async def _guard(do: Do, options: Namespace, mode: GuardMode) -> int:
+    """Set what a lesson's guard does, and say what that means; return the exit status."""
+    lesson = await _shown(do, options.id)
+    if lesson.guard is not None and not agrees_about(options, [lesson], _GUARD_ACTS[mode]):
+        return 1
+    sent = {"id": lesson.id, "mode": mode.value, "seen": seen_lessons(lesson)}
+    after: Lesson = await do("guard", sent)
     meaning = {
         GuardMode.ENFORCE: "each call against it is refused",
         GuardMode.HOLD: "a call against it is refused once",
@@ -209,6 +231,7 @@ async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
         GuardMode.OFF: "its guard does nothing",
     }
     _report(after, options, f"{after.guard}: {meaning[mode]}")
+    return 0
 
 
 async def _try_guard(engine: "Engine", options: Namespace) -> int:
@@ -227,22 +250,32 @@ async def _try_guard(engine: "Engine", options: Namespace) -> int:
     return 0
 
 
-async def _pin(do: Do, options: Namespace, *, pinned: bool) -> None:
-    """Let every session begin with a lesson, or no longer."""
-    after: Lesson = await do("pin", {"id": options.id, "pinned": pinned})
+async def _pin(do: Do, options: Namespace, *, pinned: bool) -> int:
+    """Let every session begin with a lesson, or no longer; return the exit status."""
+    lesson = await _shown(do, options.id)
+    if pinned and not agrees_about(options, [lesson], "begin every session with it"):
+        return 1
+    sent = {"id": lesson.id, "pinned": pinned, "seen": seen_lessons(lesson)}
+    after: Lesson = await do("pin", sent)
     result = "no longer pinned"
     if pinned:
         result = "every session begins with it"
     _report(after, options, result)
+    return 0
 
 
-async def _merge(do: Do, options: Namespace) -> None:
-    """Merge lessons into the first one, and say how to undo it."""
-    result: dict[str, Any] = await do("merge", {"ids": options.ids})
+async def _merge(do: Do, options: Namespace) -> int:
+    """Merge lessons into the first one, and say how to undo it; return the exit status."""
+    lessons = [await _shown(do, short_or_whole_id) for short_or_whole_id in options.ids]
+    if not agrees_about(options, lessons, "archive all of them but the first, which stays"):
+        return 1
+    sent = {"ids": [lesson.id for lesson in lessons], "seen": seen_lessons(*lessons)}
+    result: dict[str, Any] = await do("merge", sent)
     text = f"{', '.join(result['merged'])} merged into {result['id']}.\n"
     write_result(
         options, result, f"{text}`mcp-reflect lessons undo {result['dream_id']}` puts it back."
     )
+    return 0
 
 
 async def _undo(do: Do, options: Namespace) -> None:
@@ -255,12 +288,10 @@ async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> N
     result = "retired; `lessons restore` brings it back"
     if state is State.ACTIVE:
         result = "active again"
-    ids: list[str] = []
-    for short_or_whole_id in options.ids:
-        shown: LessonDetails = await do("show", {"id": short_or_whole_id})
-        ids.append(shown.lesson.id)
-    for lesson_id in ids:
-        after = await do("state", {"id": lesson_id, "state": state.value, "reason": reason})
+    lessons = [await _shown(do, short_or_whole_id) for short_or_whole_id in options.ids]
+    for lesson in lessons:
+        sent = {"id": lesson.id, "state": state.value, "reason": reason}
+        after = await do("state", {**sent, "seen": seen_lessons(lesson)})
         _report(after, options, result)
 
 
@@ -270,11 +301,12 @@ async def _erase(engine: "Engine", options: Namespace) -> int:
     lesson = await lessons.get(scope, await lessons.resolve_id(scope, options.id), "id")
     if lesson.is_kept_by_person or lesson.held:
         refuse_agent(speaker_of_process(), "id", "erase a lesson that a person keeps")
-    question = f"{visible(lesson.text)}\nErase it for good?"
+    question = f"{quotation(lesson.text)}\nErase it for good?"
     if not options.yes and not confirm(question, "erasing cannot be undone"):
         write_line("Nothing was erased.")
         return 1
-    await lessons.erase(scope, lesson.id, by=speaker_of_process())
+    seen = seen_lessons(lesson)
+    await lessons.erase(scope, lesson.id, by=speaker_of_process(), seen=seen)
     write_result(options, {"id": lesson.id, "state": "erased"}, f"{lesson.id}: erased.")
     return 0
 
@@ -286,11 +318,11 @@ async def _review(do: Do, options: Namespace) -> None:
     await review(do, options)
 
 
-async def _decide(do: Do, options: Namespace, *, approved: bool) -> None:
-    """Approve what waits, or reject it."""
+async def _decide(do: Do, options: Namespace, *, approved: bool) -> int:
+    """Approve what waits, or reject it; return the exit status."""
     from mcp_reflect.cli.review import decide  # noqa: PLC0415 - same
 
-    await decide(do, options, approved=approved)
+    return await decide(do, options, approved=approved)
 
 
 _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {

@@ -2,12 +2,13 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from mcp_reflect.cli.agreeing import agrees
 from mcp_reflect.cli.finding_text import record_of, text_of
-from mcp_reflect.cli.lesson_text import long_fields, short_fields
+from mcp_reflect.cli.lesson_text import lines_in_question
 from mcp_reflect.cli.output import (
-    aligned,
     ask,
     is_interactive,
     quotation,
@@ -16,10 +17,10 @@ from mcp_reflect.cli.output import (
     write_result,
 )
 from mcp_reflect.cli.replay_text import lines_of_replay
-from mcp_reflect.cli.review_decisions import Item, settle
+from mcp_reflect.cli.review_decisions import Item, seen_of, settle
 from mcp_reflect.cli.running import Do
 from mcp_reflect.clock import dated
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import ChangedError, InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.lesson import GuardMode, Lesson
@@ -30,7 +31,7 @@ from mcp_reflect.services.proposals import wish_of
 from mcp_reflect.services.reviews import Proposed, Waiting
 from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, speaker_of_process
-from mcp_reflect.text.one_line import visible
+from mcp_reflect.text.one_line import one_line, visible
 
 _QUESTION: Final = "[k]eep, [e]dit, [d]rop, Enter to skip, [a]ll the rest, [u]ndo, [q]uit: "
 _QUESTIONS: Final = {
@@ -42,6 +43,7 @@ _KEEP, _EDIT, _DROP, _ALL, _UNDO, _QUIT, _REPLAY = "k", "e", "d", "a", "u", "q",
 _KEYS: Final = "kedauq"
 _ARM_KEYS: Final = "htorq"
 _ARMS: Final = {"h": GuardMode.HOLD, "t": GuardMode.TELL, "o": GuardMode.OFF}
+_CHANGED: Final = "It changed while you read, and nothing was done."
 _MOST_ECHOED: Final = 20  # characters of an answer that is no key
 
 
@@ -61,16 +63,11 @@ async def review(do: Do, options: Namespace) -> None:
     unarmed = waiting.guards
     if unarmed:
         for lesson in unarmed:
-            write_line(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}")
+            write_line(one_line(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}"))
         write_line("`lessons guard ID hold` (or tell, off) decides.\n")
     if waiting.shared:
-        write_line(f"{visible(waiting.shared)}\n")
-    items: list[Item] = [
-        *waiting.proposals,
-        *waiting.lessons,
-        *waiting.doubted,
-        *waiting.findings,
-    ]
+        write_line(f"{one_line(waiting.shared)}\n")
+    items = items_of(waiting)
     if not items and not unarmed and not waiting.withheld:
         write_line(f"Nothing waits for you in {waiting.scope}.")
     elif is_interactive() and speaker_of_process() is Speaker.PERSON:
@@ -84,6 +81,11 @@ async def review(do: Do, options: Namespace) -> None:
         write_line(
             "A person decides in a terminal of their own: `lessons approve ID`, `reject ID`."
         )
+
+
+def items_of(waiting: Waiting) -> list[Item]:
+    """Return what waits, in the order in which a person is asked."""
+    return [*waiting.proposals, *waiting.lessons, *waiting.doubted, *waiting.findings]
 
 
 def _records(waiting: Waiting) -> list[dict[str, Any]]:
@@ -120,22 +122,40 @@ def _finding_record(stored: StoredFinding) -> dict[str, Any]:
     return {**record, "kind": "finding", "seen_as": record["kind"]}
 
 
-async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
-    """Decide about quarantined lessons and findings, after showing each: a person approves what they have read."""
+_ACTS: Final[Mapping[type, str]] = {
+    Lesson: "trust it",
+    StoredFinding: "keep a lesson of it, trusted",
+    Proposed: "do so",
+    Doubted: "take it for true again",
+}
+"""What is done to an item that is approved, as an act that completes "Shall I …"."""
+
+
+async def decide(do: Do, options: Namespace, *, approved: bool) -> int:
+    """Decide about quarantined lessons and findings, after showing each; return the exit status.
+
+    To approve, the person is asked: they have read what is shown, and their word counts for nothing else.
+    """
     waiting: Waiting = await do("review", {})
     waiting_by_id: dict[str, Item] = {stored.id: stored for stored in waiting.findings}
     waiting_by_id.update({proposed.proposal.id: proposed for proposed in waiting.proposals})
     doubted = {item.lesson.id: item for item in waiting.doubted}
     words = _words_of(options)
+    status = 0
     for item_id in options.ids:
+        changes: Mapping[str, str] = {}
         if item_id in waiting_by_id:
-            await settle(do, options, waiting_by_id[item_id], approved=approved, changes=words)
-            continue
-        shown: LessonDetails = await do("show", {"id": item_id})
-        item = _asked_about(shown.lesson, doubted, approved=approved)
-        if not options.json and (shown.lesson.held or isinstance(item, Doubted)):
+            item, changes = waiting_by_id[item_id], words
+        else:
+            shown: LessonDetails = await do("show", {"id": item_id})
+            item = _asked_about(shown.lesson, doubted, approved=approved)
+        if not options.json:
             show(item)
-        await settle(do, options, item, approved=approved)
+        if approved and not agrees(options, _ACTS[type(item)]):
+            status = 1
+            continue
+        await settle(do, options, item, approved=approved, changes=changes)
+    return status
 
 
 def _asked_about(
@@ -165,13 +185,13 @@ def show(item: Item) -> None:
         _show_proposal(item)
         return
     if isinstance(item, Doubted):
-        write_line(f"{item.lesson.id}: {visible(item.told)}: {STILL_TRUE}")
-        write_line("\n".join([*long_fields(item.lesson), ""]) + "\n")
+        write_line("\n".join(lines_in_question(item.lesson)))
+        write_line(f"{item.lesson.id}: {one_line(item.told)}: {STILL_TRUE}\n")
         return
     if isinstance(item, Lesson):
-        reason = item.held or "an agent stored it, and nobody has looked at it"
-        write_line(f"{item.id} ({item.kind}, from {item.source}): {reason}")
-        write_line("\n".join([*long_fields(item), "", aligned(short_fields(item))]) + "\n\n")
+        reason = one_line(item.held or "an agent stored it, and nobody has looked at it")
+        write_line("\n".join(lines_in_question(item)))
+        write_line(f"{item.id} ({item.kind}, from {item.source}): {reason}\n")
         return
     write_line(text_of(item.id, item))
 
@@ -193,8 +213,7 @@ def _show_proposal(item: Proposed) -> None:
 async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bool:
     """Ask about each guard that is off what it shall do; return whether the person goes on with the rest."""
     for number, lesson in enumerate(unarmed, start=1):
-        write_line(f"{lesson.id}: {visible(lesson.text)}")
-        write_line(f"  guard {visible(lesson.guard or '')}: {visible(lesson.unarmed or '')}")
+        write_line("\n".join(lines_in_question(lesson)))
         question = f"{number} of {len(unarmed)}. {_ARM_QUESTION}"
         choice = _choice_of(question, _ARM_KEYS)
         while choice == _REPLAY:
@@ -204,10 +223,20 @@ async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bo
             return False
         mode = _ARMS.get(choice)
         if mode is not None:
-            after: Lesson = await do("guard", {"id": lesson.id, "mode": mode.value})
-            state = {"id": after.id, "guard_mode": mode.value}
-            write_result(options, state, f"{after.id}: its guard is set to {mode.value}.")
+            await _arm(do, options, lesson, mode)
     return True
+
+
+async def _arm(do: Do, options: Namespace, lesson: Lesson, mode: GuardMode) -> None:
+    """Set what the guard of a lesson does, unless the lesson changed since it was shown."""
+    sent = {"id": lesson.id, "mode": mode.value, "seen": seen_of(lesson)}
+    try:
+        after: Lesson = await do("guard", sent)
+    except ChangedError:
+        write_line(f"{_CHANGED} `lessons review` shows it again.")
+        return
+    state = {"id": after.id, "guard_mode": mode.value}
+    write_result(options, state, f"{after.id}: its guard is set to {mode.value}.")
 
 
 def _choice_of(question: str, keys: str) -> str:
@@ -245,10 +274,22 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
         if choice == _UNDO:
             place = await _undo_latest(do, done, place)
             continue
-        undo = await _decide_item(do, options, item, choice)
+        try:
+            undo = await _decide_item(do, options, item, choice)
+        except ChangedError:
+            write_line(f"{_CHANGED} Look at it again.\n")
+            items[place : place + 1] = await _as_it_is_now(do, item)
+            continue
         if undo is not None:
             done.append((place, undo))
         place += 1
+
+
+async def _as_it_is_now(do: Do, item: Item) -> list[Item]:
+    """Return an item as it waits now, in a list; an empty one if it waits no longer."""
+    waiting: Waiting = await do("review", {})
+    (name,) = seen_of(item)
+    return [other for other in items_of(waiting) if name in seen_of(other)]
 
 
 async def _undo_latest(do: Do, done: list[tuple[int, Mapping[str, Any]]], place: int) -> int:
@@ -278,7 +319,7 @@ async def _decide_item(
         return await settle(do, options, item, approved=True)
     if isinstance(item, Doubted):
         if edits:
-            await _edit_doubted(do, item)
+            item = await _edit_doubted(do, item)
         return await settle(do, options, item, approved=True)
     changes = _changes_of(item, edits=edits)
     if changes is None:
@@ -287,25 +328,38 @@ async def _decide_item(
     return await settle(do, options, item, approved=True, changes=changes)
 
 
-async def _edit_doubted(do: Do, item: Doubted) -> None:
-    """Ask the person for new words of a lesson that is in doubt, and store those that they give."""
+async def _edit_doubted(do: Do, item: Doubted) -> Doubted:
+    """Ask the person for new words of a lesson that is in doubt, store those that they give, and return it with them."""
     changes = _changes_of(item.lesson, edits=True)
-    if changes:
-        await do("edit", {"id": item.lesson.id, "changes": changes})
+    if not changes:
+        return item
+    sent = {"id": item.lesson.id, "changes": changes, "seen": seen_of(item)}
+    return replace(item, lesson=await do("edit", sent))
 
 
 async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
-    """Keep the rest as it is, except what a person must look at one by one: quarantine and proposals."""
-    kept = [item for item in items if _may_be_kept_unseen(item)]
+    """Show the rest and keep it as it is, except what a person must look at one by one: quarantine and proposals.
+
+    The first of `items` was shown already.
+    """
+    kept = [item for item in items if _may_be_kept_with_others(item)]
+    unseen = [item for item in kept if item is not items[0]]
+    for item in unseen:
+        show(item)
+    if unseen and not agrees(options, f"keep these {len(kept)}"):
+        return
     for item in kept:
-        await settle(do, options, item, approved=True)
+        try:
+            await settle(do, options, item, approved=True)
+        except ChangedError:
+            write_line(f"{_CHANGED} `lessons review` shows it again.")
     not_kept = len(items) - len(kept)
     if not_kept:
         write_line(f"{not_kept} are left: proposals, in quarantine, or facts without a lesson.")
 
 
-def _may_be_kept_unseen(item: Item) -> bool:
-    """Return whether an item may be kept without being looked at: a lesson out of quarantine, or a worded finding."""
+def _may_be_kept_with_others(item: Item) -> bool:
+    """Return whether an item may be kept together with others: a lesson out of quarantine, or a worded finding."""
     if isinstance(item, Proposed | Doubted):
         return False
     if isinstance(item, Lesson):

@@ -12,12 +12,29 @@ from mcp_reflect.cli.output import write_result
 from mcp_reflect.cli.running import Do
 from mcp_reflect.models.finding import StoredFinding
 from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.shown_digest import (
+    Seen,
+    digest_of_finding,
+    digest_of_proposal,
+    seen_lessons,
+)
 from mcp_reflect.services.reviews import Proposed
 from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, speaker_of_process, speaker_to_service
 
 Item = Lesson | StoredFinding | Proposed | Doubted
 """What waits: a lesson in quarantine, a finding, what an agent proposes, or a lesson that may no longer be true."""
+
+
+def seen_of(item: Item) -> Seen:
+    """Return what a person is shown of an item, by its id: their decision is bound to that."""
+    if isinstance(item, Proposed):
+        return {item.proposal.id: digest_of_proposal(item.proposal, item.lesson)}
+    if isinstance(item, StoredFinding):
+        return {item.id: digest_of_finding(item)}
+    if isinstance(item, Doubted):
+        return seen_lessons(item.lesson)
+    return seen_lessons(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,12 @@ async def settle(
     elif isinstance(item, Lesson):
         settled = await _settle_lesson(do, item, changes or {}, approved=approved)
     else:
-        arguments = {"id": item.id, "approved": approved, "changes": changes or {}}
+        arguments = {
+            "id": item.id,
+            "approved": approved,
+            "changes": changes or {},
+            "seen": seen_of(item),
+        }
         answer = await do("finding", arguments)
         settled = _settled_finding(item, answer, options, approved=approved)
     write_result(options, settled.state, f"{settled.state['id']}: {settled.result}.")
@@ -64,7 +86,8 @@ async def settle(
 
 async def _settle_doubted(do: Do, item: Doubted, *, approved: bool) -> Settled:
     """Say of a lesson that it is still true, or retire it."""
-    after: Lesson = await do("still", {"id": item.lesson.id, "true": approved})
+    sent = {"id": item.lesson.id, "true": approved, "seen": seen_of(item)}
+    after: Lesson = await do("still", sent)
     state = {"id": after.id, "state": after.state.value}
     if approved:
         return Settled(state, "still true: it stands on what is there now")
@@ -74,7 +97,8 @@ async def _settle_doubted(do: Do, item: Doubted, *, approved: bool) -> Settled:
 async def _settle_proposal(do: Do, item: Proposed, *, approved: bool) -> Settled:
     """Do what an agent proposes, or drop it."""
     name = item.proposal.id
-    after: Lesson = await do("decide", {"id": name, "approved": approved})
+    sent = {"id": name, "approved": approved, "seen": seen_of(item)}
+    after: Lesson = await do("decide", sent)
     state = {"id": name, "lesson_id": after.id, "state": after.state.value}
     if approved:
         return Settled(state, f"done; {after.id} is {after.state.value}")
@@ -85,15 +109,18 @@ async def _settle_lesson(
     do: Do, item: Lesson, changes: Mapping[str, str], *, approved: bool
 ) -> Settled:
     """Trust a lesson, after storing changes of it, or retire it."""
+    decided_about = item
     if changes:
-        await do("edit", {"id": item.id, "changes": changes})
-    after: Lesson = await do("decide", {"id": item.id, "approved": approved})
+        decided_about = await do("edit", {"id": item.id, "changes": changes, "seen": seen_of(item)})
+    sent = {"id": item.id, "approved": approved, "seen": seen_of(decided_about)}
+    after: Lesson = await do("decide", sent)
     state = {"id": item.id, "state": after.state.value, "trust": after.trust.value}
     undo = {
         "id": item.id,
         "state": item.state.value,
         "trust": item.trust.value,
         "held": item.held,
+        "seen": seen_of(after),
     }
     if approved:
         return Settled(state, "trusted, and recalled from now on", undo)

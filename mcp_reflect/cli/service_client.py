@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcp_reflect.errors import BankError, InputError, NotAllowedError
+from mcp_reflect.errors import BankError, ChangedError, InputError, NotAllowedError
 from mcp_reflect.loopback import is_loopback
 from mcp_reflect.speaker import HEADER, speaker_to_service
 
@@ -20,7 +20,8 @@ _MOST_ERROR: Final = 1_000  # bytes of an answer that says what is wrong
 _MOST_FAULT: Final = 300  # characters of it that are shown
 _SECONDS: Final = 120.0  # that a person waits: a service that is busy answers late
 _MOST_BYTES: Final = 1 << 30  # of an answer
-_OK, _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY_REQUESTS, _INTERNAL_SERVER_ERROR = 200, 401, 403, 429, 500
+_OK, _UNAUTHORIZED, _FORBIDDEN, _CONFLICT = 200, 401, 403, 409
+_TOO_MANY_REQUESTS, _INTERNAL_SERVER_ERROR = 429, 500
 """Statuses of HTTP. Hooks load this module, and not `http`, which has names for them."""
 
 
@@ -96,6 +97,8 @@ def _refusal(host: str, status: int, body: bytes, token_variable: str) -> Except
         return NotAllowedError(host, fault, fix)
     if status == _FORBIDDEN:
         return NotAllowedError(host, fault, fix)
+    if status == _CONFLICT:
+        return ChangedError(host, fault, fix)
     if status >= _INTERNAL_SERVER_ERROR or status == _TOO_MANY_REQUESTS:
         return BankError(f"{host}: {fault}. {fix}")
     return InputError(host, fault, fix)

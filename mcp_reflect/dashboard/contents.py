@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.proposal import changes_of, guard_words
-from mcp_reflect.models.shown_digest import digest_of_proposal
+from mcp_reflect.models.shown_digest import digest_of_finding, digest_of_lesson, digest_of_proposal
 from mcp_reflect.services.proposals import wish_text
 from mcp_reflect.services.reviews import Proposed, proposed_changes
 from mcp_reflect.services.roots import doubted
@@ -69,7 +69,14 @@ async def _what_waits(engine: "Engine", *, whole: bool) -> dict[str, Any]:
     proposals = await proposed_changes(engine)
     return {
         "findings": [_finding(stored) for stored in findings],
-        "doubted": [{"id": doubt.lesson.id, "told": doubt.told} for doubt in doubted_lessons],
+        "doubted": [
+            {
+                "id": doubt.lesson.id,
+                "told": doubt.told,
+                "seen": digest_of_lesson(doubt.lesson),
+            }
+            for doubt in doubted_lessons
+        ],
         "proposals": [_proposal(proposed) for proposed in proposals],
     }
 
@@ -114,6 +121,7 @@ def _finding(stored: StoredFinding) -> dict[str, Any]:
         "facts": facts_of(stored.finding),
         "mistake": wording.mistake,
         "correction": wording.correction,
+        "seen": digest_of_finding(stored),
         "evidence": [
             {"session": seen.session, "host": seen.host, "at": seen.at, "lines": seen.lines}
             for seen in latest

@@ -14,7 +14,13 @@ from starlette.routing import Route
 
 from mcp_reflect.dashboard.contents import collect
 from mcp_reflect.dashboard.page import render_page, script_json
-from mcp_reflect.errors import InputError, McpReflectError, NotAllowedError, NotFoundError
+from mcp_reflect.errors import (
+    ChangedError,
+    InputError,
+    McpReflectError,
+    NotAllowedError,
+    NotFoundError,
+)
 from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.models.access import ANY_PROJECT, AccessRole, Principal
@@ -98,6 +104,8 @@ def _status_of(error: McpReflectError) -> int:
         return 404
     if isinstance(error, NotAllowedError):
         return 403
+    if isinstance(error, ChangedError):
+        return 409
     if isinstance(error, InputError):
         return 400
     return 503

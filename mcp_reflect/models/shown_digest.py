@@ -30,6 +30,11 @@ def digest_of_lesson(lesson: Lesson) -> str:
     return _digest({name: getattr(lesson, name) for name in _SHOWN})
 
 
+def seen_lessons(*lessons: Lesson) -> dict[str, str]:
+    """Return what a person is shown of lessons that they see as they are."""
+    return {lesson.id: digest_of_lesson(lesson) for lesson in lessons}
+
+
 def digest_of_proposal(proposal: Proposal, lesson: Lesson) -> str:
     """Return the digest of what an agent wants, and of the lesson as it is."""
     return _digest(

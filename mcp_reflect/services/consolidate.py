@@ -17,6 +17,7 @@ from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
 from mcp_reflect.models.dream import Dream, DreamPlan, Generalization, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
+from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.schemas.lessons import LessonArguments
 from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.gate import clean_inputs
@@ -56,12 +57,17 @@ async def dream(
 
 
 async def merge(
-    context: Context, keep: str, gone: Sequence[str], *, by: Speaker = Speaker.AGENT
+    context: Context,
+    keep: str,
+    gone: Sequence[str],
+    *,
+    by: Speaker = Speaker.AGENT,
+    seen: Seen = NOTHING_SEEN,
 ) -> Dream:
     """Merge records of one kind because somebody says that they are the same; `undo` reverts it.
 
     `keep` stays with its text; the texts of `gone` become versions of it, and they are archived.
-    InputError if they cannot be merged.
+    InputError if they cannot be merged; ChangedError if one is not as the person was shown it (`seen`).
     """
     scope = context.scopes.own
     records = [await context.bank.lessons.get(scope, name, "id") for name in (keep, *gone)]
@@ -84,11 +90,16 @@ async def merge(
         reason=BY_PERSON,
     )
     plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
-    return await _apply(context, lambda _: plan, part=True, by=by)
+    return await _apply(context, lambda _: plan, part=True, by=by, seen=seen)
 
 
 async def _apply(
-    context: Context, planner: _Planner, *, part: bool = False, by: Speaker = Speaker.AGENT
+    context: Context,
+    planner: _Planner,
+    *,
+    part: bool = False,
+    by: Speaker = Speaker.AGENT,
+    seen: Seen = NOTHING_SEEN,
 ) -> Dream:
     """Plan over the records as they are now and carry the plan out, in one transaction; return what was done.
 
@@ -96,7 +107,7 @@ async def _apply(
     `dream_id` changed nothing, and there is nothing to undo.
     """
     scope = context.scopes.own
-    dreamed = await context.bank.consolidations.dream(scope, planner, part=part, by=by)
+    dreamed = await context.bank.consolidations.dream(scope, planner, part=part, by=by, seen=seen)
     plan = dreamed.plan
     if dreamed.dream_id is not None:
         context.log.info(

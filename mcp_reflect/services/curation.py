@@ -2,7 +2,8 @@
 
 Each use is a function of an engine, the values of a request, and who speaks: a person at their own bank or with an
 admin's token, or an agent. What an agent asks for is never trusted, changes nothing that a person keeps, and shows
-nothing in quarantine. `USES` lists all of them; those of a review are in `reviews`.
+nothing in quarantine. A person's request says in `seen` what they were shown of each lesson that it changes: where that
+is not so any more, nothing is done. `USES` lists all of them; those of a review are in `reviews`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +23,12 @@ from mcp_reflect.models.recall import Recall
 from mcp_reflect.moments.guarded import mode_in
 from mcp_reflect.services import reviews
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.lesson_of_request import Sent, lesson_to_change, lesson_to_read
+from mcp_reflect.services.lesson_of_request import (
+    Sent,
+    lesson_to_change,
+    lesson_to_read,
+    seen_by_speaker,
+)
 from mcp_reflect.services.proposals import decide_or_keep
 from mcp_reflect.services.replay import Replayed
 from mcp_reflect.services.reviews import Waiting
@@ -106,7 +112,8 @@ async def edit_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson
     if speaker is not Speaker.PERSON and lesson.is_kept_by_person:
         changes = await services.lessons.checked_changes(engine.context, lesson, sent["changes"])
         await _propose_instead(engine, lesson, ProposalKind.EDIT, "an edit", changes)
-    edited = await engine.edit_lesson(lesson.id, sent["changes"], by=speaker)
+    seen = seen_by_speaker(sent, speaker, lesson.id)
+    edited = await engine.edit_lesson(lesson.id, sent["changes"], by=speaker, seen=seen)
     await _settle_fulfilled(engine, edited, speaker)
     return edited
 
@@ -141,7 +148,12 @@ async def set_state(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     elif speaker is not Speaker.PERSON and lesson.is_kept_by_person:
         await _propose_instead(engine, lesson, ProposalKind.RETIRE, reason)
     changed = await engine.bank.lessons.set_state(
-        engine.scopes.own, lesson.id, state, reason, by=speaker
+        engine.scopes.own,
+        lesson.id,
+        state,
+        reason,
+        by=speaker,
+        seen=seen_by_speaker(sent, speaker, lesson.id),
     )
     await _settle_fulfilled(engine, changed, speaker)
     return changed
@@ -160,7 +172,9 @@ async def set_guard_mode(engine: Engine, sent: Sent, *, speaker: Speaker) -> Les
     """Set what the guard of a lesson does at a call that it matches: hold, tell, nothing ..."""
     refuse_agent(speaker, "mode", "say what a guard does")
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
-    changed = await services.guards.set_mode(engine.context, lesson.id, GuardMode(sent["mode"]))
+    seen = seen_by_speaker(sent, speaker, lesson.id)
+    mode = GuardMode(sent["mode"])
+    changed = await services.guards.set_mode(engine.context, lesson.id, mode, seen)
     await _settle_fulfilled(engine, changed, speaker)
     return changed
 
@@ -179,7 +193,8 @@ async def pin_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     refuse_agent(speaker, "id", "say what every session begins with")
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
     pinned = sent["pinned"] is True
-    return await engine.bank.lessons.pin(engine.scopes.own, lesson.id, pinned=pinned)
+    seen = seen_by_speaker(sent, speaker, lesson.id)
+    return await engine.bank.lessons.pin(engine.scopes.own, lesson.id, pinned=pinned, seen=seen)
 
 
 async def merge_lessons(engine: Engine, sent: Sent, *, speaker: Speaker) -> dict[str, Any]:
@@ -200,7 +215,8 @@ async def merge_lessons(engine: Engine, sent: Sent, *, speaker: Speaker) -> dict
         raise InputError(
             "merge", "it takes two lessons or more", "Name the one that stays, then the others."
         )
-    dream = await merge(engine.context, kept_id, merged_ids, by=speaker)
+    seen = seen_by_speaker(sent, speaker, kept_id, *merged_ids)
+    dream = await merge(engine.context, kept_id, merged_ids, by=speaker, seen=seen)
     return {"id": kept_id, "merged": merged_ids, "dream_id": dream.dream_id}
 
 

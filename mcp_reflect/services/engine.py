@@ -13,6 +13,7 @@ from mcp_reflect.models.common import Json, to_json
 from mcp_reflect.models.lesson import Forgotten, Lesson, Stored
 from mcp_reflect.models.outcome import OutcomeResult
 from mcp_reflect.models.recall import Hit, Recall
+from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine_parts import EngineParts
 from mcp_reflect.speaker import Speaker
@@ -183,13 +184,18 @@ class Engine(EngineParts):
         return await services.lessons.forget(self.context, arguments)
 
     async def edit_lesson(
-        self, lesson_id: str, changes: Mapping[str, Any], *, by: Speaker = Speaker.AGENT
+        self,
+        lesson_id: str,
+        changes: Mapping[str, Any],
+        *,
+        by: Speaker = Speaker.AGENT,
+        seen: Seen = NOTHING_SEEN,
     ) -> Lesson:
         """Change fields of a lesson; only `by` a person those of one that a person keeps.
 
-        The earlier wording stays as a version.
+        The earlier wording stays as a version. ChangedError if the lesson is not as the person was shown it (`seen`).
         """
-        return await services.lessons.edit(self.context, lesson_id, changes, by=by)
+        return await services.lessons.edit(self.context, lesson_id, changes, by=by, seen=seen)
 
     def import_lessons(
         self, lines: Iterable[tuple[int, Mapping[str, Any]]]

@@ -17,6 +17,7 @@ from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, Source, Trust
 from mcp_reflect.models.lesson_words import short_id
+from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.moments.guarded import may_hold
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.services.context import Context
@@ -226,10 +227,13 @@ def without_guard(lesson: Lesson) -> InputError:
     return InputError("id", f"{name} has no guard", fix)
 
 
-async def set_mode(context: Context, lesson_id: str, mode: GuardMode) -> Lesson:
+async def set_mode(
+    context: Context, lesson_id: str, mode: GuardMode, seen: Seen = NOTHING_SEEN
+) -> Lesson:
     """Set what a lesson's guard does at a call, on a person's behalf, and turn on one that was off.
 
-    InputError without a guard, and for holding where the lesson came from outside.
+    InputError without a guard, and for holding where the lesson came from outside; ChangedError if it is not as the
+    person was shown it (`seen`).
     """
     lesson = await context.bank.lessons.get(context.scopes.own, lesson_id)
     if lesson.guard is None:
@@ -242,4 +246,5 @@ async def set_mode(context: Context, lesson_id: str, mode: GuardMode) -> Lesson:
         lesson_id,
         {"guard_mode": mode, "unarmed": None, "guard_repeats": 0},
         by=Speaker.PERSON,
+        seen=seen,
     )

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_reflect.errors import NotFoundError
+from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
+from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker
 
@@ -33,3 +35,18 @@ async def lesson_to_change(engine: Engine, sent: Sent, *, speaker: Speaker) -> L
     if lesson.project == GLOBAL:
         engine.scopes.refuse_shared("id")
     return lesson
+
+
+def seen_by_speaker(sent: Sent, speaker: Speaker, *ids: str) -> Seen:
+    """Return the digests of what a person was shown of the records that they act on; an agent's act is bound to nothing.
+
+    InputError where a person's request does not say what was shown: the act would count for whatever is there now.
+    """
+    if speaker is not Speaker.PERSON:
+        return NOTHING_SEEN
+    seen: Seen = sent.get("seen") or NOTHING_SEEN
+    for record_id in ids:
+        if record_id not in seen:
+            fault = f"it does not say what was shown of '{quoted(record_id)}'"
+            raise InputError("seen", fault, "Use the page and the command line of this version.")
+    return {record_id: str(seen[record_id]) for record_id in ids}

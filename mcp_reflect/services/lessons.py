@@ -22,6 +22,7 @@ from mcp_reflect.models.lesson_words import lesson_parts, short_id, text_of_part
 from mcp_reflect.models.outcome import Evidence
 from mcp_reflect.models.proposal import ProposalKind
 from mcp_reflect.models.recall import Recall
+from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.models.shown_lesson import first_sentences
 from mcp_reflect.schemas.imported_lessons import ImportArguments, PersonsArguments
 from mcp_reflect.schemas.lessons import (
@@ -295,6 +296,7 @@ async def edit(
     changes: Mapping[str, Any],
     *,
     by: Speaker = Speaker.AGENT,
+    seen: Seen = NOTHING_SEEN,
 ) -> Lesson:
     """Change fields of a lesson. The earlier wording stays as a version.
 
@@ -306,7 +308,7 @@ async def edit(
     if by is Speaker.AGENT and "importance" in edited:
         most = max(MOST_OF_AGENT, before.importance)
         edited["importance"] = min(edited["importance"], most)
-    return await lessons.edit(context.scopes.own, lesson_id, edited, by=by)
+    return await lessons.edit(context.scopes.own, lesson_id, edited, by=by, seen=seen)
 
 
 def scope_of(scope: Scope, visibility: str) -> Scope:

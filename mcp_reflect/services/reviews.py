@@ -13,10 +13,12 @@ from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.models.finding import FindingState, StoredFinding
 from mcp_reflect.models.lesson import Lesson, Source, State, Trust
 from mcp_reflect.models.proposal import PREFIX, Proposal
+from mcp_reflect.models.shown_digest import digest_of_finding, digest_of_lesson
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.lesson_of_request import Sent, lesson_to_change
+from mcp_reflect.services.lesson_of_request import Sent, lesson_to_change, seen_by_speaker
 from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, refuse_agent
+from mcp_reflect.storage.seen import refuse_other_than_seen
 
 _MOST_WAITING: Final = 1_000  # lessons of each sort that one review lists
 
@@ -95,27 +97,33 @@ async def decide(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     refuse_agent(speaker, "id", "decide about what waits")
     is_approved = sent["approved"] is True
     if str(sent["id"]).startswith(f"{PREFIX}_"):
-        return await _decide_proposal(engine, str(sent["id"]), is_approved=is_approved)
+        return await _decide_proposal(engine, sent, is_approved=is_approved)
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
     of_agents = engine.settings.review == "ask" and _is_by_agent(lesson)
     own = engine.scopes.own
     decided = await engine.bank.lessons.decide(
-        own, lesson.id, approved=is_approved, of_agents=of_agents
+        own,
+        lesson.id,
+        approved=is_approved,
+        of_agents=of_agents,
+        seen=seen_by_speaker(sent, speaker, lesson.id),
     )
     if is_approved:
         await services.roots.plant_again(engine.context, own, lesson.id)
     return decided
 
 
-async def _decide_proposal(engine: Engine, proposal_id: str, *, is_approved: bool) -> Lesson:
+async def _decide_proposal(engine: Engine, sent: Sent, *, is_approved: bool) -> Lesson:
     """Carry a proposal out or drop it; return its lesson. InputError if that is for all projects, as for a lesson."""
     own, proposals = engine.scopes.own, engine.bank.proposals
+    proposal_id = str(sent["id"])
+    seen = seen_by_speaker(sent, Speaker.PERSON, proposal_id)
     if not engine.scopes.shares:
         proposal = await proposals.get(own, proposal_id)
         lesson = await engine.bank.lessons.get(own, proposal.lesson_id)
         if lesson.project == GLOBAL:
             engine.scopes.refuse_shared("id")
-    return await proposals.decide(own, proposal_id, approved=is_approved)
+    return await proposals.decide(own, proposal_id, approved=is_approved, seen=seen)
 
 
 async def answer_still_true(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
@@ -126,11 +134,13 @@ async def answer_still_true(engine: Engine, sent: Sent, *, speaker: Speaker) -> 
     refuse_agent(speaker, "id", "say what is still true")
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
     own = engine.scopes.own
+    seen = seen_by_speaker(sent, speaker, lesson.id)
+    refuse_other_than_seen(seen, lesson.id, lambda: digest_of_lesson(lesson))
     if sent["true"] is True:
-        await services.roots.still_true(engine.context, own, lesson)
+        await services.roots.still_true(engine.context, own, lesson, seen)
         return lesson
     return await engine.bank.lessons.set_state(
-        own, lesson.id, State.RETIRED, "no longer true", by=speaker
+        own, lesson.id, State.RETIRED, "no longer true", by=speaker, seen=seen
     )
 
 
@@ -141,6 +151,8 @@ async def settle_finding(engine: Engine, sent: Sent, *, speaker: Speaker) -> dic
     finding = by_id.get(str(sent["id"]))
     if finding is None:
         raise NotFoundError("id", "no such finding waits", "List them: mcp-reflect lessons review.")
+    seen = seen_by_speaker(sent, speaker, finding.id)
+    refuse_other_than_seen(seen, finding.id, lambda: digest_of_finding(finding))
     if sent["approved"] is not True:
         # Nobody is asked about it again.
         await findings.settle(own, finding.id, FindingState.DROPPED, None)
@@ -165,4 +177,5 @@ async def undo_decision(engine: Engine, sent: Sent, *, speaker: Speaker) -> None
         "trust": Trust(sent["trust"]),
         "held": sent.get("held"),
     }
-    await engine.bank.lessons.edit(engine.scopes.own, lesson.id, before, by=speaker)
+    seen = seen_by_speaker(sent, speaker, lesson.id)
+    await engine.bank.lessons.edit(engine.scopes.own, lesson.id, before, by=speaker, seen=seen)

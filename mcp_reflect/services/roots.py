@@ -16,6 +16,7 @@ from mcp_reflect.evidence.following import call_of
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.root import Roots, Standing
+from mcp_reflect.models.shown_digest import Seen
 from mcp_reflect.roots.measuring import measured
 from mcp_reflect.roots.planting import LessonText, plant
 from mcp_reflect.services.context import Context
@@ -146,14 +147,14 @@ async def doubted(context: Context) -> tuple[Doubted, ...]:
     return tuple(lessons)
 
 
-async def still_true(context: Context, scope: Scope, lesson: Lesson) -> None:
-    """Note that a person says of a lesson that it is still true: its roots are measured anew.
+async def still_true(context: Context, scope: Scope, lesson: Lesson, seen: Seen) -> None:
+    """Note that a person says of a lesson, as they saw it, that it is still true: its roots are measured anew.
 
     A lesson after which sessions ended worse than without it is trusted from now on: nobody is asked about it again.
     """
     await plant_again(context, scope, lesson.id)
     if not lesson.is_kept_by_person and lesson.id in await harm_of(context, scope, [lesson.id]):
-        await context.bank.lessons.decide(scope, lesson.id, approved=True)
+        await context.bank.lessons.decide(scope, lesson.id, approved=True, seen=seen)
 
 
 async def confirm_roots(context: Context, scope: Scope, ids: Iterable[str]) -> None:

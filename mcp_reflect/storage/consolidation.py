@@ -12,10 +12,12 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.dream import Archiving, Dream, DreamPlan, Generalization, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
+from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_merging, lesson_records, outcomes, screening
 from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
 from mcp_reflect.storage.rows import LISTS
+from mcp_reflect.storage.seen import refuse_changed_lessons
 from mcp_reflect.storage.similarity import alike, nearest, same_record
 from mcp_reflect.storage.values import scoped
 from mcp_reflect.text.signature import digest
@@ -157,11 +159,14 @@ class ConsolidationRepository(Repository):
         *,
         part: bool = False,
         by: Speaker = Speaker.AGENT,
+        seen: Seen = NOTHING_SEEN,
     ) -> Dream:
         """Make a plan of the records and apply it, in one transaction: of two dreams at once, one finds nothing to do.
 
-        `part` says that the plan is only a part of what was due: the next dream looks at the records again.
+        `part` says that the plan is only a part of what was due: the next dream looks at the records again. ChangedError
+        if a record is not as the person who asks for it was shown it (`seen`).
         """
+        refuse_changed_lessons(tx, scope, seen)
         plan = plan_of(_records(tx, scope))
         if plan.empty and not plan.tokens:
             return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))

@@ -19,12 +19,14 @@ from mcp_reflect.models.lesson import (
     Trust,
 )
 from mcp_reflect.models.lesson_words import short_id
+from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage import lesson_guards, lesson_merging, lesson_records, screening, similarity
 from mcp_reflect.storage.outside_words import outside_words_for
 from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
 from mcp_reflect.storage.retrieval import index
+from mcp_reflect.storage.seen import refuse_changed_lessons
 from mcp_reflect.storage.values import scoped
 
 _MIN_ID_CHARS: Final = 4
@@ -173,11 +175,21 @@ class LessonRepository(Repository):
         return await self.lessons("lessons_pinned", scope, limit=MOST_PINNED)
 
     @transaction
-    def pin(self, tx: Writing, scope: Scope, lesson_id: str, *, pinned: bool) -> Lesson:
+    def pin(
+        self,
+        tx: Writing,
+        scope: Scope,
+        lesson_id: str,
+        *,
+        pinned: bool,
+        seen: Seen = NOTHING_SEEN,
+    ) -> Lesson:
         """Pin a lesson for a person, so that every session begins with it, or unpin it; return it as it is then.
 
-        InputError if it may not be shown to sessions, or if too many are pinned.
+        InputError if it may not be shown to sessions, or if too many are pinned. ChangedError, here and below, if a
+        lesson is not as the person was shown it (`seen`).
         """
+        refuse_changed_lessons(tx, scope, seen)
         before = lesson_records.lesson_by_id(tx, scope, lesson_id)
         is_pinned_already = before.pinned_at is not None
         if is_pinned_already is pinned:
@@ -227,8 +239,10 @@ class LessonRepository(Repository):
         reason: str,
         *,
         by: Speaker = Speaker.AGENT,
+        seen: Seen = NOTHING_SEEN,
     ) -> Lesson:
         """Retire, archive or restore a lesson; its former state stays in its history."""
+        refuse_changed_lessons(tx, scope, seen)
         now = self.clock.now()
         lesson = lesson_records.set_state(tx, scope, lesson_id, state, reason, now, by=by)
         if state is State.ACTIVE:
@@ -240,13 +254,21 @@ class LessonRepository(Repository):
 
     @transaction
     def decide(
-        self, tx: Writing, scope: Scope, lesson_id: str, *, approved: bool, of_agents: bool = False
+        self,
+        tx: Writing,
+        scope: Scope,
+        lesson_id: str,
+        *,
+        approved: bool,
+        of_agents: bool = False,
+        seen: Seen = NOTHING_SEEN,
     ) -> Lesson:
         """Record a person's decision: an approved lesson is trusted from now on, a rejected one is retired.
 
         Lessons in quarantine wait for it. A person may also approve a lesson that an agent stored, and with `of_agents`
         reject one. InputError for a lesson that is none of these.
         """
+        refuse_changed_lessons(tx, scope, seen)
         before = lesson_records.lesson_by_id(tx, scope, lesson_id)
         may_be_decided = before.trust is Trust.QUARANTINED
         if approved or of_agents:
@@ -272,17 +294,27 @@ class LessonRepository(Repository):
         changes: dict[str, Any],
         *,
         by: Speaker = Speaker.AGENT,
+        seen: Seen = NOTHING_SEEN,
     ) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""
+        refuse_changed_lessons(tx, scope, seen)
         before = lesson_records.lesson_by_id(tx, scope, lesson_id)
         after = screening.screened(replace(before, **changes, updated_at=self.clock.now()))
         lesson_records.revise(tx, scope, before, after, "edited", by=by)
         return after
 
-    async def erase(self, scope: Scope, lesson_id: str, *, by: Speaker = Speaker.AGENT) -> None:
+    async def erase(
+        self,
+        scope: Scope,
+        lesson_id: str,
+        *,
+        by: Speaker = Speaker.AGENT,
+        seen: Seen = NOTHING_SEEN,
+    ) -> None:
         """Remove a record with its index entries, history, links and outcomes, and overwrite their bytes."""
 
         def erase(tx: Writing) -> None:
+            refuse_changed_lessons(tx, scope, seen)
             lesson = lesson_records.lesson_by_id(tx, scope, lesson_id)
             lesson_records.refuse_change(lesson, None, by)
             values = {"id": lesson.id, "tenant": scope.tenant}

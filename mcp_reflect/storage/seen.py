@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mcp_reflect.errors import ChangedError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.shown_digest import Seen, digest_of_lesson
+from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lesson_records
 from mcp_reflect.storage.repository import Reading
 
@@ -12,7 +13,11 @@ from mcp_reflect.storage.repository import Reading
 def refuse_other_than_seen(seen: Seen, record_id: str, digest_now: Callable[[], str]) -> None:
     """Raise ChangedError if a person was shown a record, and it is not as they saw it any more."""
     if record_id in seen and seen[record_id] != digest_now():
-        raise ChangedError(record_id)
+        raise ChangedError(
+            "id",
+            f"'{quoted(record_id)}' changed since it was shown, and nothing was done",
+            "Look at it again, then decide.",
+        )
 
 
 def refuse_changed_lessons(reading: Reading, scope: Scope, seen: Seen) -> None:

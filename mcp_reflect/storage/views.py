@@ -9,6 +9,8 @@ from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Filter, Lesson, State, Trust
 from mcp_reflect.models.lesson_words import quarantine_notice
+from mcp_reflect.models.proposal import guard_words
+from mcp_reflect.models.shown_digest import digest_of_lesson
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.counting import counts
 from mcp_reflect.storage.repository import Reading, Repository
@@ -146,9 +148,13 @@ LESSON_COLUMNS: Final = (
     "mistake",
     "correction",
     "why",
+    "context",
     "symptoms",
     "keywords",
     "tags",
+    "wrong_call",
+    "right_call",
+    "guard",
     "importance",
     "confidence",
     "strength",
@@ -165,15 +171,20 @@ LESSON_COLUMNS: Final = (
     "is_told",
     "created_at",
     "updated_at",
+    "seen",
 )
 _WORDS: Final = (
     "task_type",
     "mistake",
     "correction",
     "why",
+    "context",
     "symptoms",
     "keywords",
     "tags",
+    "wrong_call",
+    "right_call",
+    "guard",
     "external_id",
 )
 _OUTCOME_COLUMNS: Final = ("lesson", "at", "success", "evidence", "wins", "losses", "note")
@@ -288,7 +299,10 @@ def _as_it_is(value: Any) -> Any:
 
 
 def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
-    """Return a lesson in the order of LESSON_COLUMNS; `text` is None if mistake and correction repeat it."""
+    """Return a lesson in the order of LESSON_COLUMNS; `text` is None if mistake and correction repeat it.
+
+    `guard` says what it does, and `seen` is the digest of the lesson, which an act of the person who sees it sends back.
+    """
     values: dict[str, Any] = {name: getattr(lesson, name, None) for name in LESSON_COLUMNS}
     values |= {
         "is_global": int(not lesson.project),
@@ -296,6 +310,8 @@ def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
         "harmful": int(lesson.harmful),
         "created_at": int(lesson.created_at),
         "updated_at": int(lesson.updated_at),
+        "guard": guard_words(lesson) if lesson.guard else None,
+        "seen": digest_of_lesson(lesson),
     }
     if lesson.trust is Trust.QUARANTINED and not whole:
         reason = lesson.held or "a person has to look at it"

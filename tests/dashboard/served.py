@@ -63,8 +63,17 @@ class Served:
             )
 
     def act(self, use: str, **values: Any) -> Answer:
-        """A use of the bank as the page sends it."""
-        return self.ask("POST", f"/api/{use}", values)
+        """A use of the bank as the page sends it, with what it shows of what the use is about."""
+        ids = [*values.get("ids", ()), values.get("id")]
+        return self.ask("POST", f"/api/{use}", {"seen": self.seen(*ids), **values})
+
+    def seen(self, *ids: str | None) -> dict[str, str]:
+        """What the page shows now of records with these ids, as digests."""
+        board = self.ask("GET", "/api/board").json
+        lessons = board["lessons"]
+        rows = [dict(zip(lessons["columns"], row, strict=True)) for row in lessons["rows"]]
+        shown = [*rows, *board["findings"], *board["doubted"], *board["proposals"]]
+        return {one["id"]: one["seen"] for one in shown if one["id"] in ids}
 
 
 @contextmanager

@@ -77,7 +77,8 @@ async def test_a_person_chooses_a_project_of_the_bank_and_acts_there(
     assert lessons(served) == {}
     chosen = served.ask("GET", "/api/board?project=shop").json
     assert [lesson["id"] for lesson in records(chosen["lessons"])] == [stored.lesson_id]
-    sent = moved(stored.lesson_id, "retired")
+    seen = {row["id"]: row["seen"] for row in records(chosen["lessons"])}
+    sent = {**moved(stored.lesson_id, "retired"), "seen": seen}
     assert served.act("state", **sent).status == 404
     assert served.ask("POST", "/api/state?project=shop", sent).status == 200
     assert served.ask("GET", "/api/board?project=shop").status == 200
@@ -296,7 +297,9 @@ async def test_bad_input_is_named_and_changes_nothing(engine: Engine, served: Se
         ("edit", b"{", "body"),
         ("edit", b'"' + b"x" * 5_000_000 + b'"', "body"),
     ]
-    for use, sent, word in bad:
+    seen = {"seen": served.seen(stored.lesson_id)}
+    for use, values, word in bad:
+        sent: Any = {**seen, **values} if hasattr(values, "keys") else values
         answer = served.ask("POST", f"/api/{use}", sent)
         assert answer.status == 400, sent
         assert answer.json["error"].startswith(word), answer.json

@@ -14,6 +14,7 @@ from mcp_reflect.services import hooks
 from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker
+from tests.shown import seen
 
 TELLS: dict[str, Any] = {
     "mistake": "Formatted the ledger with tabs",
@@ -47,7 +48,13 @@ async def test_a_persons_word_by_an_agent_is_shown_as_told_everywhere(engine: En
 async def test_it_is_no_longer_told_when_a_person_keeps_it(engine: Engine) -> None:
     stored = await engine.store_lesson(**TELLS)
     await USES["decide"].work(
-        engine, {"id": stored.lesson_id, "approved": True}, speaker=Speaker.PERSON
+        engine,
+        {
+            "id": stored.lesson_id,
+            "approved": True,
+            "seen": await seen(engine, stored.lesson_id),
+        },
+        speaker=Speaker.PERSON,
     )
     lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert (lesson.trust, lesson.is_told) == (Trust.TRUSTED, False)

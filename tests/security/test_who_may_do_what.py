@@ -16,6 +16,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, NotAllowedError
 from mcp_reflect.models.access import AccessRole, Principal
 from mcp_reflect.models.lesson import GuardMode, Lesson, State, Trust
+from mcp_reflect.models.shown_digest import digest_of_proposal
 from mcp_reflect.server.tenants import _WRITING  # pyright: ignore[reportPrivateUsage] - the list is the contract
 from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine
@@ -189,7 +190,8 @@ async def test_a_person_decides_about_what_an_agent_wants(
     await engine.forget_lesson(lesson_id=kept.id, reason="it is in my way")
     found = await USES["review"].work(engine, {}, speaker=Speaker.PERSON)
     (waiting,) = found.proposals
-    sent = {"id": waiting.proposal.id, "approved": approved}
+    seen = {waiting.proposal.id: digest_of_proposal(waiting.proposal, waiting.lesson)}
+    sent = {"id": waiting.proposal.id, "approved": approved, "seen": seen}
     with pytest.raises(NotAllowedError):
         await USES["decide"].work(engine, sent, speaker=Speaker.AGENT)
     after = await USES["decide"].work(engine, sent, speaker=Speaker.PERSON)

@@ -20,6 +20,7 @@ from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import EVENTS, read_hook
 from tests.clients.forked import run_forked
+from tests.dashboard.pages import records
 from tests.secrets import SECRETS, found_in
 from tests.server.calls import told
 from tests.server.servers import ROOT
@@ -102,7 +103,13 @@ async def test_only_an_admin_reads_quarantine_and_decides(settings: Settings) ->
             assert board["decides"]
             assert HELD["mistake"] in json.dumps(board)
             assert "stores" in json.dumps(board)
-            assert (await http.post("/api/decide", json=approve)).json()["trust"] == "trusted"
+            assert (await http.post("/api/decide", json=approve)).status_code == 400
+            digests = {one["id"]: one["seen"] for one in records(board["lessons"])}
+            seen = {"seen": digests}
+            stale = {"seen": {lesson: "0" * 32}}
+            assert (await http.post("/api/decide", json={**approve, **stale})).status_code == 409
+            decided = await http.post("/api/decide", json={**approve, **seen})
+            assert decided.json()["trust"] == "trusted"
             details = (await http.post("/api/show", json={"id": lesson})).json()
             assert [version["reason"] for version in details["versions"]] == ["approved"]
 

@@ -17,6 +17,7 @@ from mcp_reflect.services.hook_events import read_hook
 from mcp_reflect.sessions.session_file import SessionFile
 from mcp_reflect.speaker import Speaker
 from tests.sessions.past_home import Step, claude_file
+from tests.shown import seen
 
 LESSON = {
     "mistake": "`relctl cut` without a rehearsal broke the release",
@@ -128,7 +129,11 @@ async def test_an_agents_lesson_that_harms_is_no_longer_shown_and_waits_for_a_pe
     assert doubted.told.startswith("hurt: 0 of 10 sessions ended well with it, 10 of 10 without")
     recall = await engine.recall(task=PROMPT)
     assert "hurt: 0 of 10" in recall.lessons[0].text
-    sent: dict[str, Any] = {"id": stored.lesson_id, "true": True}
+    sent: dict[str, Any] = {
+        "id": stored.lesson_id,
+        "true": True,
+        "seen": await seen(engine, stored.lesson_id),
+    }
     await USES["still"].work(engine, sent, speaker=Speaker.PERSON)
     text = await session(engine, tmp_path, "later", held_out=False, good=True)
     assert "rehearse" in text

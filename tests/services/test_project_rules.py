@@ -9,6 +9,7 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.guards import PROJECT_RULE, UNARMED_RULE
 from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker
+from tests.shown import seen
 
 RULE: dict[str, Any] = {
     "mistake": "Installed with npm",
@@ -32,7 +33,11 @@ async def test_a_rule_that_an_agent_read_is_off_until_a_person_arms_it(engine: E
     assert await warned(engine, "npm install left-pad") is None
     waiting: Waiting = await USES["review"].work(engine, {}, speaker=Speaker.PERSON)
     assert [(one.id, one.unarmed) for one in waiting.guards] == [(stored.lesson_id, UNARMED_RULE)]
-    sent = {"id": stored.lesson_id, "mode": GuardMode.HOLD.value}
+    sent = {
+        "id": stored.lesson_id,
+        "mode": GuardMode.HOLD.value,
+        "seen": await seen(engine, stored.lesson_id),
+    }
     await USES["guard"].work(engine, sent, speaker=Speaker.PERSON)
     warning = await warned(engine, "npm install left-pad")
     assert warning.hold

@@ -17,6 +17,7 @@ from mcp_reflect.services.reviews import Waiting
 from mcp_reflect.speaker import Speaker
 from tests.held_clock import HeldClock
 from tests.roots.trees import tree_with, write
+from tests.shown import seen
 
 TSCONFIG = """{
   "compilerOptions": {
@@ -129,7 +130,11 @@ async def test_an_agents_lesson_whose_file_is_gone_is_not_shown_and_waits_as_sti
 async def test_a_yes_plants_new_roots_and_a_no_retires(shop: Engine, repository: Path) -> None:
     stored = await shop.store_lesson(**LESSON)
     (repository / "tsconfig.json").unlink()
-    sent: dict[str, Any] = {"id": stored.lesson_id, "true": True}
+    sent: dict[str, Any] = {
+        "id": stored.lesson_id,
+        "true": True,
+        "seen": await seen(shop, stored.lesson_id),
+    }
     await USES["still"].work(shop, sent, speaker=Speaker.PERSON)
     assert not (await review(shop)).doubted
     assert "npx tsc --noEmit" in await at_prompt(shop)

@@ -9,25 +9,25 @@ function writtenBackend() {
 
 // Of each action the use of the bank, what is sent, and what is said of its result.
 const ACTIONS = {
-  approve: ["decide", ({ id }) => ({ id, approved: true }), () => "Approved: trusted, and recalled from now on."],
-  reject: ["decide", ({ id }) => ({ id, approved: false }), () => "Rejected: retired, and no longer recalled."],
+  approve: ["decide", ({ id, seen }) => ({ id, seen, approved: true }), () => "Approved: trusted, and recalled from now on."],
+  reject: ["decide", ({ id, seen }) => ({ id, seen, approved: false }), () => "Rejected: retired, and no longer recalled."],
   forget: moving("retired", "forgotten", "Forgotten: out of every recall. Restore brings it back."),
   archive: moving("archived", "archived", "Archived: out of every recall. Restore brings it back."),
   restore: moving("active", "restored", "Restored: in use again."),
   edit: ["edit", (values) => values, ({ held }) => held ? `Changed, and quarantined: ${held}.` : "Changed; the wording before is in History."],
-  merge: ["merge", ({ keep, gone }) => ({ ids: [keep, ...gone] }), ({ dream_id }) => `Merged in dream ${dream_id}; undoing it puts all back.`],
+  merge: ["merge", ({ keep, gone, seen }) => ({ ids: [keep, ...gone], seen }), ({ dream_id }) => `Merged in dream ${dream_id}; undoing it puts all back.`],
   undo: ["undo", (values) => values, ({ restored, skipped }) => `Undone: ${restored.length} records are as they were.${skipped.length ? ` ${skipped.length} were changed since and stay.` : ""}`],
   keep: ["finding", (values) => ({ ...values, approved: true }), () => "Kept: a lesson of yours, trusted."],
   drop: ["finding", (values) => ({ ...values, approved: false }), () => "Dropped: it is not found again."],
-  still: ["still", ({ id }) => ({ id, true: true }), () => "Still true: it stands on what is there now."],
-  outdated: ["still", ({ id }) => ({ id, true: false }), () => "Retired: no longer true. Restore brings it back."],
-  accept: ["decide", ({ id }) => ({ id, approved: true }), () => "Done, in your name; the wording before is in History."],
-  decline: ["decide", ({ id }) => ({ id, approved: false }), () => "Dropped: the lesson stays as it is."],
+  still: ["still", ({ id, seen }) => ({ id, seen, true: true }), () => "Still true: it stands on what is there now."],
+  outdated: ["still", ({ id, seen }) => ({ id, seen, true: false }), () => "Retired: no longer true. Restore brings it back."],
+  accept: ["decide", ({ id, seen }) => ({ id, seen, approved: true }), () => "Done, in your name; the wording before is in History."],
+  decline: ["decide", ({ id, seen }) => ({ id, seen, approved: false }), () => "Dropped: the lesson stays as it is."],
   reopen: ["reopen", (values) => values, () => "Undone: it waits again."],
 };
 
 function moving(state, done, said) {
-  return ["state", ({ id }) => ({ id, state, reason: `${done}: a person said so` }), () => said];
+  return ["state", ({ id, seen }) => ({ id, seen, state, reason: `${done}: a person said so` }), () => said];
 }
 
 // What takes an action back: the other action, and what it is sent; null where nothing does.

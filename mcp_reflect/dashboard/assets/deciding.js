@@ -81,7 +81,7 @@ function decidingView(context) {
 
   function held(lesson) {
     return el("article", { class: "card padded" },
-      el("p", { class: "warn" }, "Why it waits: ", told(lesson.held)), wordsOf(lesson),
+      el("p", { class: "warn" }, "Why it waits: ", told(lesson.held)), wordsOf(lesson), restOf(lesson),
       el("div", { class: "actions" }, el("button", { type: "button", on: { click: () => context.open(lesson) } }, "Look at it closely"),
         actor(context, "reject", "Reject", () => ({ id: lesson.id }), "danger"), actor(context, "approve", "Approve", () => ({ id: lesson.id }))));
   }
@@ -89,7 +89,7 @@ function decidingView(context) {
   function doubtedCard(store, one) {
     const lesson = store.byId.get(one.id);
     return el("article", { class: "card padded", "data-doubted": one.id },
-      el("p", { class: "warn" }, told(one.told), ": still true?"), lesson && wordsOf(lesson),
+      el("p", { class: "warn" }, told(one.told), ": still true?"), lesson && wordsOf(lesson), lesson && restOf(lesson),
       el("div", { class: "actions" }, lesson && opener(lesson),
         actor(context, "outdated", "No, retire it", () => ({ id: one.id }), "danger"), actor(context, "still", "Yes, still true", () => ({ id: one.id }), "main")));
   }
@@ -107,8 +107,8 @@ function decidingView(context) {
   function mergeCard(store, merge) {
     const keep = store.byId.get(merge.keep);
     return el("article", { class: "card padded" },
-      el("p", null, el("span", { class: "label" }, "Kept"), told(`${first(keep)} ${second(keep)}`)),
-      merge.gone.map((id) => el("p", null, el("span", { class: "label" }, "Merged into it"), told(`${first(store.byId.get(id))} ${second(store.byId.get(id))}`))),
+      el("p", null, el("span", { class: "label" }, "Kept"), told(`${first(keep)} ${second(keep)}`)), restOf(keep),
+      merge.gone.map((id) => store.byId.get(id)).map((gone) => [el("p", null, el("span", { class: "label" }, "Merged into it"), told(`${first(gone)} ${second(gone)}`)), restOf(gone)]),
       el("div", { class: "actions" }, actor(context, "merge", "Merge", () => ({ keep: merge.keep, gone: merge.gone }), "main"), opener(keep)));
   }
 

@@ -36,6 +36,15 @@ function wordsOf(lesson) {
   ];
 }
 
+// All that a decision about a lesson is about, beside its words.
+function restOf(lesson) {
+  const rest = [
+    ["Guard", lesson.guard], ["Wrong call", lesson.wrong_call], ["Right call", lesson.right_call], ["Context", lesson.context],
+    ["Task type", lesson.task_type], ["Tags", lesson.tags?.join(", ")], ["Symptoms", lesson.symptoms?.join(", ")], ["Keywords", lesson.keywords?.join(", ")],
+  ].filter(([, value]) => value);
+  return rest.length ? el("dl", { class: "facts-table" }, rest.map(([name, value]) => [el("dt", null, name), el("dd", null, told(value))])) : null;
+}
+
 function outcomeWords(lesson) {
   const outcomes = lesson.outcomes ?? [];
   if (!outcomes.length) return "none told yet";
@@ -46,6 +55,10 @@ function outcomeWords(lesson) {
 function factsOf(lesson) {
   const facts = [
     ["Task type", lesson.task_type && told(lesson.task_type)],
+    ["Guard", lesson.guard && told(lesson.guard)],
+    ["Wrong call", lesson.wrong_call && told(lesson.wrong_call, { class: "mono" })],
+    ["Right call", lesson.right_call && told(lesson.right_call, { class: "mono" })],
+    ["Context", lesson.context && told(lesson.context)],
     ["Used", plural(lesson.uses, "time")],
     ["Outcomes", outcomeWords(lesson)],
     ["Sessions", store.data.effects?.[lesson.id] ?? "unknown"],

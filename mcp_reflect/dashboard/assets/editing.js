@@ -37,7 +37,7 @@ function editForm(context, lesson, place) {
     const changes = Object.fromEntries(Object.entries(now).filter(([name, value]) =>
       JSON.stringify(value) !== JSON.stringify(lesson[name] ?? (name === "tags" ? [] : null))));
     if (!Object.keys(changes).length) return say("Nothing was changed.");
-    context.act(save, "edit", { id: lesson.id, changes });
+    context.act(save, "edit", { id: lesson.id, changes, seen: { [lesson.id]: lesson.seen } });
   });
   return form;
 }

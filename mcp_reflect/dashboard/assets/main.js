@@ -57,7 +57,8 @@ function choose(id) {
 async function act(button, action, values) {
   button.disabled = true;
   try {
-    const done = await backend.act(action, values);
+    const ids = [values.id, values.keep, ...(values.gone ?? [])].filter(Boolean);
+    const done = await backend.act(action, { seen: store.seenOf(ids), ...values });
     if (done.undo?.action === "reopen") context.undos.push(done.undo);
     await load();
     say(done.said, false, done.undo && undoButton(done.undo));

@@ -35,6 +35,13 @@ class Store {
     }
   }
 
+  // What the page shows of these records, by their ids: what a person does to them counts for that alone.
+  seenOf(ids) {
+    const { findings = [], proposals = [], doubted = [] } = this.data;
+    const others = new Map([...doubted, ...findings, ...proposals].map((one) => [one.id, one]));
+    return Object.fromEntries(ids.map((id) => [id, (this.byId.get(id) ?? others.get(id))?.seen]));
+  }
+
   interval(lesson) {
     // Thousands of lessons have the same evidence, most of them none.
     const key = `${lesson.wins} ${lesson.losses}`;
