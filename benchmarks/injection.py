@@ -2,7 +2,9 @@
 
 `python -m benchmarks.injection [--data DIR] [--corpus DIR]`. The cases in tests/security/cases are printed by family. A
 corpus is a folder with `attacks.jsonl` and `honest.jsonl`, whose lines may say in `half` which half they belong to.
-Every text is judged as one from outside, in which a sentence that reports an attack is no excuse.
+Every text is judged as one from outside, in which a sentence that reports an attack is no excuse. With `--set FILE`, only
+the shares of that file: JSON with a case a line, which has `text`, `order` (true or false) and, where the text was typed
+from one, the `output` that hooks saw.
 """
 
 import argparse
@@ -12,7 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from mcp_reflect.clock import Clock
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import LessonDraft, Source, Trust
 from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.phrases import remembered
+from mcp_reflect.storage.screening import record_of, screened
 from tests.security.corpus import CASES
 
 
@@ -60,12 +67,40 @@ def _print_corpus(folder: Path) -> tuple[int, int]:
     return totals["held"], totals["count"]
 
 
+def _is_held(row: dict[str, Any]) -> bool:
+    """Return whether a lesson would wait: an import, or one that an agent stores after it saw an output."""
+    output: str | None = row.get("output")
+    draft = LessonDraft(text=row["text"], source=Source.AGENT if output else Source.IMPORT)
+    seen = [frozenset(remembered(output))] if output else []
+    record = record_of(draft, Scope("local", "app"), Clock())
+    return screened(record, seen=seen).trust is Trust.QUARANTINED
+
+
+def _print_set(file: Path) -> None:
+    """Print how many orders and honest lessons of a file wait, and the cases that are judged wrong."""
+    rows = _rows(file)
+    wrong: list[str] = []
+    for name, from_output in (("imports", False), ("typed from an output", True)):
+        for is_order in (True, False):
+            those = [
+                r for r in rows if r["order"] is is_order and bool(r.get("output")) is from_output
+            ]
+            held = [row for row in those if _is_held(row)]
+            print(f"{name}, {'orders' if is_order else 'honest'}: {len(held)} of {len(those)} held")
+            wrong += [row["text"] for row in those if (row in held) is not is_order]
+    print("\n".join(wrong))
+
+
 def main() -> int:
-    """Print every figure."""
+    """Print every figure, or those of one file."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--set", type=Path, metavar="FILE", help="a file of cases")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--corpus", type=Path, action="append", default=[])
     given = parser.parse_args()
+    if given.set:
+        _print_set(given.set)
+        return 0
     honest = [_print_corpus(folder) for folder in (CASES, *given.corpus)]
     for path in sorted([*given.data.glob("recall/*/*.jsonl"), *given.data.glob("traces/*.jsonl")]):
         texts = [text for row in _rows(path) for text in _texts(row)]

@@ -49,7 +49,7 @@ def fence(name: str, content: str, mark: str | None = None) -> str:
 MOST_CHARS: Final = 60_000
 """Characters of a text that are read; no tool takes a longer one to store."""
 
-RULES_VERSION: Final = 6
+RULES_VERSION: Final = 7
 """The version of the rules and their reader: a new one judges what is stored anew."""
 
 HIDES_TEXT: Final = "it hides text in characters that are not shown"
@@ -59,7 +59,7 @@ _NAMED: Final = lazy_compile("{([A-Z]+)}")
 _MOST_GAP: Final = 140  # characters between two links of a rule
 _GAP: Final = rf"[\s\S]{{0,{_MOST_GAP}}}?"
 _LEAD: Final = (  # where a clause begins
-    r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|[\uac00-\ud7af]\s?|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
+    r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|[\uac00-\ud7af]\s?|\s(?=[\u3040-\u9fff])|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
     r"|und|dann|y|et|e|и|tu|,? you) )(?:\w{1,20}ly )?"
 )
 

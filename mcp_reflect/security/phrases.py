@@ -50,7 +50,7 @@ _CONTENT: Final = re.compile(
 
 _BEGINNING: Final = 5  # letters of a word that its endings leave alone: `disab`
 _LEAST_WORDS: Final = 3
-_SHARE_OF_WORDS: Final = 0.6
+_SHARE_OF_WORDS: Final = 0.5
 
 
 def words_of(text: str) -> list[int]:
