@@ -32,9 +32,17 @@ _MOST_TOOL_CHARS: Final = 200
 _EDIT_WORDS: Final = frozenset(
     "edit write create insert replace patch update str move rename".split()
 )
+_REMOVING_WORDS: Final = frozenset("move rename delete remove".split())
+_WORDS_FOR_FILES: Final = frozenset("file files path paths folder directory dir".split())
 _VARIABLE_ALONE: Final = lazy_compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?[-+][^{}$]*)?\})")
 _SUBCOMMAND: Final = lazy_compile(r"[A-Za-z][\w:-]*")
 _NAME_PARTS: Final = lazy_compile(r"[\W_]+")
+_START_FOLDERS: Final = (
+    *("cwd", "workdir", "working_dir", "working_directory", "workingDirectory"),
+    *("dir_path", "directory"),
+)
+_SOURCES: Final = ("source", "old_path", "from")
+_TARGETS: Final = ("destination",)
 # The arguments by which tools that edit name their file.
 _PATHS: Final = (
     "file_path",
@@ -149,15 +157,23 @@ class Call:
         """What it changes, as it is named: by its commands, by its path argument, or in its patches."""
         if self.shell:
             return tuple(self._changes_of_commands())
-        if not tool_words(self.tool) & _EDIT_WORDS:
+        if not _changes_files(tool_words(self.tool)):
             return ()
         values: dict[str, Json] = {"patch": self.arguments}
         if isinstance(self.arguments, dict):
             values = self.arguments
-        candidates = [values.get(name) for name in _PATHS]
-        named_files = [value for value in candidates if isinstance(value, str)]
-        paths = named_files or _patched_by(values)
-        return tuple(NamedChange(joined("", path), is_in_known_folder=True) for path in paths)
+        removes = not tool_words(self.tool).isdisjoint(_REMOVING_WORDS)
+        named_files = [
+            NamedChange(
+                joined("", value), is_in_known_folder=True, removes=removes and name not in _TARGETS
+            )
+            for name in (*_PATHS, *(_SOURCES if removes else ()))
+            if isinstance(value := values.get(name), str)
+        ]
+        patched = (
+            NamedChange(joined("", path), is_in_known_folder=True) for path in _patched_by(values)
+        )
+        return tuple(named_files or patched)
 
     def _changes_of_commands(self) -> Iterator[NamedChange]:
         """Yield what its commands change, each path behind the folder that `cd` and `git -C` led to."""
@@ -175,7 +191,7 @@ class Call:
     @cached_property
     def placed_commands(self) -> tuple[PlacedCommand, ...]:
         """Its commands with the folders that they run in; those that may run are the last ones."""
-        placed = [*placed_in_order(self.commands)]
+        placed = [*placed_in_order(self.commands, self.start_folder)]
         placed += (PlacedCommand(command, None) for command in self.script.possible)
         return tuple(placed)
 
@@ -200,6 +216,14 @@ class Call:
             for key in _keys_of_file(change.path):
                 by_key.setdefault(key, []).append(change)
         return by_key
+
+    @property
+    def start_folder(self) -> str:
+        """The folder that an argument of a shell's call names to begin in, as seen from the call's own: empty for none."""
+        if not self.shell or not isinstance(self.arguments, dict):
+            return ""
+        named = (self.arguments.get(name) for name in _START_FOLDERS)
+        return next((joined("", value) for value in named if isinstance(value, str) and value), "")
 
     @property
     def may_reach_any_file(self) -> bool:
@@ -293,6 +317,16 @@ class Call:
         for change in self.changes:
             keys |= _keys_of_file(change.path)
         return keys | {tool_key(self.tool), f"tool {self.tool.rsplit('__', 1)[-1].lower()}"}
+
+
+def _changes_files(words: frozenset[str]) -> bool:
+    """Return whether a tool with these words in its name changes files: `Edit`, `write_file`, `delete_file`.
+
+    What is deleted may be anything else: `delete_issue`.
+    """
+    if words & _EDIT_WORDS:
+        return True
+    return bool(words & _REMOVING_WORDS) and bool(words & _WORDS_FOR_FILES)
 
 
 def _keys_of_file(file: str) -> set[str]:

@@ -1,14 +1,23 @@
 """The folder that each command of a call runs in, as far as `cd`, `git -C` and the like say it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from mcp_reflect.guards.paths import is_absolute, joined
-from mcp_reflect.shell import Command, Inside, base_name, named_folders, runs_elsewhere
+from mcp_reflect.guards.paths import HOME_VARIABLES, is_absolute, joined
+from mcp_reflect.shell import (
+    SUBSTITUTED,
+    Command,
+    Inside,
+    Subshell,
+    base_name,
+    named_folders,
+    runs_elsewhere,
+)
 
-_CHANGING_FOLDER: Final = frozenset(("cd", "pushd", "popd"))
+_LEADING_INTO: Final = frozenset(("cd", "pushd", "chdir", "set-location", "sl", "push-location"))
+_CHANGING_FOLDER: Final = _LEADING_INTO | {"popd", "pop-location"}
 _MAY_NOT_RUN_HERE: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED}
 """Where a `cd` may not run at all, or runs in a shell of its own: in an `if`, a loop, a subshell."""
 
@@ -50,7 +59,7 @@ class PlacedCommand:
         """
         folder = self.shell_folder
         for named in named_folders(self.command):
-            if "$" in named:
+            if "$" in joined("", named):
                 return None
             folder = folder_from(folder, named)
         return folder
@@ -63,53 +72,33 @@ def folder_from(folder: str | None, named: str) -> str | None:
     return joined(folder or "", named)[-_MOST_FOLDER_CHARS:]
 
 
-def placed_in_order(commands: Sequence[Command]) -> Iterator[PlacedCommand]:
-    """Yield commands with the folders that `cd` led to. Each script has its own: `bash -c` runs another script."""
-    folders: dict[int, str | None] = {0: ""}
-    folder_before: str | None = ""
-    in_subshell = _SubshellFolder()
+def placed_in_order(commands: Sequence[Command], start: str = "") -> Iterator[PlacedCommand]:
+    """Yield commands with the folders that `cd` led to; `start` is where the first one runs.
+
+    Each script has a folder of its own, since `bash -c` runs another one, and so has each subshell.
+    """
+    folders: dict[_Shell, str | None] = {(0, ()): start}
+    folder_before: str | None = start
     for command in commands:
-        if (
-            command.script not in folders
-        ):  # it is read right behind the command that gives it to a shell
-            folders[command.script] = None if runs_elsewhere(command.fed_by) else folder_before
-        folder = folders[command.script]
-        in_subshell = _next_in_subshell(in_subshell, command, folder)
-        placed = PlacedCommand(command, in_subshell.folder or folder)
+        shell = (command.script, command.subshells)
+        if shell not in folders or _begins_substitution(command):
+            around = (command.script, command.subshells[:-1])
+            folder = folders.get(around, folder_before) if command.subshells else folder_before
+            folders[shell] = None if runs_elsewhere(command.fed_by) else folder
+        placed = PlacedCommand(command, folders[shell])
         yield placed
         folder_before = placed.folder
-        if base_name(command.program) in _CHANGING_FOLDER:
-            folders[command.script] = _folder_behind(command, folder)
+        if base_name(command.program).lower() in _CHANGING_FOLDER:
+            folders[shell] = _folder_behind(command, folders[shell])
 
 
-@dataclass(frozen=True, slots=True)
-class _SubshellFolder:
-    """The folder of commands that `&&` joins behind a `cd` in a subshell: `(cd dist && tee a)`. Empty outside of one."""
-
-    folder: str = ""
-    inside: tuple[Inside, ...] = ()
+_Shell = tuple[int, tuple[Subshell, ...]]
+"""A shell: the number of its script, and the subshells that it stands in."""
 
 
-def _next_in_subshell(
-    state: _SubshellFolder, command: Command, outer_folder: str | None
-) -> _SubshellFolder:
-    """Return the folder of a command in a subshell; `state` is that of the command before it.
-
-    Commands do not say where their subshell ends: so only those count that `&&` joins, as people write it.
-
-    | the command                                      | the folder                       |
-    | goes on behind `&&`, and is no `cd`              | stays                            |
-    | `cd dist` that begins a subshell                 | dist, behind the outer folder    |
-    | `cd dist` behind `&&` in one, or anything else   | none                             |
-    """
-    goes_on = bool(state.folder) and command.before == "&&" and command.inside == state.inside
-    if goes_on and base_name(command.program) not in _CHANGING_FOLDER:
-        return state
-    if command.program != "cd" or command.inside[-1:] != (Inside.SUBSHELL,):
-        return _SubshellFolder()
-    inside_of_subshell = command.inside[:-1]
-    folder = _folder_behind(replace(command, inside=inside_of_subshell), outer_folder)
-    return _SubshellFolder("" if goes_on else folder or "", command.inside)
+def _begins_substitution(command: Command) -> bool:
+    """Return whether a command is the first of a `$(…)`, which is a shell of its own."""
+    return command.script == SUBSTITUTED and command.before == "("
 
 
 def _folder_behind(command: Command, folder: str | None) -> str | None:
@@ -117,16 +106,27 @@ def _folder_behind(command: Command, folder: str | None) -> str | None:
 
     It is None where that is not certain: `cd $X`, `cd -`, a `cd` in an `if`.
     """
-    if command.pipes or command.is_background:  # a shell of its own
+    pipelines = command.subshells[-1].pipelines if command.subshells else 0
+    is_alone = len(command.pipes) > pipelines or (command.is_background and not command.subshells)
+    if is_alone:  # in a shell of its own
         return folder
     is_certain = (
-        command.program in ("cd", "pushd")
+        base_name(command.program).lower() in _LEADING_INTO
         and command.before != "||"
-        and _MAY_NOT_RUN_HERE.isdisjoint(command.inside)
-        and not command.unknown
+        and _MAY_NOT_RUN_HERE.isdisjoint(_inside_of_shell(command))
         and len(command.arguments) == 1
+        and (not command.unknown or command.arguments[0].startswith(HOME_VARIABLES))
         and command.arguments[0][:1] not in ("-", "+")
     )
-    if not is_certain:
+    if not is_certain or "$" in joined("", command.arguments[0]):
         return None
     return folder_from(folder, command.arguments[0])
+
+
+def _inside_of_shell(command: Command) -> tuple[Inside, ...]:
+    """Return what a command stands in, as far as its own subshell: in `if a; then (cd b; c); fi` nothing."""
+    inside = command.inside
+    if Inside.SUBSHELL not in inside:
+        return inside
+    behind_subshell = inside[::-1].index(Inside.SUBSHELL)
+    return inside[len(inside) - behind_subshell :]

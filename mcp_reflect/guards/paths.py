@@ -24,6 +24,9 @@ from mcp_reflect.guards.items import WILDCARDS, is_path
 from mcp_reflect.patterns import lazy_compile
 
 _DRIVE: Final = lazy_compile(r"[A-Za-z]:/")
+HOME_VARIABLES: Final = ("$HOME/", "${HOME}/")
+"""Begin a path below a person's home as a shell's script writes it, beside `~/`."""
+
 _MOST_PATTERN_CHARS: Final = 1_000  # of a path that is compared with a pattern, which takes time
 _MOST_PARTS: Final = 60  # of a path that is compared
 
@@ -115,6 +118,8 @@ def joined(folder: str, path: str) -> str:
     plain = path.replace("\\", "/")
     if not plain:
         return plain
+    if plain.startswith(HOME_VARIABLES):
+        plain = f"~/{plain.partition('/')[2]}"
     if not is_absolute(plain):
         plain = posixpath.join(folder.replace("\\", "/"), plain)
     return re.sub(r"^//+", "/", posixpath.normpath(plain))

@@ -65,6 +65,7 @@ from mcp_reflect.shell.commands import (
     PipePlace,
     Redirection,
     Script,
+    Subshell,
 )
 from mcp_reflect.shell.files import copied_into, patched_files, read_files, written_files
 from mcp_reflect.shell.powershell_reader import read_powershell
@@ -96,6 +97,7 @@ __all__ = [
     "PipePlace",
     "Redirection",
     "Script",
+    "Subshell",
     "act_of",
     "acts_in",
     "base_name",

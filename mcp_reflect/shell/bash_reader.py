@@ -173,6 +173,8 @@ class _Walk:
         node_type = node.type
         if node_type in _INSIDE:
             place = place.within(_INSIDE[node_type])
+        if node_type == "subshell":
+            place = place.in_subshell(node)
         if node_type == "for_statement":
             self.reading.later(self._loop_over(node, place))
             return

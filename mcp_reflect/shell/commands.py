@@ -3,7 +3,7 @@
 A text that a command gives to a shell (`bash -c '…'`) is *fed* to it, and is a script of its own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -57,6 +57,14 @@ class PipePlace:
     place: int
 
 
+@dataclass(frozen=True, slots=True)
+class Subshell:
+    """A shell of its own, `(cd web; npm test)`: where it begins in the text, and how many pipelines it stands in."""
+
+    start: int
+    pipelines: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """One command of a script, without its quotes.
@@ -69,7 +77,8 @@ class Command:
     texts that are run: 0 for the script itself, SUBSTITUTED for what stands in `$(…)`, 1 and more for what a shell is
     fed (`bash -c`); `fed_by` names the programs that feed it. `document` is the text of its here-documents.
 
-    `invocations` are the programs that it starts, from the outside to the inside: `sudo`, `npx`, `tsc`.
+    `invocations` are the programs that it starts, from the outside to the inside: `sudo`, `npx`, `tsc`. `subshells` are
+    those in parentheses that it stands in, which two equal commands need not share.
     """
 
     number: int
@@ -86,6 +95,7 @@ class Command:
     script: int = 0
     fed_by: tuple[str, ...] = ()
     invocations: tuple[Invocation, ...] = ()
+    subshells: tuple[Subshell, ...] = field(default=(), compare=False)
 
     @property
     def program(self) -> str:

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from mcp_reflect.shell.bounds import MOST_COMMANDS, MOST_DEPTH, Budget, TooMuchError
-from mcp_reflect.shell.commands import Command, Inside, PipePlace, Redirection
+from mcp_reflect.shell.commands import Command, Inside, PipePlace, Redirection, Subshell
 from mcp_reflect.shell.fed import PipedOutput
 from mcp_reflect.shell.parser import Node
 from mcp_reflect.shell.programs import invocations_of
@@ -30,6 +30,7 @@ class ScriptPlace(NamedTuple):
     is_possible: bool = False
     pipes: tuple[PipePlace, ...] = ()
     inside: tuple[Inside, ...] = ()
+    subshells: tuple[Subshell, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     document: str = ""
     extra_parts: tuple[Node, ...] = ()  # words of the command that stand behind a redirection
@@ -44,6 +45,12 @@ class ScriptPlace(NamedTuple):
         if self.depth >= MOST_DEPTH:
             raise TooMuchError(f"it is deeper than {MOST_DEPTH} levels")
         return self._replace(inside=(*self.inside, inside), depth=self.depth + 1)
+
+    def in_subshell(self, node: Node) -> "ScriptPlace":
+        """Return the place of what stands in a subshell here."""
+        return self._replace(
+            subshells=(*self.subshells, Subshell(node.start_byte, len(self.pipes)))
+        )
 
     def alone(self) -> "ScriptPlace":
         """Return the place without what belongs to one command only."""
@@ -216,6 +223,7 @@ class ScriptReading:
             is_negated=place.is_negated,
             pipes=place.pipes,
             inside=place.inside,
+            subshells=place.subshells,
             script=place.script,
             fed_by=place.fed_by,
             invocations=invocations_of(texts, place.fed_by),
