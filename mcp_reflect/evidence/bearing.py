@@ -25,7 +25,7 @@ _TELLS: Final = 0.5
 """The share of an output that tells though none of its lines does by itself."""
 
 _ENOUGH: Final = 0.9
-_LEAST_BESIDE_BEST: Final = 0.03
+_LEAST_BESIDE_BEST: Final = 0.1
 """The least part of the share of an output that a line of it has."""
 _SURE: Final = 0.8
 
@@ -45,7 +45,7 @@ class Room:
     around: int  # lines before and behind each that is shown
 
 
-FOR_FEW: Final = Room(weighed=16, outputs=3, lines=6, gap=2, around=1)
+FOR_FEW: Final = Room(weighed=16, outputs=3, lines=4, gap=2, around=1)
 FOR_MANY: Final = Room(weighed=6, outputs=2, lines=2, gap=1, around=0)
 
 

@@ -5,6 +5,7 @@ A line that only shares a word with a claim bears on it by chance.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -63,13 +64,13 @@ class BoundLine:
         return "" if self.place is None else _MARKS.sub("", self.output.lines[self.place])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
     """How the lines of an output are compared with a claim.
 
     `results` are the places of lines that tell how the run ended that the claim speaks of. `nearness` counts for all
     lines of the output: a work mostly speaks of what was printed last. Of a short output that is the last one, `is_near`,
-    one shared word is enough.
+    one shared word is enough. `most` lines are compared: those that share most.
     """
 
     claim: ClaimTerms
@@ -77,6 +78,7 @@ class Binding:
     nearness: float
     results: Mapping[int, float] = field(default_factory=dict[int, float])
     is_near: bool = False
+    most: int
 
     def lines(self) -> list[BoundLine]:
         """Return the lines that are bound to the claim."""
@@ -96,16 +98,19 @@ class Binding:
         One word is enough in the last output, and in a file or a run that the claim names.
         """
         one_is_enough = self.is_near or any(map(self.claim.is_name, in_command))
-        places = set(self.results)
+        places: set[int] = set()
         with_a_word: set[int] = set()
+        shared = Counter[int]()
         for term in self.claim.binding & self.output.terms:
             places_of_term = self.output.places_of.get(term, ())
+            shared.update(places_of_term)
             if one_is_enough or term in self.claim.quoted or self.claim.is_name(term):
                 places.update(places_of_term)
             else:
                 places.update(with_a_word.intersection(places_of_term))
                 with_a_word.update(places_of_term)
-        return sorted(places)
+        best = sorted(places, key=lambda place: (-shared[place], place))[: self.most]
+        return sorted({*best, *list(self.results)[: self.most]})
 
     def _line(self, place: int, in_command: set[str]) -> BoundLine | None:
         line = self.output.lines[place]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Final
 
@@ -88,7 +88,7 @@ class Rarity:
         return rarity
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaimTerms:
     """A claim as far as outputs can bear on it.
 
@@ -109,44 +109,44 @@ class ClaimTerms:
     roles: frozenset[str]
     went_well: frozenset[ProofKind]
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """True for what no output can decide: a conjecture, a wish, and a block of code that the work proposes."""
         return bool(_CONJECTURE.search(self.text) or _CODE_BLOCK.match(self.text))
 
-    @property
+    @cached_property
     def decided_by(self) -> tuple[DecidedBy, ...]:
         """The kinds of outputs that could decide it, the first of them that binds does."""
         if self.speaks_of_change:
             return (DecidedBy.CHANGE, DecidedBy.RESULT, DecidedBy.TEXT)
         return (DecidedBy.RESULT, DecidedBy.TEXT)
 
-    @property
+    @cached_property
     def speaks_of_change(self) -> bool:
         return bool(self.roles & {CHANGED, REMOVED} or _CHANGE.search(self.text))
 
-    @property
+    @cached_property
     def speaks_of_trouble(self) -> bool:
         return _TROUBLE.search(self.text) is not None
 
-    @property
+    @cached_property
     def speaks_of_result(self) -> bool:
         """True for words on how something ended. A claim that only names the tests is none: "I moved the tests"."""
         words = (claim_words.GOOD, claim_words.BAD, claim_words.BAD_ONCE, _COUNT)
         return self.speaks_of_trouble or any(pattern.search(self.text) for pattern in words)
 
-    @property
+    @cached_property
     def speaks_of_history(self) -> bool:
         """True for words on commits, branches and pushes, and for the hash of a commit."""
         if _HASH.search(self.text):
             return True
         return bool(self.roles & {HISTORY, ProofKind.COMMIT, ProofKind.PUSH})
 
-    @property
+    @cached_property
     def has_number(self) -> bool:
         return _NUMBER.search(self.text) is not None
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[ProofKind]:
         """The kinds of runs on whose end it speaks."""
         kinds = frozenset(kind for kind in ProofKind if kind in self.roles)

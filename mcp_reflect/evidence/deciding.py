@@ -5,6 +5,7 @@ by a line that says so. Where nothing binds, nothing is shown.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.evidence.bound_lines import (
@@ -26,6 +27,13 @@ from mcp_reflect.evidence.outputs import (
     pattern_of,
 )
 from mcp_reflect.evidence.result_lines import leading_line, result_lines
+
+_MOST_COMPARED: Final = 200  # outputs
+_LEAST_COMPARED: Final = 12
+_COMPARED_IN_ALL: Final = 600
+_FEW_CLAIMS: Final = 3
+_LINES_OF_FEW: Final = 40
+_LINES_OF_MANY: Final = 10
 
 _OF_LAST_OUTPUT: Final = 0.3
 _OF_ONE_BEFORE: Final = 0.6
@@ -54,12 +62,27 @@ _SCRIPT: Final = pattern_of("script commands", "claim_kinds")
 """How a claim says that a script was run, and the commands that run one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is compared with a claim: how many outputs of one kind, and lines of each. All claims have one second."""
+
+    outputs: int
+    lines: int
+
+    @classmethod
+    def of(cls, claims: int) -> "Effort":
+        """Return the effort for each of so many claims."""
+        outputs = max(_LEAST_COMPARED, min(_MOST_COMPARED, _COMPARED_IN_ALL // max(1, claims)))
+        return cls(outputs=outputs, lines=_LINES_OF_MANY if claims > _FEW_CLAIMS else _LINES_OF_FEW)
+
+
 class DecidingOutputs:
     """The outputs of a session, as they decide claims."""
 
-    def __init__(self, outputs: Sequence[Output]) -> None:
+    def __init__(self, outputs: Sequence[Output], effort: Effort) -> None:
         """Take the outputs, oldest first, of each that repeats another one only the newest."""
         self._outputs = outputs
+        self._effort = effort
         self._newest = NewestOutputs(outputs)
         self._last = max((output.number for output in outputs), default=0)
 
@@ -106,6 +129,7 @@ class DecidingOutputs:
             return
         removals = self._newest.removals_of(claim)
         edits = [output for output in self._outputs if output.is_edit or output.is_rejected]
+        edits = self._likest(edits, claim)
         of_file = [output for output in edits if _is_of_named_file(output, claim)]
         if of_file:
             lines = [line for output in of_file for line in self._change(claim, output)]
@@ -180,13 +204,27 @@ class DecidingOutputs:
     def _texts(self, claim: ClaimTerms) -> Iterator[BoundLine]:
         """Yield the lines of any output that are bound to the claim, and those that it names by their numbers."""
         named = self._newest.named_lines(claim)
-        for output in self._outputs:
-            if output.is_plan or (output.is_act_of_git and not claim.speaks_of_history):
-                continue
+        asked = [
+            output
+            for output in self._outputs
+            if not output.is_plan and (claim.speaks_of_history or not output.is_act_of_git)
+        ]
+        for output in self._likest(asked, claim):
             places = dict.fromkeys(named.get(output.number, ()), _OF_NAMED_LINE)
             is_short = len(output.lines) <= _FEW_LINES
             is_near = output.number == self._last and output.is_run and is_short
             yield from self._bound(claim, output, places, is_near=is_near)
+
+    def _likest(self, outputs: Sequence[Output], claim: ClaimTerms) -> Sequence[Output]:
+        """Return the outputs that share most with a claim, as many as are compared with it, in their order."""
+        if len(outputs) <= self._effort.outputs:
+            return outputs
+        shared = [
+            sum(weight for term, weight in claim.weights.items() if term in output.terms)
+            for output in outputs
+        ]
+        best = sorted(range(len(outputs)), key=lambda place: (-shared[place], -place))
+        return [outputs[place] for place in sorted(best[: self._effort.outputs])]
 
     def _bound(
         self,
@@ -197,7 +235,15 @@ class DecidingOutputs:
         is_near: bool = False,
     ) -> list[BoundLine]:
         nearness = _OF_LAST_OUTPUT * _OF_ONE_BEFORE ** (self._last - output.number)
-        return Binding(claim, output, nearness, results or {}, is_near=is_near).lines()
+        binding = Binding(
+            claim=claim,
+            output=output,
+            nearness=nearness,
+            results=results or {},
+            is_near=is_near,
+            most=self._effort.lines,
+        )
+        return binding.lines()
 
     def _values(self, claim: ClaimTerms) -> Iterator[tuple[Output, dict[int, float]]]:
         """Yield the newest run that prints a value of which the claim speaks, with the last line that has it."""

@@ -13,7 +13,7 @@ from mcp_reflect.evidence.answering import Answering
 from mcp_reflect.evidence.bearing import FOR_FEW, FOR_MANY, BearingOutput, BearingOutputs
 from mcp_reflect.evidence.bound_lines import BoundLine
 from mcp_reflect.evidence.claim_terms import ClaimTerms, Rarity, claim_terms
-from mcp_reflect.evidence.deciding import DecidingOutputs
+from mcp_reflect.evidence.deciding import DecidingOutputs, Effort
 from mcp_reflect.evidence.newest import EDITED, made_again
 from mcp_reflect.evidence.outputs import Output, read_outputs_of
 from mcp_reflect.evidence.shown_outputs import (
@@ -64,10 +64,9 @@ class Outputs:
         outputs = read_outputs_of(results, older)
         frequency = Counter(chain.from_iterable(output.terms for output in outputs))
         self._rarity = Rarity(frequency, len(outputs))
-        newest = _newest_of_each(outputs)
-        self._outputs = DecidingOutputs(newest)
-        self._answering = Answering(newest)
-        self._bearing = BearingOutputs(outputs, newest)
+        self._newest = _newest_of_each(outputs)
+        self._answering = Answering(self._newest)
+        self._bearing = BearingOutputs(outputs, self._newest)
 
     def digest(self, claims: Sequence[Claim]) -> Digest:
         """Return the outputs that could decide the claims, those that differ from what a claim says first."""
@@ -75,13 +74,17 @@ class Outputs:
             claim.number: claim_terms(claim.text, self._rarity) for claim in claims[:_MOST_CLAIMS]
         }
         is_few = len(claims) <= _FEW_CLAIMS
-        bound = {number: self._bound_lines(claim, is_few=is_few) for number, claim in terms.items()}
+        outputs = DecidingOutputs(self._newest, Effort.of(len(terms)))
+        bound = {
+            number: self._bound_lines(claim, outputs, is_few=is_few)
+            for number, claim in terms.items()
+        }
         chosen = _chosen_outputs(terms, bound)
         ranked = sorted(chosen.values(), key=lambda one: (not one.failed_beside, -one.score))
-        deciding = [one.shown(self._outputs) for one in ranked[:_MOST_SHOWN]]
+        deciding = [one.shown(outputs) for one in ranked[:_MOST_SHOWN]]
         deciding = within_bytes(shown_once(deciding), MOST_BYTES)
         others = self._bearing.outputs_for(terms, bound, FOR_FEW if is_few else FOR_MANY)
-        bearing = self._beside(deciding, others, terms)
+        bearing = _beside(deciding, others, terms, outputs)
         places = _places(ranked, deciding)
         well = {number for number, claim in terms.items() if claim.went_well}
         failed = set(chain.from_iterable(output.failed_beside for output in deciding))
@@ -93,35 +96,14 @@ class Outputs:
             unproven=frozenset((well - places.keys()) | failed),
         )
 
-    def _bound_lines(self, claim: ClaimTerms, *, is_few: bool) -> list[BoundLine]:
+    def _bound_lines(
+        self, claim: ClaimTerms, outputs: DecidingOutputs, *, is_few: bool
+    ) -> list[BoundLine]:
         """Return the lines that are plainly about a claim."""
-        lines = self._outputs.lines_for(claim, _LINES_OF_FEW if is_few else _LINES_OF_MANY)
+        lines = outputs.lines_for(claim, _LINES_OF_FEW if is_few else _LINES_OF_MANY)
         if is_few:
             lines += self._answering.lines_for(claim, lines)
         return lines
-
-    def _beside(
-        self,
-        deciding: Sequence[ShownOutput],
-        others: Iterable[BearingOutput],
-        terms: Mapping[int, ClaimTerms],
-    ) -> list[ShownOutput]:
-        """Return the outputs that are shown beside those that plainly decide a claim."""
-        wanted: dict[str, float] = {}
-        for claim in terms.values():
-            wanted |= claim.weights
-        shown = [
-            ShownOutput(
-                result=one.output.number,
-                tool=short_tool(one.output.tool),
-                exit_code=one.output.result.exit_code,
-                lines=pieces_of(one.output.lines, one.places, wanted),
-                status=self._outputs.status_of(one.output),
-                is_plain=False,
-            )
-            for one in others
-        ]
-        return shown_beside(deciding, shown)
 
 
 def _newest_of_each(outputs: Sequence[Output]) -> list[Output]:
@@ -195,3 +177,27 @@ def _places(
             for claim in one.claims:
                 places[claim] += (place_of[one.output.number],)
     return dict(places)
+
+
+def _beside(
+    deciding: Sequence[ShownOutput],
+    others: Iterable[BearingOutput],
+    terms: Mapping[int, ClaimTerms],
+    outputs: DecidingOutputs,
+) -> list[ShownOutput]:
+    """Return the outputs that are shown beside those that plainly decide a claim."""
+    wanted: dict[str, float] = {}
+    for claim in terms.values():
+        wanted |= claim.weights
+    shown = [
+        ShownOutput(
+            result=one.output.number,
+            tool=short_tool(one.output.tool),
+            exit_code=one.output.result.exit_code,
+            lines=pieces_of(one.output.lines, one.places, wanted),
+            status=outputs.status_of(one.output),
+            is_plain=False,
+        )
+        for one in others
+    ]
+    return shown_beside(deciding, shown)

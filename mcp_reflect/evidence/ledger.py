@@ -39,6 +39,7 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import Command, read_script, written_files
 
 _MOST_PROOFS: Final = 400  # of a session, the latest
+_MOST_RUNNING: Final = 100  # commands in the background, the latest
 _MOST_COMMAND: Final = 120
 _END: Final = 40_000  # characters of an answer that are kept at either end
 _MOST_WRITTEN: Final = 20  # files of one call
@@ -272,6 +273,8 @@ class Ledger:
         added = self.proofs[count_before:]
         if is_unended and added and (task := _BACKGROUND_ID.search(call.answer[:2_000])):
             self._running[task[1]] = added
+            while len(self._running) > _MOST_RUNNING:
+                del self._running[next(iter(self._running))]
 
     def _chain(
         self,

@@ -26,6 +26,8 @@ _MOST_RESULTS: Final = 6
 _FEW_LINES: Final = 3
 _LONG_LINE: Final = 150
 _MOST_SHARED: Final = 1.5
+_LEAST_IN_LINE: Final = 0.15
+_LEAST_OF_SUBJECT: Final = 0.2
 _LEAST_SHARED: Final = 0.15
 _LEAST_OF_ONE_WORD: Final = 0.3
 """Of what all words of a claim weigh: an output that shares less bears on it by chance."""
@@ -58,7 +60,13 @@ class LineFeatures(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        return bool(self.in_line or self.result or self.error or self.measure or self.quotes)
+        """True for a line that shares a good part of the claim itself, or tells a result or measure of what it is on."""
+        if self.quotes or self.in_line >= _LEAST_IN_LINE:
+            return True
+        if self.measure and self.in_output >= _LEAST_OF_SUBJECT:
+            return True
+        is_result = bool(self.result or self.error)
+        return is_result and self.in_command + self.in_line >= _LEAST_OF_SUBJECT
 
 
 _WEIGHTS: Final = LineFeatures(
@@ -88,7 +96,7 @@ class LineShare:
     score: float
     share: float
     tells: bool
-    """Whether the line itself shares a word with the claim, or tells a result or a measure."""
+    """As `LineFeatures` has it."""
 
 
 class _WeighedOutput:

@@ -112,7 +112,7 @@ class Output:
         """The command with single blanks, by which two runs are known to be of the same."""
         return " ".join(self.tool.split())
 
-    @property
+    @cached_property
     def is_of_file(self) -> bool:
         """True where the tool is named by the path of a file: a host read it or changed it."""
         tool = self.result.tool or ""
@@ -243,7 +243,7 @@ class Output:
         reaches_over = max(found) - min(found)
         return found if reaches_over <= _MOST_GAPS * len(found) else {}
 
-    @property
+    @cached_property
     def is_empty(self) -> bool:
         """True where nothing was printed, or a host says so."""
         plain = self.content.strip()
@@ -296,7 +296,7 @@ class Output:
             roles |= {ProofKind.TESTS, MENDED, RAN}
         return frozenset(roles)
 
-    @property
+    @cached_property
     def _first_word(self) -> str:
         """The first word of the command, by which one is known that was cut in the middle of a quotation."""
         return self.command.split(" ", 1)[0].lower()
@@ -311,19 +311,19 @@ class Output:
         )
         return set[str]().union(*(terms_of(words[0]) for words in lines if words))
 
-    @property
+    @cached_property
     def is_run(self) -> bool:
         """True for what a command printed that does something: no look at a file, no change of one, no history."""
         does_nothing = self.is_of_file or self.is_listing or self._first_word in _LOOKING
         is_change = self.is_edit or self.is_rejected or HISTORY in self.roles
         return not (does_nothing or is_change)
 
-    @property
+    @cached_property
     def is_act_of_git(self) -> bool:
         """True for a commit, a push and the like, which name files and say nothing of their text."""
         return HISTORY in self.roles and not _SHOWS_TEXT.search(self.command)
 
-    @property
+    @cached_property
     def is_plan(self) -> bool:
         """True for a plan and a list of what is to be done: they prove nothing of what was done."""
         return self._first_word in _PLANNING or "/plans/" in self.command

@@ -1,5 +1,7 @@
 """The outputs that share most with the claims stand beside those that plainly decide one."""
 
+import time
+
 import pytest
 
 from mcp_reflect.evidence.digest import Digest, Outputs
@@ -39,7 +41,7 @@ def test_a_text_is_shown_with_the_lines_around_those_that_share_words() -> None:
     found = digest("After a click the share button says that it copied for five seconds.", *SESSION)
     lines = [line for one in found.shown if one.tool == BUTTON.tool for line in one.lines]
     assert "322→  shareButton.textContent = 'Copied!'" in lines
-    assert "325→  }, 2000)" in lines
+    assert "323→  setTimeout(() => {" in lines
 
 
 def test_lines_that_are_not_beside_each_other_have_a_mark_between_them() -> None:
@@ -125,3 +127,21 @@ def test_an_output_that_stands_above_is_not_named_again() -> None:
     assert {one.is_plain for one in found.bearing} <= {False}
     lines = [line for one in found.shown for line in one.lines if line != "…"]
     assert len(set(lines)) == len(lines)
+
+
+def test_many_claims_beside_many_outputs_of_the_same_words_take_a_bounded_time() -> None:
+    words = "alpha beta gamma delta epsilon"
+    results = [
+        ToolResult(
+            tool=f"run alpha beta {number}",
+            content="\n".join(f"{words} {line}" for line in range(60)),
+        )
+        for number in range(400)
+    ]
+    work = [f"{words} zeta failed within {number} seconds on port 80." for number in range(60)]
+    claims = statements_of(work).claims
+    outputs = Outputs(results)
+    begun = time.process_time()
+    assert len(claims) == 60
+    assert outputs.digest(claims).left_out > 380
+    assert time.process_time() - begun < 5

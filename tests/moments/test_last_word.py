@@ -277,6 +277,26 @@ def test_a_run_in_the_background_counts_when_its_end_was_read() -> None:
     assert [doubt.verdict for doubt in doubts("All tests pass.", ledger)] == [DoubtKind.FAILED]
 
 
+def test_of_many_commands_in_the_background_the_latest_are_followed() -> None:
+    ledger = Ledger()
+    for number in range(150):
+        ledger.note(
+            AnsweredCall(
+                tool="Bash",
+                arguments={"command": f"npm test -- {number}", "run_in_background": True},
+                answer=f"Command running in background with ID: b{number}",
+            )
+        )
+    assert len(ledger._running) == 100
+
+    ledger.note(
+        AnsweredCall(
+            tool="BashOutput", arguments={"bash_id": "b149"}, answer="Tests: 1 failed, 3 total"
+        )
+    )
+    assert [doubt.verdict for doubt in doubts("All tests pass.", ledger)] == [DoubtKind.FAILED]
+
+
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
