@@ -287,13 +287,11 @@ def test_of_many_commands_in_the_background_the_latest_are_followed() -> None:
                 answer=f"Command running in background with ID: b{number}",
             )
         )
-    assert len(ledger._running) == 100
+    failed = "Tests: 1 failed, 3 total"
+    ledger.note(AnsweredCall(tool="BashOutput", arguments={"bash_id": "b0"}, answer=failed))
+    assert doubts("All tests pass.", ledger) == []
 
-    ledger.note(
-        AnsweredCall(
-            tool="BashOutput", arguments={"bash_id": "b149"}, answer="Tests: 1 failed, 3 total"
-        )
-    )
+    ledger.note(AnsweredCall(tool="BashOutput", arguments={"bash_id": "b149"}, answer=failed))
     assert [doubt.verdict for doubt in doubts("All tests pass.", ledger)] == [DoubtKind.FAILED]
 
 
