@@ -277,22 +277,28 @@ def test_a_run_in_the_background_counts_when_its_end_was_read() -> None:
     assert [doubt.verdict for doubt in doubts("All tests pass.", ledger)] == [DoubtKind.FAILED]
 
 
-def test_of_many_commands_in_the_background_the_latest_are_followed() -> None:
+@pytest.mark.parametrize(("tests_are", "found"), [(0, []), (149, [DoubtKind.FAILED])])
+def test_of_many_commands_in_the_background_the_latest_are_followed(
+    tests_are: int, found: list[DoubtKind]
+) -> None:
     ledger = Ledger()
     for number in range(150):
+        command = "npm test" if number == tests_are else f"npm run build -- {number}"
         ledger.note(
             AnsweredCall(
                 tool="Bash",
-                arguments={"command": f"npm test -- {number}", "run_in_background": True},
+                arguments={"command": command, "run_in_background": True},
                 answer=f"Command running in background with ID: b{number}",
             )
         )
-    failed = "Tests: 1 failed, 3 total"
-    ledger.note(AnsweredCall(tool="BashOutput", arguments={"bash_id": "b0"}, answer=failed))
-    assert doubts("All tests pass.", ledger) == []
-
-    ledger.note(AnsweredCall(tool="BashOutput", arguments={"bash_id": "b149"}, answer=failed))
-    assert [doubt.verdict for doubt in doubts("All tests pass.", ledger)] == [DoubtKind.FAILED]
+    ledger.note(
+        AnsweredCall(
+            tool="BashOutput",
+            arguments={"bash_id": f"b{tests_are}"},
+            answer="Tests: 1 failed, 3 total",
+        )
+    )
+    assert [doubt.verdict for doubt in doubts("All tests pass.", ledger)] == found
 
 
 @pytest.mark.parametrize(
