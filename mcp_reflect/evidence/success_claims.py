@@ -19,6 +19,7 @@ from mcp_reflect.patterns import lazy_compile
 
 _MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
 _MOST_SENTENCE: Final = 600
+_MOST_SENTENCES: Final = 150  # that are read at each end; more in a message are a list of numbers, or made to stall
 _SHORT: Final = 80
 _LEAST_NAME: Final = (
     5  # letters of a program's name that is not read as a word: `go`, `make`, `node`
@@ -79,6 +80,8 @@ def claims_of(message: str, programs: _Programs = MappingProxyType({})) -> list[
     `programs` have the names of those that the session ran, in lower case, with what each may show.
     """
     sentences = list(_sentences(message))
+    if len(sentences) > 2 * _MOST_SENTENCES:
+        sentences = [*sentences[:_MOST_SENTENCES], *sentences[-_MOST_SENTENCES:]]
     found: list[tuple[int, SuccessClaim]] = []
     for at, sentence in enumerate(sentences):
         found += [(at, claim) for claim in _claims_in(sentence, programs)]
@@ -118,7 +121,7 @@ def _sentences(message: str) -> Iterator[str]:
         if planned:
             continue
         for sentence in _SENTENCE_END.split(_QUOTES.sub(" ", plain)):
-            if sentence.strip():
+            if any(map(str.isalpha, sentence)):
                 yield sentence.strip()[:_MOST_SENTENCE]
 
 
