@@ -19,7 +19,8 @@ from mcp_reflect.patterns import lazy_compile
 
 _MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
 _MOST_SENTENCE: Final = 600
-_MOST_SENTENCES: Final = 150  # that are read at each end; more in a message are a list of numbers, or made to stall
+_MOST_SENTENCES: Final = 150  # that are read at each end of a message; more are no prose
+_MOST_CLAUSES: Final = 30  # of a sentence, each of which is read with all that stands before it
 _SHORT: Final = 80
 _LEAST_NAME: Final = (
     5  # letters of a program's name that is not read as a word: `go`, `make`, `node`
@@ -224,7 +225,8 @@ _LAST_OF_OTHER_SCRIPTS: Final = "\u3000"
 
 
 def _clauses(sentence: str) -> list[str]:
-    return [clause for clause in _CLAUSE_END.split(sentence) if clause.strip()]
+    clauses = [clause for clause in _CLAUSE_END.split(sentence) if clause.strip()]
+    return clauses[:_MOST_CLAUSES]
 
 
 _Stated = tuple[frozenset[ProofKind], re.Match[str]]
