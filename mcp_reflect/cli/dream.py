@@ -11,8 +11,8 @@ from mcp_reflect.cli.running import with_engine
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.dream import Dream, Undone
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.sessions.text import clip
 from mcp_reflect.speaker import refuse_in_host, speaker_of_process
+from mcp_reflect.text.one_line import one_line
 
 
 def add_dream_arguments(parser: CliParser) -> None:
@@ -92,22 +92,22 @@ async def _print_dream(engine: Engine, dream: Dream) -> None:
         f"Looked at by {plan.thinker}: {plan.looked_at} records, groups of similar ones: {len(plan.clusters)}."
     )
     if plan.note:
-        write_line(f"Note: {plan.note}")
+        write_line(f"Note: {one_line(plan.note)}")
     for merge in plan.merges:
-        write_line(f"merge into {merge.keep}: {', '.join(merge.gone)} ({merge.reason})")
+        write_line(f"merge into {merge.keep}: {', '.join(merge.gone)} ({one_line(merge.reason)})")
         write_line(f"    {await _text(engine, merge.keep)}")
         if merge.wording:
-            write_line(f"    now: {merge.wording.mistake} {merge.wording.correction}")
+            write_line(f"    now: {one_line(merge.wording.text)}")
     for generalization in plan.generalizations:
         write_line(
-            f"new lesson from {', '.join(generalization.sources)}:\n    {generalization.lesson.text}"
+            f"new lesson from {', '.join(generalization.sources)}:\n    {one_line(generalization.lesson.text)}"
         )
     for archiving in plan.archivings:
         write_line(
             f"archive {archiving.id}: {archiving.reason}\n    {await _text(engine, archiving.id)}"
         )
     for reason in plan.refused:
-        write_line(f"not taken: {reason}")
+        write_line(f"not taken: {one_line(reason)}")
     done = f"Done: {dream.dream_id}. `mcp-reflect dream --undo {dream.dream_id}` puts it back."
     others = {
         "planned": "Nothing was changed. Without --plan it is done.",
@@ -117,4 +117,4 @@ async def _print_dream(engine: Engine, dream: Dream) -> None:
 
 
 async def _text(engine: Engine, record_id: str) -> str:
-    return clip((await engine.bank.lessons.get(engine.scopes.own, record_id)).text, 100)
+    return one_line((await engine.bank.lessons.get(engine.scopes.own, record_id)).text, 100)

@@ -7,7 +7,7 @@ from mcp_reflect.clock import iso
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, Seen, StoredFinding
 from mcp_reflect.sessions.call_words import call_line
 from mcp_reflect.sessions.text import brief
-from mcp_reflect.text.one_line import visible
+from mcp_reflect.text.one_line import one_line, visible
 
 _MOST_CALL: Final = 300  # characters of a call
 _SESSIONS_SHOWN: Final = 2  # those that show a finding
@@ -115,15 +115,15 @@ def _extent_of(stored: StoredFinding) -> str:
 def _facts_of(finding: Finding) -> list[str]:
     """Return the lines of what happened: what failed, what was done in between, and what worked, or what the person said."""
     if finding.kind in (FindingKind.SAID, FindingKind.UNDONE):
-        return [f"   you said: {finding.line}"]
+        return [f"   you said: {one_line(finding.line)}"]
     if finding.kind is FindingKind.CORRECTION:
-        return [f"   refused: {_short(finding.failed)}", f"   you said: {finding.line}"]
+        return [f"   refused: {_short(finding.failed)}", f"   you said: {one_line(finding.line)}"]
     code = ""
     if finding.exit_code:
         code = f" (exit code {finding.exit_code})"
     lines = [f"   failed{code}: {_short(finding.failed)}"]
     if finding.line:
-        lines.append(f"     {finding.line}")
+        lines.append(f"     {one_line(finding.line)}")
     lines += [f"   in between: {_short(call)}" for call in finding.between]
     if finding.worked is not None:
         lines.append(f"   worked: {_short(finding.worked)}")
@@ -140,10 +140,10 @@ def _wording_of(finding: Finding) -> list[str]:
     wording = finding.wording
     if wording is None:
         return []
-    lines = [f"   in the words of {wording.by}:"]
+    lines = [f"   in the words of {one_line(wording.by)}:"]
     if wording.mistake:
-        lines.append(f"     {wording.mistake}")
-    lines.append(f"     {wording.correction}")
+        lines.append(f"     | {one_line(wording.mistake)}")
+    lines.append(f"     | {one_line(wording.correction)}")
     return lines
 
 
@@ -152,7 +152,7 @@ def _evidence_of(stored: StoredFinding) -> list[str]:
     lines: list[str] = []
     for seen in reversed(stored.seen[-_SESSIONS_SHOWN:]):
         lines.append(f"     {_day_of(seen)} {seen.host} {seen.session}")
-        lines += [f"       line {line}" for line in seen.lines[:_LINES_SHOWN]]
+        lines += [f"       line {one_line(line)}" for line in seen.lines[:_LINES_SHOWN]]
     return lines
 
 

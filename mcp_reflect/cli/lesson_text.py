@@ -177,7 +177,7 @@ def lines_in_question(lesson: Lesson) -> list[str]:
     lines = [_headline(lesson)]
     if lesson.is_told:
         lines.append(TOLD_SO)
-    if not lesson.mistake:
+    if not lesson.mistake and lesson.text != lesson.correction:
         lines.append(quotation(lesson.text))
     for name in _QUOTED_FIELDS:
         value: str | Sequence[str] | None = getattr(lesson, name)

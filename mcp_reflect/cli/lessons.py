@@ -37,7 +37,7 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.models.shown_digest import seen_lessons
 from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
-from mcp_reflect.text.one_line import visible
+from mcp_reflect.text.one_line import one_line, visible
 
 if TYPE_CHECKING:
     from mcp_reflect.services.curation import LessonDetails, Listed
@@ -163,7 +163,7 @@ def _stored_text(stored: Stored, options: Namespace) -> str:
         status = f"{status}, trusted"
     lines = [
         f"{stored.lesson_id}: {status}. `mcp-reflect recall` finds it from now on.",
-        f"Guard: {stored.guard or _NO_GUARD}.",
+        f"Guard: {one_line(stored.guard or _NO_GUARD)}.",
     ]
     if not is_person:
         lines.append(_OBSERVED.format(id=stored.lesson_id))
@@ -199,7 +199,7 @@ async def _edit(do: Do, options: Namespace) -> None:
         result = "changed; the wording before is in its history"
         if (edited.guard, edited.wrong_call) != (lesson.guard, lesson.wrong_call):
             guard = edited.guard or "none, for these calls give none: say it with --guard"
-            result += f". Guard: {guard}"
+            result += f". Guard: {one_line(guard)}"
     _report(edited or lesson, options, result)
 
 
@@ -230,7 +230,7 @@ async def _guard(do: Do, options: Namespace, mode: GuardMode) -> int:
         GuardMode.TELL: "the agent is told at a call against it",
         GuardMode.OFF: "its guard does nothing",
     }
-    _report(after, options, f"{after.guard}: {meaning[mode]}")
+    _report(after, options, f"{one_line(after.guard or '')}: {meaning[mode]}")
     return 0
 
 

@@ -189,7 +189,7 @@ def aligned(values: Mapping[str, str]) -> str:
     """Return each value on a line beside its name."""
     width = max(map(len, values), default=0)
     return "\n".join(
-        f"{styled(f'{name:<{width}}', DIM)}  {value}" for name, value in values.items()
+        f"{styled(f'{name:<{width}}', DIM)}  {one_line(value)}" for name, value in values.items()
     )
 
 

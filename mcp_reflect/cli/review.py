@@ -401,5 +401,5 @@ def _worded(item: Lesson | StoredFinding) -> Lesson | Wording | None:
 def _question_for(name: str, text: str | None) -> str:
     """Return the question for a field, with its present text if it has one."""
     if text:
-        return f"{name} [{visible(text)}]: "
+        return f"{name} [{one_line(text)}]: "
     return f"{_QUESTIONS[name]} "
