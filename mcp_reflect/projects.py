@@ -245,13 +245,14 @@ class Scopes:
         name = self.names.get(sent_name, sent_name)
         usable = [self.own.project, *self.others]
         if ANY_PROJECT not in self.others and sent_name not in usable and name not in usable:
-            shown_names = [usable_name or "(global)" for usable_name in usable]
-            allowed = ", ".join(dict.fromkeys(shown_names))
+            fix = "Leave it out"
+            named = ", ".join(dict.fromkeys(filter(None, usable)))  # the global project has no name
+            if named:
+                fix += f", or send one of: {named}"
             raise InputError(
                 "project",
                 f"'{quoted(project)}' is not one that this server may use",
-                f"Leave it out, or send one of: {allowed}. A person can allow more, in MCP_REFLECT_PROJECTS or by "
-                "another token.",
+                f"{fix}. A person can allow more, in MCP_REFLECT_PROJECTS or by another token.",
             )
         return Scope(self.own.tenant, name)
 

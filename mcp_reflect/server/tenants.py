@@ -1,6 +1,7 @@
 """The engines of a team's service: one for each tenant and choice of projects, with the limits of each tenant."""
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -222,7 +223,7 @@ class Gate:
         seconds = self._team.seconds_to_wait(principal.tenant, scope.get("body_bytes", 0))
         if seconds:
             self._team.log.warning("tenant_limited", path=scope["path"], seconds=round(seconds, 1))
-            await _refuse_for(seconds)(scope, receive, send)
+            await refuse_for(seconds)(scope, receive, send)
             return
         caller_before = CALLER.set(Caller(principal, named or _usual_project(principal)))
         try:
@@ -233,16 +234,16 @@ class Gate:
 
 def _refuse_project(principal: Principal) -> PlainTextResponse:
     """Return the answer to a request for a project that the caller's token is not for."""
-    allowed = ", ".join(name or "(global)" for name in principal.projects)
-    text = (
-        f"Mcp-Reflect-Project: your token is not for it. Leave it out, or send one of: {allowed}."
-    )
-    return PlainTextResponse(text, 403)
+    text = "Mcp-Reflect-Project: your token is not for it. Leave it out"
+    names = ", ".join(name for name in principal.projects if name != GLOBAL)  # that has no name
+    if names:
+        text += f", or send one of: {names}"
+    return PlainTextResponse(f"{text}.", 403)
 
 
-def _refuse_for(seconds: float) -> PlainTextResponse:
+def refuse_for(seconds: float) -> PlainTextResponse:
     """Return the answer to a tenant that sent too much; it may send again after so many seconds, rounded up."""
-    whole_seconds = str(max(round(seconds + 0.5), 1))
+    whole_seconds = str(max(math.ceil(seconds), 1))
     text = f"Your team sent too many requests or bytes in a minute. Wait {whole_seconds} s."
     return PlainTextResponse(text, 429, {"Retry-After": whole_seconds})
 

@@ -17,7 +17,8 @@ from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.access import AccessRole, Principal
-from mcp_reflect.server.tenants import Caller
+from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.server.tenants import Caller, refuse_for
 from mcp_reflect.server.tenants import Team as Services
 from tests.conftest import Era, in_one_task
 from tests.held_clock import HeldClock
@@ -141,6 +142,19 @@ async def test_a_project_comes_from_the_token_and_a_header_chooses_among_its_own
         assert (answer.status_code, "shop, billing" in answer.text) == (403, True)
 
 
+async def test_a_refusal_names_no_project_that_cannot_be_sent(team: Team) -> None:
+    token = await team.token("ada", "shop", GLOBAL)
+    async with team.client(token) as client:
+        said = await refused(client, "store_lesson", {**LESSON, "project": "payroll"})
+    assert "send one of: shop. A person" in said
+    async with team.http(token, project="payroll") as http:
+        answer = await http.post("/mcp", json=CALL, headers=SENT)
+    assert answer.text.endswith("Leave it out, or send one of: shop.")
+    async with team.http(await team.token("zoe", GLOBAL), project="payroll") as http:
+        answer = await http.post("/mcp", json=CALL, headers=SENT)
+    assert answer.text.endswith("Leave it out.")
+
+
 async def test_only_a_token_for_every_project_changes_what_is_for_all(team: Team) -> None:
     some, every = await team.token("some"), await team.token("every", "*")
     shared = {**LESSON, "visibility": "global"}
@@ -206,6 +220,13 @@ async def test_a_tenant_over_its_calls_waits_and_another_does_not(settings: Sett
             answer = await http.post("/mcp", json=CALL, headers=SENT)
         assert 1 <= int(answer.headers["retry-after"]) <= 61
         assert await status(team, zoe) == 200
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told_to_wait"), [(0.01, "1"), (1.0, "1"), (1.2, "2"), (3.0, "3"), (59.4, "60")]
+)
+def test_the_seconds_to_wait_are_rounded_up(seconds: float, told_to_wait: str) -> None:
+    assert refuse_for(seconds).headers["Retry-After"] == told_to_wait
 
 
 async def test_a_tenant_over_its_bytes_or_its_lessons_is_told_so(settings: Settings) -> None:
