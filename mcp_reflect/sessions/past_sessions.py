@@ -210,7 +210,8 @@ class SessionReader(CallReader):
         """Note a person's words after which the agent soon undid its work.
 
         It does so with an edit that turns an earlier one round, or with a command such as `git restore`. The words were
-        noted as a request before: now they are a correction.
+        noted as a request before: now they are a correction. The session's first prompt is none: nothing was done yet to
+        undo.
         """
         if call.failed:
             return
@@ -223,7 +224,8 @@ class SessionReader(CallReader):
         if is_shell(call.tool) and undoes_changes(command_of(call.arguments) or ""):
             undoes = True
         is_soon = 0 < call.number - self._said_at <= _SOON
-        if undoes and self._said and self._said_at and is_soon:
+        is_first_prompt = self._said_at == 0
+        if undoes and self._said and is_soon and not is_first_prompt:
             self.found.pop(self._said, None)
             self._note_words(FindingKind.UNDONE, self._said)
             self._said = ""
