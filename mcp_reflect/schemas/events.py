@@ -229,7 +229,7 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
     tool = metadata.get("tool") or metadata.get("tool_name")
     if isinstance(tool, str):
         event.setdefault("tool", tool)
-    event = _with_arguments(event, metadata)
+    event, metadata = _with_arguments(event, metadata)
     word = normalized(without_class(str(event.get("type", ""))))
     if word in {*EventType} or word in _EVENT_TYPES:
         event["type"] = _EVENT_TYPES.get(word, word)
@@ -261,16 +261,24 @@ def _fields_and_metadata(item: dict[Any, Any]) -> tuple[dict[str, Any], dict[str
     return event, {**cast("dict[str, Any]", metadata), **others}
 
 
-def _with_arguments(event: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the event with the arguments that stand in its metadata: an object, or the command of a shell."""
+def _with_arguments(
+    event: dict[str, Any], metadata: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the event with the arguments that stand in its metadata, and the metadata that goes with it.
+
+    An object with arguments stays in the metadata, under its own name. A command does not: it is an argument now, of
+    `bash` where the event names no tool.
+    """
     if "arguments" in event:
-        return event
+        return event, metadata
     for name in _ARGUMENTS:
         if isinstance(metadata.get(name), dict):
-            return {**event, "arguments": metadata[name]}
-    if "command" in metadata:
-        return {"tool": "bash", **event, "arguments": {"command": metadata.pop("command")}}
-    return event
+            return {**event, "arguments": metadata[name]}, metadata
+    if "command" not in metadata:
+        return event, metadata
+    others = {name: value for name, value in metadata.items() if name != "command"}
+    arguments = {"command": metadata["command"]}
+    return {**event, "tool": event.get("tool", "bash"), "arguments": arguments}, others
 
 
 def _read_values(event: dict[str, Any], context: ReadContext) -> None:
