@@ -49,7 +49,7 @@ def set_entry(
             del document[block]
     if not document:
         return ""
-    return write(language, document, text)
+    return text_of(language, document, text)
 
 
 def _set_toml(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
@@ -139,23 +139,23 @@ def parse(language: Language, text: str) -> Table:
     return table({} if document is None else document, "the file")
 
 
-def write(language: Language, document: Table, before: str) -> str:
+def text_of(language: Literal["json", "yaml"], document: Table, before: str) -> str:
     """Return a document as text, in the form that it had before."""
     mark = _BYTE_ORDER_MARK if before.startswith(_BYTE_ORDER_MARK) else ""
     before = before.removeprefix(_BYTE_ORDER_MARK)
     if language == "json":
-        return mark + _write_json(document, before)
-    return mark + _write_yaml(document, before)
+        return mark + _as_json(document, before)
+    return mark + _as_yaml(document, before)
 
 
-def _write_json(document: Table, before: str) -> str:
+def _as_json(document: Table, before: str) -> str:
     """Return a document as JSON; of the text `before`, where there is any, only what differs changes."""
     if before.strip():
         return changed_json(before, json.loads(before), document)
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _write_yaml(document: Table, before: str) -> str:
+def _as_yaml(document: Table, before: str) -> str:
     """Return a document as YAML, with the line ends and the indentation of lists of the text before."""
     yaml = _yaml()
     if any(line.startswith("  - ") for line in before.splitlines()):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.children import command_line
-from mcp_reflect.cli.host_documents import parse, table, write
+from mcp_reflect.cli.host_documents import parse, table, text_of
 from mcp_reflect.cli.hosts import SERVER_NAME, ServerCommand
 from mcp_reflect.errors import InputError
 
@@ -101,7 +101,7 @@ def set_hooks(
             return ""
     if document == before:
         return text
-    return write("json", document, text)
+    return text_of("json", document, text)
 
 
 # A host that asks a script in its own language: one source for what all of them do, and a short end for each.

@@ -56,7 +56,10 @@ class Confirmation:
         return speaker_of_answer(accepted=answer.action == "accept" and agreed)
 
     def _shows_forms(self) -> bool:
-        """Return whether the host shows forms: one that names no way of asking does, one that names addresses alone not."""
+        """Return whether the host shows forms.
+
+        `elicitation: {}` of older hosts means forms; a host that lists `url` alone shows none.
+        """
         capabilities = self._context.client_capabilities
         if capabilities is None or capabilities.elicitation is None:
             return False
