@@ -89,18 +89,27 @@ def value_of(tree: Tree) -> Fraction | None:
 def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: bool) -> bool:
     """True if a number may stand for one with more digits, since what is computed from it then differs a little.
 
-    "33%" and "0.67" are how thirds are written; "3.14" is a constant; others count where an earlier result was rounded to
-    them, or where all with decimals are asked for.
+    The first row that fits decides.
+
+    | the number                              | may be rounded             | since                                      |
+    |-----------------------------------------|----------------------------|--------------------------------------------|
+    | "33%", "66.67%"                         | yes                        | thirds are written so                      |
+    | any other without decimals: "33", "50%" | no                         | it counts something, or is exact           |
+    | "3.14"                                  | yes                        | a constant has more digits                 |
+    | "0.67", "1.333"                         | yes                        | thirds are written so                      |
+    | any other: "0.5"                        | if it is one of `rounded`, | an earlier result may have been rounded to |
+    |                                         | or with `round_all`        | it                                         |
     """
-    looks_like_thirds = number.text.endswith(("33", "67", "66"))
-    if number.is_percent and looks_like_thirds:
+    ends_like_thirds = number.text.endswith(("33", "67", "66"))
+    if number.is_percent and ends_like_thirds:
         return True
     if number.decimals == 0:
         return False
     if number.text in words_for("constants"):
         return True
-    looks_like_thirds = looks_like_thirds and number.decimals > 1
-    return round_all or looks_like_thirds or number.value in rounded
+    if ends_like_thirds and number.decimals > 1:
+        return True
+    return round_all or number.value in rounded
 
 
 def _of_number(number: Plain, *, may_be_rounded: bool) -> Bounds:

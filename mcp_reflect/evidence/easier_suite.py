@@ -163,6 +163,7 @@ class EasierSuite:
         self._values.clear()
 
     def _keep(self, path: str, text: str) -> None:
+        """Keep a file's text, put last, so that the oldest is dropped first where there are too many."""
         self._texts.pop(path, None)
         self._texts[path] = text[:_MOST_TEXT]
         while len(self._texts) > _MOST_FILES:

@@ -25,8 +25,8 @@ _QUOTED_LINE: Final = re.compile(r"(?m)^[ \t]{0,3}>.*$")
 _CODE_SIGN: Final = re.compile(r"[\[\]{}\\~≡±√∑∫]|==|->|:=|(?<!\d)'\d")
 """Beside one of these, an equation is a line of a program or a formula."""
 
-_SENTENCES: Final = re.compile(r"[^\n;]+")
-_STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s)(?=\s++\S)")
+_CLAUSES: Final = re.compile(r"[^\n;]+")
+_STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s++\S)")
 _WORDS: Final = re.compile(r"[^\W\d_]+|[°&|]")
 _PHRASES: Final = {
     "base n": re.compile(r"\b[Bb]ase (?:\d|two|eight|ten|twelve|sixteen)"),
@@ -99,13 +99,13 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each sentence with its place; a point between digits ends none."""
-    for line in _SENTENCES.finditer(text):
-        start = line.start()
-        for stop in _STOP.finditer(text, line.start(), line.end()):
+    """Yield each sentence with its place: a newline, ";" and a stop before a blank end one, a point between digits none."""
+    for clause in _CLAUSES.finditer(text):
+        start = clause.start()
+        for stop in _STOP.finditer(text, clause.start(), clause.end()):
             yield text[start : stop.end()], start
             start = stop.end()
-        yield text[start : line.end()], start
+        yield text[start : clause.end()], start
 
 
 def _is_stated(tokens: Sequence[Token]) -> bool:
