@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOST_NAMED: Final = 3  # lessons in a line
-_MOST_WORDS: Final = 100  # characters of each
+_MOST_CHARS: Final = 100  # of each
+_CUT: Final = " …"  # ends one that is longer
 _MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>#|~"})
 
 
@@ -97,8 +98,8 @@ def _listed(texts: Sequence[str], what: str = "") -> str:
 
 
 def _cut(text: str) -> str:
-    """Return a text in at most some hundred characters, cut between words."""
-    if len(text) <= _MOST_WORDS:
+    """Return a text in at most 100 characters, cut between words where it has any."""
+    if len(text) <= _MOST_CHARS:
         return text
-    start = text[: _MOST_WORDS - 2].rsplit(maxsplit=1)[0]
-    return f"{start} …"
+    start = text[: _MOST_CHARS - len(_CUT)].rsplit(maxsplit=1)[0]
+    return f"{start}{_CUT}"

@@ -217,20 +217,29 @@ def _version_in(text: str, lock: _Lock, name: str) -> str | None:
 
 
 def _all_versions(text: str, lock: _Lock, name: str) -> list[str]:
-    """Return the versions of a package in a lock file, by the first of its patterns that finds any; none for odd names.
+    """Return the versions of a package in a lock file's text (in lower case), by the first pattern that finds any.
 
-    Most packages are in few lock files: a text without the longest part of the name is not searched.
+    There are none of names that are too short or no package name.
     """
-    wanted = name.lower()
-    longest = max(_SEPARATORS.split(wanted), key=len)
-    if len(name) < _LEAST_NAME or not _NAME.match(name) or longest not in text:
+    if not _may_have(text, name):
         return []
-    for pattern in lock.patterns(_escaped(wanted)):
+    for pattern in lock.patterns(_escaped(name.lower())):
         matches = map(_VERSION.match, re.findall(pattern, text, re.MULTILINE))
         versions = [match[1] for match in matches if match is not None]
         if versions:
             return list(dict.fromkeys(versions))
     return []
+
+
+def _may_have(text: str, name: str) -> bool:
+    """Return whether the text (in lower case) of a lock file may have a package.
+
+    Most packages are in few lock files: a text without the longest part of the name has none, and is not searched.
+    """
+    if len(name) < _LEAST_NAME or not _NAME.match(name):
+        return False
+    longest_part = max(_SEPARATORS.split(name.lower()), key=len)
+    return longest_part in text
 
 
 def _escaped(name: str) -> str:

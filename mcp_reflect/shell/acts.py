@@ -160,12 +160,12 @@ def _bare(program: str) -> str:
 
 
 def line_of(words: Sequence[str]) -> str:
-    """Return words as a line; a word with blanks is quoted."""
+    """Return words as a line; a word with blanks is quoted. The line is compared and shown, and never parsed again."""
     return " ".join(map(_quoted, words))
 
 
 def _quoted(word: str) -> str:
-    """Return a word in quotes if blanks would cut it, or if it is empty."""
+    """Return a word in quotes if blanks would cut it, or if it is empty; quotes within it stay as they are."""
     if word and " " not in word and "\n" not in word:
         return word
     return f"'{word}'"

@@ -32,15 +32,15 @@ _PROGRAM_OR_TOOL: Final = ("$ ", "tool ")
 
 
 def guards_met(
-    reading: Reading, scope: Scope, call: Call, whole: Call | None = None
+    reading: Reading, scope: Scope, call: Call, call_in_all_projects: Call | None = None
 ) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against, those that a person keeps first.
 
-    `call` may be the part of it that is the project's: then lessons for all projects are asked about the `whole` call. A
-    call that could not be read in full may go against a guard: then each lesson counts whose program, file or tool its
-    words have.
+    `call` may be the part of it that is the project's: then lessons for all projects are asked about the whole of it,
+    `call_in_all_projects`. A call that could not be read in full may go against a guard: then each lesson counts whose
+    program, file or tool its words have.
     """
-    whole = whole or call
+    whole = call_in_all_projects or call
     if call.script.is_partial:
         return _met_by(reading, scope, call, call, _keys_in(reading, scope, call), may_be_met)
     keys = whole.keys
@@ -51,13 +51,14 @@ def guards_met(
 
 
 def guards_in_doubt(
-    reading: Reading, scope: Scope, call: Call, whole: Call | None = None
+    reading: Reading, scope: Scope, call: Call, call_in_all_projects: Call | None = None
 ) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against if a variable that nobody here knows is empty.
 
-    `terraform $X destroy` goes against a guard of `terraform destroy`. `whole` as for `guards_met`.
+    `terraform $X destroy` goes against a guard of `terraform destroy`. `may_be_met` tells so: `matches` takes no variable
+    for empty. `call_in_all_projects` as for `guards_met`.
     """
-    whole = whole or call
+    whole = call_in_all_projects or call
     if not whole.programs_if_unknown_empty:
         return ()
     keys = sorted(whole.keys_if_unknown_empty)
