@@ -138,8 +138,9 @@ class _ChosenOutput:
             self.places.add(line.place)
         if claim not in self.claims:
             self.claims.append(claim)
-            if line.tells_result and any(map(self.output.failed, terms.went_well)):
-                self.failed_beside.append(claim)
+        is_failure = line.tells_result and any(map(self.output.failed, terms.went_well))
+        if is_failure and claim not in self.failed_beside:
+            self.failed_beside.append(claim)
 
     def shown(self, outputs: DecidingOutputs) -> ShownOutput:
         """Return the output as it is shown."""

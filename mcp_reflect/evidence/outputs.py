@@ -193,8 +193,10 @@ class Output:
         """The places of the lines that say that a change was not made, and why: those that name an error first."""
         if not self.is_rejected:
             return ()
-        places = range(min(len(self.lines), _MOST_WHY))
-        return tuple(sorted(places, key=lambda place: not _NAMED_ERROR.match(self.lines[place])))
+        errors_first = sorted(
+            range(len(self.lines)), key=lambda place: not _NAMED_ERROR.match(self.lines[place])
+        )
+        return tuple(errors_first[:_MOST_WHY])
 
     @cached_property
     def terms_by_line(self) -> list[set[str]]:

@@ -285,3 +285,18 @@ def test_a_claim_that_counts_is_shown_the_lines_with_numbers() -> None:
     )
     shown = digest("The width in site.css is 80 percent.", *NOISE, css).shown
     assert "21→  width: 100%;" in shown[0].lines
+
+
+def test_a_failed_run_is_named_though_another_line_of_it_is_bound_first() -> None:
+    run = ToolResult(
+        tool="pytest -q",
+        content="tests/test_cart.py: test_total_tax test_sum_of_rows are in the cart\n..F\n"
+        "1 failed, 2 passed in 0.2s",
+        exit_code=1,
+    )
+    work = (
+        "The tests `test_total_tax` and `test_sum_of_rows` of the cart in tests/test_cart.py pass."
+    )
+    found = digest(work, *NOISE, run)
+    assert found.unproven == {1}
+    assert found.deciding[0].failed_beside == (1,)

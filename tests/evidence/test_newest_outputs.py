@@ -133,3 +133,17 @@ def test_lines_that_a_claim_names_are_shown_from_the_file_that_was_read() -> Non
 def test_lines_of_tables_are_parted_by_another_mark() -> None:
     table = ShownOutput(result=1, tool="psql", lines=("| a | b |", "| 1 | 2 |"))
     assert table.text == "psql: | a | b | ⏎ | 1 | 2 |"
+
+
+def test_the_error_of_a_rejected_edit_is_found_behind_other_lines_that_say_so() -> None:
+    refusals = [
+        "Your changes have NOT been applied. Please fix your edit command and try again.",
+        "No changes made to cart.py",
+        "No replacement was performed in cart.py",
+    ]
+    error = "- E999 SyntaxError: unmatched ')'"
+    rejected = ToolResult(
+        tool="edit 3:3 return round(price))", content="\n".join([*refusals, error])
+    )
+    found = digest("The edit of the cart failed for an unmatched bracket.", LOOK, rejected)
+    assert error in [line for one in found.deciding for line in one.lines]
