@@ -25,8 +25,11 @@ def format_document(fields: Fields) -> str:
     """Return the fields of a lesson as TOML, a line for each: `mistake = "Ran pytest in the wrong folder"`."""
     lines: list[str] = []
     for name in _FIELDS:
+        value = fields[name]
+        if value is None:
+            value = ""
         # JSON writes texts, lists and numbers as TOML does, but leaves the character DEL, which TOML wants escaped.
-        value = json.dumps(fields[name] or "", ensure_ascii=False).replace("\x7f", "\\u007f")
+        value = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         lines.append(f"{name} = {value}\n")
     return "".join(lines)
 
@@ -48,8 +51,18 @@ def parse_document(text: str) -> Fields:
         )
     fields: Fields = {name: values.get(name) or None for name in _FIELDS}
     for name in _LISTS:
-        fields[name] = tuple(values.get(name) or ())
+        fields[name] = _texts(name, values.get(name))
     return fields
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """Return the texts of a list, which a person may write as one text: "deploy" is `["deploy"]`."""
+    if isinstance(value, str):
+        value = [value] if value else []
+    texts: list[Any] = [] if value is None else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise InputError("the file", f"'{name}' is no list of texts", f'Write {name} = ["TEXT"].')
+    return tuple(texts)
 
 
 async def edit_in_editor(

@@ -8,12 +8,27 @@ from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
 from mcp_reflect.guards.items import WILDCARDS, has_words, name_of, number_in, parts_of_tool
 from mcp_reflect.guards.program import HeadUse, HeadUses, after_head
 from mcp_reflect.shell import changes_files
+from mcp_reflect.shell.tables import words_of_table
 
 # First arguments with which a program only tells something, or goes on with a step or undoes it: `git rebase --abort`.
 # Such a call goes against nothing.
-_ASKING: Final = frozenset(
-    "--help -help --version -version help version list ls --list show status info --abort --continue --quit".split()
+_ASKING_OPTIONS: Final = frozenset(
+    "--help -help --version -version --list --abort --continue --quit".split()
 )
+_ASKING_SUBCOMMANDS: Final = frozenset("help version list ls show status info".split())
+_WITHOUT_SUBCOMMANDS: Final = (
+    "programs without subcommands",
+    "programs that write their operands",
+    "programs that edit in place",
+    "programs that copy",
+    "programs that remove their operands",
+    "programs that move their operands",
+    "programs that read files",
+    "programs with a pattern first",
+    "interpreters of scripts",
+    "shells",
+)
+"""Tables of programs whose first operand may be a file of any name."""
 
 
 def matches(guard: Guard, call: Call) -> bool:
@@ -25,7 +40,9 @@ def matches(guard: Guard, call: Call) -> bool:
         return _is_met_by_files(guard, call)
     if guard.tool in (SHELL, POWERSHELL):
         is_its_shell = guard.tool == SHELL or call.powershell
-        return is_its_shell and any(_is_met(guard, call.uses_of(head)) for head in guard.has[0])
+        return is_its_shell and any(
+            _is_met(guard, head, call.uses_of(head)) for head in guard.has[0]
+        )
     return (
         _is_same_tool(guard.tool, call.tool)
         and all(_has_one_of(call, group) for group in guard.has)
@@ -135,20 +152,43 @@ def _ends_in(server: str, end: str) -> bool:
     return not end or server == end or (before != server and before[-1] in "_-.:/")
 
 
-def _is_met(guard: Guard, uses: HeadUses) -> bool:
+def _is_met(guard: Guard, head: str, uses: HeadUses) -> bool:
     """Return whether one of these programs, which are a head of the guard, has each group and nothing of `lacks`."""
     groups = guard.has[1:]
     if not all(uses.may_have(group) for group in groups):
         return False
     items = {item.partition("=")[0] for group in groups for item in group}
     for program, arguments in uses.programs:
-        only_asks = bool(arguments) and arguments[0] in _ASKING
-        if only_asks or not items.issuperset(program.pretending_flags):
+        if _only_asks(head, arguments) or not items.issuperset(program.pretending_flags):
             continue
         has_all = all(program.has_one_of(group, arguments) for group in groups)
         if has_all and not program.has_one_of(guard.lacks, arguments):
             return True
     return False
+
+
+def _only_asks(head: str, arguments: Sequence[str]) -> bool:
+    """Return whether a call only tells something, by the word behind the guard's head.
+
+    | head        | arguments       | only asks                              |
+    |-------------|-----------------|----------------------------------------|
+    | `git push`  | `--help`        | yes                                    |
+    | `helm`      | `list -n prod`  | yes                                    |
+    | `rm`        | `list -rf dist` | no: `list` is a file                   |
+    | `git push`  | `list --force`  | no: `list` is the name of a repository |
+    """
+    first = next(iter(arguments), "")
+    if first in _ASKING_OPTIONS:
+        return True
+    return first in _ASKING_SUBCOMMANDS and not _takes_operands(head)
+
+
+def _takes_operands(head: str) -> bool:
+    """Return whether the word behind a head is an operand for certain, and no subcommand."""
+    program, *subcommands = head.split()
+    if program == "git" and subcommands:
+        return subcommands[-1] in words_of_table("subcommands of git with operands")
+    return any(program in words_of_table(table) for table in _WITHOUT_SUBCOMMANDS)
 
 
 def _has_value(call: Call, item: str) -> bool:

@@ -292,8 +292,8 @@ def _cut_whole(value: Any) -> Any:
             return mark("password")
         case int() if not isinstance(value, bool) and abs(value) >= _LEAST_NUMBER:
             return mark("password")
-        case list():
-            return [_cut_whole(item) for item in cast("list[Any]", value)]
+        case list() | tuple():
+            return [_cut_whole(item) for item in cast("Sequence[Any]", value)]
         case _:
             return _clean(value)
 

@@ -117,11 +117,15 @@ def test_a_lesson_is_edited_in_an_editor_and_a_fault_leaves_the_text_in_its_file
     after = json.loads(said(capsys, "show", ids[1], "--json"))
     assert (after["mistake"], after["importance"]) == ("Deployed on a Saturday", 0.7)
     assert not list(tmp_path.glob("lesson-*"))
+    editor.write_text("#!/bin/sh\nsed -i 's/^tags = .*/tags = \"deploy\"/' $1\n")
+    assert Person(["lessons", "edit", ids[1]], given).leaves() == 0
+    assert json.loads(said(capsys, "show", ids[1], "--json"))["tags"] == ["deploy"]
     for change, fault in (
         ("0.7/700.0", "importance: "),
+        ("^tags.*/tags=3", "'tags' is no list of texts"),
         ("why/blame", "a lesson has no field 'blame'"),
     ):
-        editor.write_text(f"#!/bin/sh\nsed -i s/{change}/ $1\n")
+        editor.write_text(f"#!/bin/sh\nsed -i 's/{change}/' $1\n")
         person = Person(["lessons", "edit", ids[1]], given)
         assert person.leaves() == 2
         assert fault in person.screen

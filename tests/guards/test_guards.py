@@ -408,3 +408,21 @@ def test_a_call_that_only_says_what_it_would_do_goes_against_nothing(
 ) -> None:
     assert not matches(parse_guard(guard), call_of(pretends))
     assert matches(parse_guard(guard), call_of(does))
+
+
+@pytest.mark.parametrize(
+    ("guard", "command", "is_met"),
+    [
+        ("Bash: `rm` with `-rf`", "rm list -rf dist", True),
+        ("Bash: `rm` with `-rf`", "rm info -rf dist", True),
+        ("Bash: `git push` with `--force`", "git push list --force", True),
+        ("Bash: `chmod` with `777`", "chmod status 777", True),
+        ("Bash: `helm` with `--namespace`", "helm list --namespace prod", False),
+        ("Bash: `git stash` with `--all`", "git stash list --all", False),
+        ("Bash: `rm` with `-rf`", "rm --help -rf", False),
+    ],
+)
+def test_a_file_by_the_name_of_a_subcommand_asks_nothing(
+    guard: str, command: str, *, is_met: bool
+) -> None:
+    assert matches(parse_guard(guard), call_of(command)) is is_met
