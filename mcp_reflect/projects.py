@@ -269,6 +269,11 @@ def stored_name(project: str) -> str:
 
 
 def folder_is_gone(project: str) -> bool:
-    """Return whether a project is named by a folder of this machine that is not there."""
-    folder = Path(project.partition("#")[0])
-    return folder.is_absolute() and not folder.exists()
+    """Return whether a project is named by a folder of this machine that is not there.
+
+    A part of one is named behind a `#`, which the name of a folder may have as well.
+    """
+    if not Path(project).is_absolute():
+        return False
+    names = (project, project.partition("#")[0], project.rpartition("#")[0])
+    return not any(name and Path(name).exists() for name in names)

@@ -6,7 +6,7 @@ import tempfile
 import tomllib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Lesson, RecordKind
@@ -57,12 +57,15 @@ def parse_document(text: str) -> Fields:
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     """Return the texts of a list, which a person may write as one text: "deploy" is `["deploy"]`."""
+    if not value:
+        return ()
     if isinstance(value, str):
-        value = [value] if value else []
-    texts: list[Any] = [] if value is None else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InputError("the file", f"'{name}' is no list of texts", f'Write {name} = ["TEXT"].')
-    return tuple(texts)
+        return (value,)
+    if isinstance(value, list):
+        texts = cast("list[object]", value)
+        if all(isinstance(text, str) for text in texts):
+            return tuple(map(str, texts))
+    raise InputError("the file", f"'{name}' is no list of texts", f'Write {name} = ["TEXT"].')
 
 
 async def edit_in_editor(

@@ -92,7 +92,7 @@ def read_analysis(
     )
 
 
-class _Parts(NamedTuple):
+class _TakenApart(NamedTuple):
     """An analysis taken apart.
 
     `{"mistake": "ran npm", "mood": "calm"}` has the field `mistake` and, among the others, the text of `mood`.
@@ -115,7 +115,7 @@ def _read_fields(values: dict[str, Json], limits: Limits, *, lenient: bool) -> A
         raise InputError(f"analysis.{error.field}", error.fault, error.fix) from None
 
 
-def _lesson_of(sent: AnalysisArguments, parts: _Parts, *, lenient: bool) -> tuple[str, str]:
+def _lesson_of(sent: AnalysisArguments, parts: _TakenApart, *, lenient: bool) -> tuple[str, str]:
     """Return the mistake and the correction, empty where there is none.
 
     An agent may send a lesson as one short text, "I ran npm install. Use pnpm instead.": then its two sentences are
@@ -132,7 +132,7 @@ def _lesson_of(sent: AnalysisArguments, parts: _Parts, *, lenient: bool) -> tupl
 
 
 def _reflection_of(
-    mistake: str, correction: str, sent: AnalysisArguments, parts: _Parts, *, lenient: bool
+    mistake: str, correction: str, sent: AnalysisArguments, parts: _TakenApart, *, lenient: bool
 ) -> str:
     """Return the text of a reflection that was not sent, made of the other fields; empty where they are empty.
 
@@ -176,7 +176,7 @@ def _events_cited(
     return tuple(dict.fromkeys(cited))
 
 
-def _insights_of(parts: _Parts, reflection: str) -> Insights | None:
+def _insights_of(parts: _TakenApart, reflection: str) -> Insights | None:
     """Return the sections of the text, None where all of its headings were fields of the analysis."""
     insights = read_insights(parts.text or reflection)
     has_other_headings = parts.others or parts.text in ("", reflection)
@@ -185,7 +185,7 @@ def _insights_of(parts: _Parts, reflection: str) -> Insights | None:
     return insights
 
 
-def _parts_of(value: Json, limits: Limits) -> _Parts:
+def _parts_of(value: Json, limits: Limits) -> _TakenApart:
     """Take an analysis apart that is an object, a text, or a list of one of these. InputError for anything else."""
     if isinstance(value, list) and value:
         objects = [item for item in value if isinstance(item, dict)]
@@ -220,7 +220,7 @@ def _object_in(value: str, plain: str) -> dict[str, Json] | None:
     return None
 
 
-def _of_object(value: dict[str, Json]) -> _Parts:
+def _of_object(value: dict[str, Json]) -> _TakenApart:
     """Take an object apart, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
     if len(value) == 1:
         (inner,) = value.values()
@@ -232,7 +232,7 @@ def _of_object(value: dict[str, Json]) -> _Parts:
     return _by_field(value.items())
 
 
-def _by_field(pairs: Iterable[tuple[str, Json]]) -> _Parts:
+def _by_field(pairs: Iterable[tuple[str, Json]]) -> _TakenApart:
     """Return the values of our fields, the first of each that says something, and all else as text under its own key."""
     values: dict[str, Json] = {}
     others: dict[str, str] = {}
@@ -242,7 +242,7 @@ def _by_field(pairs: Iterable[tuple[str, Json]]) -> _Parts:
             values[name] = item
         elif name is None or item not in _NOTHING:
             others[key[:_LONGEST_KEY]] = _as_words(item)
-    return _Parts(values, others)
+    return _TakenApart(values, others)
 
 
 def _as_words(item: Json) -> str:
@@ -252,7 +252,7 @@ def _as_words(item: Json) -> str:
     return json.dumps(item, ensure_ascii=False)
 
 
-def _of_markdown(text: str) -> _Parts:
+def _of_markdown(text: str) -> _TakenApart:
     """Take a text apart by its headings: those that mean a field of ours, and others.
 
     Without a heading of ours the whole text is the reflection. Without one for the reflection, what stands before the
@@ -260,7 +260,7 @@ def _of_markdown(text: str) -> _Parts:
     """
     sections = split_sections(text)
     if not any(_field(title) for title, _ in sections):
-        return _Parts({"reflection": text}, {}, text)
+        return _TakenApart({"reflection": text}, {}, text)
     values, others, _ = _by_field(sections)
     for name in values.keys() & {"tags", "symptoms", "keywords"}:
         listed = items(str(values[name]))
@@ -268,7 +268,7 @@ def _of_markdown(text: str) -> _Parts:
     if not values.get("reflection") and any(others.values()):
         values["reflection"] = others.pop("", text)
     by_heading = {title or "preamble": body for title, body in others.items()}
-    return _Parts(values, by_heading, text)
+    return _TakenApart(values, by_heading, text)
 
 
 def _field(key: str) -> str | None:
