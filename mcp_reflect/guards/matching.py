@@ -93,7 +93,7 @@ def may_be_met(guard: Guard, call: Call) -> bool:
         return any(call.script.may_start(name_of(head)) for head in guard.has[0])
     if not call.programs_if_unknown_empty:
         return False
-    return any(_is_met(guard, _uses_if_empty(head, call)) for head in guard.has[0])
+    return any(_is_met(guard, head, _uses_if_empty(head, call)) for head in guard.has[0])
 
 
 def _uses_if_empty(head: str, call: Call) -> HeadUses:
