@@ -161,12 +161,12 @@ async def read_body(request: Request) -> dict[str, Any]:
 
 async def bounded_body(request: Request) -> bytes:
     """Return the bytes of a request. Raises InputError for too many."""
-    body = b""
+    body = bytearray()  # bytes would be copied whole for each chunk, however small
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY_BYTES:
             raise InputError("body", f"it is longer than {MAX_BODY_BYTES} bytes", "Send less.")
-    return body
+    return bytes(body)
 
 
 def json_response(value: Any, status: int = 200) -> Response:
