@@ -6,28 +6,26 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mcp_reflect.cli.agreeing import agrees
-from mcp_reflect.cli.finding_text import record_of, text_of
+from mcp_reflect.cli.finding_text import record_of
 from mcp_reflect.cli.lesson_text import lines_in_question
 from mcp_reflect.cli.output import (
     ask,
     is_interactive,
-    quotation,
     write_json,
     write_line,
     write_result,
 )
 from mcp_reflect.cli.replay_text import lines_of_replay
 from mcp_reflect.cli.review_decisions import Item, seen_of, settle
+from mcp_reflect.cli.review_text import show
 from mcp_reflect.cli.running import Do
 from mcp_reflect.clock import dated
 from mcp_reflect.errors import ChangedError, InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.lesson import GuardMode, Lesson
-from mcp_reflect.models.proposal import changes_of, guard_words
+from mcp_reflect.models.proposal import changes_of
 from mcp_reflect.services.curation import LessonDetails
-from mcp_reflect.services.ground import STILL_TRUE
-from mcp_reflect.services.proposals import wish_of
 from mcp_reflect.services.reviews import Proposed, Waiting
 from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, speaker_of_process
@@ -177,37 +175,6 @@ def _words_of(options: Namespace) -> dict[str, str]:
     if words and len(options.ids) > 1:
         raise InputError("id", "the words are about one finding", "Approve one at a time.")
     return words
-
-
-def show(item: Item) -> None:
-    """Print what waits, with its evidence."""
-    if isinstance(item, Proposed):
-        _show_proposal(item)
-        return
-    if isinstance(item, Doubted):
-        write_line("\n".join(lines_in_question(item.lesson)))
-        write_line(f"{item.lesson.id}: {one_line(item.told)}: {STILL_TRUE}\n")
-        return
-    if isinstance(item, Lesson):
-        reason = one_line(item.held or "an agent stored it, and nobody has looked at it")
-        write_line("\n".join(lines_in_question(item)))
-        write_line(f"{item.id} ({item.kind}, from {item.source}): {reason}\n")
-        return
-    write_line(text_of(item.id, item))
-
-
-def _show_proposal(item: Proposed) -> None:
-    """Print what an agent wants of a lesson: the lesson, all that would change, and the wish last, above the question."""
-    lesson, proposal = item.lesson, item.proposal
-    write_line(f"The lesson {lesson.id}, which you keep:")
-    write_line(quotation(lesson.text))
-    write_line(f"Its guard:\n{quotation(guard_words(lesson))}")
-    for change in changes_of(lesson, proposal.kind, proposal.body):
-        name = change.field.replace("_", " ")
-        write_line(f"{name} now:\n{quotation(change.before or 'none')}")
-        write_line(f"{name} then:\n{quotation(change.after or 'none')}")
-    write_line(f"The agent's reason:\n{quotation(proposal.reason)}")
-    write_line(f"{proposal.id}: an agent wants to {wish_of(proposal.kind)}.\n")
 
 
 async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bool:

@@ -1,14 +1,15 @@
 """The served board in Chromium: each thing that a person can do there is done, and is so in the bank."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from playwright.sync_api import expect
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import Lesson, State, Trust
+from mcp_reflect.models.lesson import GuardMode, Lesson, State, Trust
 from mcp_reflect.services.engine import Engine
 from tests.browser.conftest import PROJECT, Open, Opened, ran, written
 from tests.dashboard.served import Served, serving
@@ -101,6 +102,45 @@ def test_what_is_still_true_stays_and_what_is_not_is_retired(
     states = {lesson.text: lesson.state for lesson in lessons(bank)}
     assert states["Feed the emu at dawn with oats"] is State.ACTIVE
     assert states["Oil the winch before the tide turns"] is State.RETIRED
+
+
+def of_agent(bank: Path, work: Callable[[Engine], Awaitable[Any]]) -> Any:
+    """Do something in the bank while the page is open."""
+
+    async def run() -> Any:
+        async with Engine(Settings(bank=bank, project=PROJECT)) as engine:
+            return await work(engine)
+
+    return ran(run)
+
+
+def test_what_changed_since_the_page_was_drawn_is_not_approved(acting: Opened, bank: Path) -> None:
+    view = acting.view("deciding")
+    held = {lesson.id for lesson in lessons(bank) if lesson.trust is Trust.QUARANTINED}
+    for name in held:
+        of_agent(bank, lambda engine, name=name: engine.edit_lesson(name, {"why": "Other words"}))
+    view.locator("[data-action=approve]").first.click()
+    assert "changed since it was shown" in acting.said()
+    acting.faults.clear()  # the browser notes the refusal in its console
+    assert all(one(bank, name).trust is Trust.QUARANTINED for name in held)
+
+
+def test_a_proposal_shows_the_guard_before_and_after(acting: Opened, bank: Path) -> None:
+    async def propose(engine: Engine) -> None:
+        calls = {"wrong_call": "tsc -b", "right_call": "tsc -b --noEmit"}
+        kept = await services.lessons.add(
+            engine.context, {"lesson": "Check the types alone, and emit nothing", **calls}
+        )
+        await services.guards.set_mode(engine.context, kept.lesson_id, GuardMode.ENFORCE)
+        await engine.forget_lesson(lesson_id=kept.lesson_id, reason="no use")
+
+    of_agent(bank, propose)
+    acting.page.locator("#reload").click()
+    card = acting.view("deciding").locator("[data-proposal]")
+    expect(card).to_contain_text("each call against it is refused")
+    expect(card.locator("table")).to_contain_text("off: the lesson is retired")
+    card.locator("[data-action=accept]").click()
+    assert acting.said().startswith("Done")
 
 
 def test_what_is_alike_is_merged_and_the_merge_undone(acting: Opened, bank: Path) -> None:
