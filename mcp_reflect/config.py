@@ -125,6 +125,19 @@ class Settings(Limits):
         (),
         "Programs that prove a claim of the last message: `tests: bin/verify, deployment: make ship`. The kinds are "
         "tests, build, types, lint, format, commit, push, migration, deployment, health and image.",
+        headings=(
+            "tests",
+            "build",
+            "types",
+            "lint",
+            "format",
+            "commit",
+            "push",
+            "migration",
+            "deployment",
+            "health",
+            "image",
+        ),
     )
     hold: bool = setting(
         default=False,

@@ -18,13 +18,22 @@ def setting(
     least: float = 0,
     most: float | None = None,
     fades: bool = False,
+    headings: tuple[str, ...] = (),
 ) -> Any:
     """Return a field of the settings with its meaning, and the smallest and largest number that it takes.
+
+    `headings`: words of which one begins each entry of a list, `tests: bin/verify`.
 
     `fades`: the next version drops the variable, whose value is then a constant. In this version it works, stands in
     no list, and whoever sets it is told so. Callers in Python keep the field.
     """
-    metadata = {"meaning": meaning, "least": least, "most": most, "fades": fades}
+    metadata = {
+        "meaning": meaning,
+        "least": least,
+        "most": most,
+        "fades": fades,
+        "headings": headings,
+    }
     return field(default=default, metadata=metadata)
 
 
@@ -54,7 +63,9 @@ def value_of(name: str, text: str, item: Field[Any]) -> Any:
     """Return `text` as a value of the field's type; InputError names the variable `name`."""
     options = get_args(item.type)
     if get_origin(item.type) is tuple:
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        entries = tuple(part.strip() for part in text.split(",") if part.strip())
+        _refuse_other_headings(name, entries, item.metadata["headings"])
+        return entries
     if item.type is bool:
         return _one_of(name, text, _TRUTH)
     if get_origin(item.type) is Literal:
@@ -69,6 +80,15 @@ def value_of(name: str, text: str, item: Field[Any]) -> Any:
     if convert is Path:
         return Path(text).expanduser()
     return text
+
+
+def _refuse_other_headings(name: str, entries: tuple[str, ...], headings: tuple[str, ...]) -> None:
+    """Raise InputError for an entry `WORD: …` of a setting with headings, if the word is none of them."""
+    for entry in entries:
+        word, colon, _ = entry.partition(":")
+        if headings and colon and word.strip() not in headings:
+            fault = f"'{quoted_value(entry)}' begins with no kind that it takes"
+            raise InputError(name, fault, f"Begin it with one of {', '.join(headings)}.")
 
 
 def _words_for(options: tuple[Any, ...]) -> dict[str, Any]:

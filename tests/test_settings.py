@@ -12,6 +12,7 @@ from mcp import Client
 
 from mcp_reflect.config import PREFIX, Settings, documented, readable
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.kinds import ProofKind, kinds_of
 from mcp_reflect.log import Log
 from mcp_reflect.nodes import reflection_node
 from mcp_reflect.server.app import build
@@ -166,3 +167,20 @@ def test_a_rejected_decision_is_logged_as_the_settings_say(
         "error"
     ]
     assert ("decision_rejected" in capsys.readouterr().err) == written
+
+
+@pytest.mark.parametrize("entry", ["any: bin/verify", "lints: bin/lint", ": make"])
+def test_a_program_of_no_kind_of_proof_is_refused_by_the_settings_name(entry: str) -> None:
+    with pytest.raises(InputError, match=r"^MCP_REFLECT_PROOFS: .*one of tests, build"):
+        Settings.from_env({"MCP_REFLECT_PROOFS": f"tests: bin/test, {entry}"})
+
+
+def test_each_kind_of_proof_but_any_can_be_set() -> None:
+    kinds = [kind for kind in ProofKind if kind is not ProofKind.ANY]
+    entries = tuple(f"{kind}: zzz" for kind in kinds)
+    assert Settings.from_env({"MCP_REFLECT_PROOFS": ", ".join(entries)}).proofs == entries
+    assert kinds_of(["zzz"], entries) == frozenset(kinds)
+
+
+def test_a_program_that_python_sets_for_any_proof_is_left_out() -> None:
+    assert kinds_of(["zzz"], ("any: zzz",)) == kinds_of(["zzz"])

@@ -53,21 +53,34 @@ _SHELLS: Final = frozenset(_LISTS["shells"])
 _INTERPRETERS: Final = frozenset(_LISTS["interpreters"])
 _SHOWS_NOTHING: Final = frozenset(_LISTS["shows nothing"])
 _INSTALLING: Final = frozenset(_LISTS["installing"])
+_WITH_WORDS: Final = frozenset({"-c", "-lc", "-Command"})
+"""Options with which a shell runs the words behind them."""
+
+_WITH_SEVERAL_GOALS: Final = frozenset({"mvn", "gradle", "sbt", "xcodebuild", "cargo", "bazel"})
+"""Programs of which one call takes several goals: `mvn clean test`."""
+
+_REQUESTING: Final = frozenset({"curl", "wget"})
+"""Programs of the list that fetch files as well as ask a service."""
+
+_RUNNING_ALL_CHECKS: Final = frozenset({"act", "lefthook"})
+"""Programs that run all checks of a project, with any words; `pre-commit` does with `run` alone."""
+
 _SCRIPT: Final = re.compile(
     r"(?:.*[/\\])?([\w.:-]{1,80}?)(?:\.(?:sh|bash|py|js|mjs|cjs|ts|rb|ps1|bat|cmd|pl))?"
 )
 
 
 def words_of_kinds(extra: Sequence[str] = ()) -> dict[ProofKind, list[list[str]]]:
-    """Return the table with the entries of the setting, each `KIND: PROGRAM WORDS`."""
+    """Return the table with the entries of the setting, each `KIND: PROGRAM WORDS`; others than its kinds are left out."""
     table: dict[ProofKind, list[list[str]]] = {}
     for kind in ProofKind:
         if kind in _LISTS:
             table[kind] = [program.split() for program in _LISTS[kind]]
     for entry in extra:
         name, _, program = entry.partition(":")
-        if name.strip() in set(ProofKind) and program.strip():
-            table[ProofKind(name.strip())].append(program.split())
+        kind = name.strip()
+        if kind in table and program.strip():
+            table[ProofKind(kind)].append(program.split())
     return table
 
 
@@ -95,7 +108,7 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
     found = {kind for kind, wanted in listed if _follows(wanted, rest, plain, program)}
     if program == "make" and kinds_of_name(" ".join(plain)):
         found.discard(ProofKind.BUILD)
-    if program in {"curl", "wget"} and not _asks_a_service(" ".join(rest)):
+    if program in _REQUESTING and not _asks_a_service(" ".join(rest)):
         found.discard(ProofKind.HEALTH)
     if found and program not in _RUNNERS:
         return frozenset(found)
@@ -128,14 +141,7 @@ def _follows(
         return True
     if wanted[0].startswith("-"):
         return any(word == wanted[0] or word.startswith(f"{wanted[0]}=") for word in rest[:6])
-    if program in {
-        "mvn",
-        "gradle",
-        "sbt",
-        "xcodebuild",
-        "cargo",
-        "bazel",
-    }:  # several goals in one call
+    if program in _WITH_SEVERAL_GOALS:
         return any(
             fnmatchcase(word.rsplit(":", 1)[-1], wanted[0]) or word == wanted[0]
             for word in plain[:6]
@@ -169,7 +175,7 @@ def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed:
         return _script_of_package(plain)
     if program in _RUNNERS:
         return " ".join(word for word in plain[:3] if not _ASSIGNED.fullmatch(word))
-    if (program == "pre-commit" and "run" in plain) or program in {"act", "lefthook"}:
+    if (program == "pre-commit" and "run" in plain) or program in _RUNNING_ALL_CHECKS:
         return "check"
     if program in _SHELLS or program in _INTERPRETERS:
         return _script_file(rest, plain)
@@ -228,10 +234,6 @@ def may_show_any(
     if program in _RUNNERS | _PACKAGE_MANAGERS | _INTERPRETERS | _SHELLS:
         return kinds <= {ProofKind.BUILD}
     return program not in _by_program(extra)
-
-
-_WITH_WORDS: Final = frozenset({"-c", "-lc", "-Command"})
-"""Options with which a shell runs the words behind them."""
 
 
 def kinds_of_name(name: str) -> frozenset[ProofKind]:
