@@ -19,6 +19,10 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.systems import run
 
 _TEXTS: Final = ("task", "outcome", "goal", "task_type", "run_id")
+_KEYS_READ_ELSEWHERE: Final = frozenset(_TEXTS) - {"outcome"}
+"""The keys of a state that `reflect` is sent by name. `outcome` is shown beside the decision as well: a graph may keep
+more in it than the word that `reflect` takes."""
+
 _GAINED_KEYS: Final = (
     "reflection reflections validation_results reflection_insights reflection_analysis"
 )
@@ -41,7 +45,8 @@ def reflection_node(
 
     The decision `{action, component, error}` and the result `{component, result, error, metrics}` stand under the two
     keys; a result without a component has the `active_component` of the state. `task`, `outcome`, `goal`, `task_type`
-    and `run_id` are read where they are texts. `make_engine` gives the engine to use (default: one over the
+    and `run_id` are read where they are texts. What else the state says goes with the decision, as its `state`.
+    `make_engine` gives the engine to use (default: one over the
     environment's settings); it is closed again.
 
     The state gains `reflection`, `reflections` (the earlier ones and this one), `validation_results` (valid,
@@ -52,13 +57,22 @@ def reflection_node(
     decision = state.get(decision_key)
     result = _with_component(state.get(result_key), state)
     checked = validate(decision, result, allowed_actions, state)
+
+    async def log_rejected() -> None:
+        """Say in the log which check failed, by an engine that is closed again and never opens its bank."""
+        engine = make_engine()
+        try:
+            engine.log.warning("decision_rejected", failed_check=checked.failed_check)
+        finally:
+            await engine.close()
+
     if not checked.valid:
-        make_engine().log.warning("decision_rejected", failed_check=checked.failed_check)
+        run(log_rejected)
         return {
             "validation_results": _validation(checked, success=False),
             "error": checked.checks[-1].detail,
         }
-    rest_of_state = _rest_of(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
+    rest_of_state = _rest_of(state, {decision_key, result_key} | _KEYS_READ_ELSEWHERE)
     decision_with_state: Any = decision
     if rest_of_state:
         decided: dict[str, Any] = decision or {}

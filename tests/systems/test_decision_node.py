@@ -117,6 +117,25 @@ def test_a_failed_check_is_logged_and_gives_the_error_and_nothing_else(
     assert not settings.bank_path.exists()
 
 
+@pytest.mark.parametrize("change", [{}, {"decision": None}], ids=["valid", "rejected"])
+def test_each_engine_that_was_made_is_closed(change: dict[str, Any], settings: Settings) -> None:
+    made: list[Engine] = []
+    closed: list[Engine] = []
+
+    class NotedEngine(Engine):
+        async def close(self) -> None:
+            await super().close()
+            closed.append(self)
+
+    def make() -> Engine:
+        made.append(NotedEngine(settings))
+        return made[-1]
+
+    reflection_node({**STATE, **change}, make_engine=make)
+    assert made
+    assert closed == made
+
+
 def test_a_model_that_fails_leaves_the_values_that_graphs_test_for_and_no_error(
     settings: Settings,
 ) -> None:
