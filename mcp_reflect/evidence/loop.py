@@ -20,8 +20,11 @@ Corrector = Callable[[Verified, Sequence[str]], Awaitable[tuple[str, ...]]]
 """Asks a model for steps without the issues; empty where no model can be asked or it gave none."""
 
 
-Report = Callable[[int, Verified, tuple[str, ...] | None], Awaitable[None]]
-"""Hears of version 0 as it was sent, of each correction as it starts, with its issues, and as it is verified."""
+OnStart = Callable[[int, tuple[str, ...]], None]
+"""Hears of each correction as it starts: its number, and the issues that it is to solve."""
+
+OnVersion = Callable[[int, Verified], Awaitable[None]]
+"""Hears of each version as it is verified: version 0 is the work as it was sent, others have their correction's number."""
 
 
 MOST_QUOTED: Final = 300
@@ -151,12 +154,13 @@ async def run(
     critic: Critic,
     corrector: Corrector,
     max_iterations: int,
-    report: Report,
+    on_start: OnStart,
+    on_version: OnVersion,
     until: float,
 ) -> LoopResult:
     """Correct until no issue is left, nothing changes, `max_iterations` are used, or `until` (monotonic seconds)."""
     verified = await asyncio.to_thread(verify, steps)
-    await report(0, verified, None)
+    await on_version(0, verified)
     current = first = best = Version(verified=verified, opinion=await critic(verified))
     stopped = StopReason.BUDGET if current.issues else StopReason.PASSED
     iteration = 0
@@ -165,13 +169,13 @@ async def run(
             stopped = StopReason.DEADLINE
             break
         iteration += 1
-        await report(iteration, current.verified, current.issues)
+        on_start(iteration, current.issues)
         corrected = await _corrected(current, verify, corrector)
         if corrected is None:
             stopped = StopReason.NO_CHANGE
             break
         before, current = current, replace(corrected, opinion=await critic(corrected.verified))
-        await report(iteration, current.verified, None)
+        await on_version(iteration, current.verified)
         best = max(best, current, key=lambda version: version.rank)
         if current.opinion is None and before.opinion is not None and not current.verified.faults:
             # The critic had spoken and gave no opinion now: nobody knows if its issues are gone.

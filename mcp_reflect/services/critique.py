@@ -36,17 +36,13 @@ class Listeners:
     on_start: Callback | None
     on_complete: Callback | None
 
-    async def report(
-        self, iteration: int, version: Verified, issues: tuple[str, ...] | None = None
-    ) -> None:
-        """Tell of a correction that starts, by the issues that it is to solve, or else of a version that is there.
+    def starts(self, iteration: int, issues: tuple[str, ...]) -> None:
+        """Tell of a correction that starts, by its number and the issues that it is to solve."""
+        if self.on_start is not None:
+            self.on_start(iteration, issues)
 
-        `iteration` is the number of the correction; 0 is the work as it was sent.
-        """
-        if issues is not None:
-            if self.on_start is not None:
-                self.on_start(iteration, issues)
-            return
+    async def is_there(self, iteration: int, version: Verified) -> None:
+        """Tell of a version that is verified, by the number of its correction; 0 is the work as it was sent."""
         if iteration:
             self.context.log.debug(
                 "critique_iteration", iteration=iteration, failed=len(version.faults)
@@ -124,7 +120,8 @@ async def _run_versions(
         critic=models.criticize,
         corrector=models.correct,
         max_iterations=state.max_iterations,
-        report=listeners.report,
+        on_start=listeners.starts,
+        on_version=listeners.is_there,
         until=models.until,
     )
 
@@ -211,7 +208,7 @@ async def _turn_of_host(
     """
     current = await asyncio.to_thread(verify, state.work.steps)
     first = Version(verified=current, opinion=opinion)
-    await listeners.report(0, current)
+    await listeners.is_there(0, current)
     steps_by_rules = current.steps
     if state.max_iterations:
         steps_by_rules = await asyncio.to_thread(current.corrected)
@@ -230,8 +227,8 @@ async def _turn_of_host(
     if corrected_steps == current.steps:
         return _unchanged(state, first)
     iteration = state.iterations + 1
-    await listeners.report(iteration, current, first.issues)
-    await listeners.report(iteration, after)
+    listeners.starts(iteration, first.issues)
+    await listeners.is_there(iteration, after)
     best = first
     if len(after.faults) <= len(current.faults):
         author = RULES if corrected_steps == steps_by_rules else HOST

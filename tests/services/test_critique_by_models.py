@@ -148,8 +148,12 @@ async def test_a_stream_of_bad_input_raises_what_the_call_raises(engine: Engine)
         _ = [one async for one in engine.critique_stream(goal="Add")]
 
 
-async def silent(iteration: int, version: Verified, issues: tuple[str, ...] | None) -> None:
-    """Report nothing."""
+def ignore_start(iteration: int, issues: tuple[str, ...]) -> None:
+    """Do nothing where a correction starts."""
+
+
+async def ignore_version(iteration: int, version: Verified) -> None:
+    """Do nothing where a version is verified."""
 
 
 async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_the_loop_free() -> (
@@ -175,7 +179,8 @@ async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_th
         critic=critic,
         corrector=corrector,
         max_iterations=5,
-        report=silent,
+        on_start=ignore_start,
+        on_version=ignore_version,
         until=time.monotonic() - 1,
     )
     assert (found.stopped, found.iterations, found.best.verified.steps) == (
