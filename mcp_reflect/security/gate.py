@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.normal_form import normalize
-from mcp_reflect.security.redact import clean, clean_text, note_clean
+from mcp_reflect.security.redact import LONGEST_SECRET, clean, clean_text, note_clean
 from mcp_reflect.security.secret_shapes import long_words
 
 _encoded: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -21,8 +21,6 @@ _encoded: Final = json.JSONEncoder(ensure_ascii=False).encode
 CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | float | bool | None"
 """A JSON value in which every text is clean."""
 
-LONGEST_SECRET: Final = 20_000
-"""Characters of the longest secret that is found: a private key."""
 _MARGIN: Final = 4_000  # characters of the longest secret but a private key
 _BESIDE_CUT: Final = 400
 """Characters beside a cut, of which a longer secret that reaches over the margin has some lines."""
@@ -173,9 +171,11 @@ def clean_record(record: Mapping[str, Any], printed: Iterable[str], most: int | 
     It is cleaned whole before that: half a secret would not be recognized.
     """
     cleaned = cast("dict[str, CleanJson]", clean(dict(record)))
-    for name in printed if most is not None else ():
+    if most is None:
+        return cleaned
+    for name in printed:
         text = cleaned.get(name)
-        if isinstance(text, Clean) and most is not None and len(text) > 2 * most:
+        if isinstance(text, Clean) and len(text) > 2 * most:
             cleaned[name] = Clean(f"{text[:most]}\n...\n{text[-most:]}")
     return cleaned
 

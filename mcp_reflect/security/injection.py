@@ -34,9 +34,9 @@ def seal(contents: Sequence[str]) -> str:
         part = content.encode("utf-8", "surrogatepass")
         whole.update(len(part).to_bytes(8) + part)
     while True:
-        mark = hashlib.sha256(whole.digest() + attempt.to_bytes(4)).hexdigest()[:12]
-        if not any(mark in content.lower() for content in contents):
-            return mark
+        digits = hashlib.sha256(whole.digest() + attempt.to_bytes(4)).hexdigest()[:12]
+        if not any(digits in content.lower() for content in contents):
+            return digits
         attempt += 1
 
 
@@ -86,15 +86,19 @@ class _Rules(NamedTuple):
     words: dict[str, dict[str, str]]
     """The words of each group, by language."""
     forms: dict[str, str]
+    """The pattern of each group that has one in the place of words; it may name other groups: `{SECRET}`."""
     rules: tuple[_Rule, ...]
     typed: tuple[_Rule, ...]
     """Those of texts that were typed from an output."""
     reports: str
+    """The pattern of what makes a sentence in the caller's own words the report of an attack."""
     tells: str
+    """The pattern of what makes a sentence tell how an act went, or warn of it."""
 
 
 @cache
 def _rules() -> _Rules:
+    """Return the rules of `injection_rules.toml`, read once in a process."""
     import tomllib  # noqa: PLC0415 - few processes judge a text
 
     tables: dict[str, Any] = tomllib.loads(
@@ -102,9 +106,9 @@ def _rules() -> _Rules:
     )
     honest = tables["honest"]
     rules: dict[str, list[_Rule]] = {"rules": [], "typed": []}
-    for kind, those in rules.items():
-        for reason, lines in tables[kind].items():
-            those += [_rule(reason, line, honest["acts"]) for line in lines]
+    for heading, rules_of_heading in rules.items():
+        for reason, written_rules in tables[heading].items():
+            rules_of_heading += [_rule(reason, rule, honest["acts"]) for rule in written_rules]
     reports, tells = (honest[name].replace("\n", "") for name in ("reports", "tells"))
     return _Rules(
         tables["words"],

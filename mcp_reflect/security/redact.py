@@ -34,7 +34,9 @@ from mcp_reflect.security.views import Change, View, views_of
 _LEAST: Final = 20  # characters of one word from which on it can be a key
 # A long text is read in pieces: a search holds the interpreter for all of its text, and other calls wait meanwhile
 _PIECE: Final = 100_000
-_OVERLAP: Final = 20_000  # characters of the longest secret
+LONGEST_SECRET: Final = 20_000
+"""Characters of the longest secret that is found, a private key: by so many pieces of a text overlap."""
+
 _PASSES: Final = 6  # a cut may lay bare another secret; one pass is enough for nearly every text
 _MOST_KEPT: Final = 4_000_000  # characters of texts whose clean forms are kept
 
@@ -91,9 +93,9 @@ def _pieces_of(text: str) -> Iterator[tuple[int, str]]:
     """Yield a text in pieces with their starts, cut at line ends where it can be; each overlaps with the next one."""
     start = 0
     while start < len(text):
-        piece = text[start : start + _PIECE + _OVERLAP]
+        piece = text[start : start + _PIECE + LONGEST_SECRET]
         yield start, piece
-        if len(piece) < _PIECE + _OVERLAP:
+        if len(piece) < _PIECE + LONGEST_SECRET:
             return
         start = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
 
