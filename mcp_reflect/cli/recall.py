@@ -15,6 +15,17 @@ from mcp_reflect.models.lesson import RecordKind
 from mcp_reflect.models.recall import Recall, RecallQuery
 from mcp_reflect.services.engine import Engine
 
+_SINGLE_VALUES: Final = (
+    "task",
+    "task_type",
+    "context",
+    "limit",
+    "max_chars",
+    "min_importance",
+    "min_effectiveness",
+)
+"""The fields of a query that are options with one value."""
+
 
 def add_recall_arguments(parser: CliParser) -> None:
     """Add the options of `mcp-reflect recall`."""
@@ -53,10 +64,7 @@ def run_recall(options: Namespace) -> None:
     if not options.task.strip():
         raise InputError("task", "it is empty", "Say what you are about to do.")
     settings.refuse_more("max_task_chars", "task", len(options.task))
-    single_values = set(RecallQuery.__slots__) - {"kinds", "symptoms", "tags"}
-    values: dict[str, Any] = {
-        name: value for name, value in vars(options).items() if name in single_values
-    }
+    values: dict[str, Any] = {name: getattr(options, name) for name in _SINGLE_VALUES}
     values["symptoms"] = tuple(options.symptoms)
     values["tags"] = tuple(options.tags)
     if options.url:

@@ -121,7 +121,8 @@ def add_import_arguments(parser: CliParser) -> None:
 def run_import(options: Namespace) -> None:
     """Read lessons from JSONL: the fields of store_lesson, with an optional external_id and project.
 
-    If a line is bad, the error names it and nothing is stored. Lessons that the bank has are skipped.
+    If a line is bad, the error names it and nothing is stored; a service stores the parts of a long file one by one, and
+    keeps those before the bad line. Lessons that the bank has are skipped.
     """
     if options.here:
         _import_here(options)

@@ -63,13 +63,17 @@ async def _look_up(
     context: Context,
     tool: str,
     arguments: Json,
+    *,
     session: str,
     project: str | None,
-    where: Where | None = None,
+    where: Where | None,
 ) -> tuple[Scope, WatchedCall]:
     """Return a call with all that the bank knows about it and its session, and the scope that it belongs to.
 
-    What is kept of its arguments has no secrets, and of long texts the ends. InputError for what cannot be used.
+    What is kept of its arguments has no secrets, and of long texts the ends. Guards are compared with the whole call as
+    it was sent, of which nothing is stored: what they look for may stand in the middle of a long text. Where a caller
+    names the `project`, the call counts for that one, and the folder (`where`) chooses none. InputError for what cannot
+    be used.
     """
     scope = context.scopes.named(project)
     if not tool.strip():
@@ -125,7 +129,9 @@ async def before_call(
     """
     if is_own_tool(tool, arguments):
         return None
-    scope, call = await _look_up(context, tool, arguments, session, project, where)
+    scope, call = await _look_up(
+        context, tool, arguments, session=session, project=project, where=where
+    )
     settings = context.settings
     guard_warning = await _at_guard(context, scope, call, holds=holds)
     warned = warn_before(
@@ -279,7 +285,9 @@ async def after_call(
             context, scope, clean(session), tool, arguments, str(result)
         )
         return AfterCall(failed=False)
-    scope, call = await _look_up(context, tool, arguments, session, project, where)
+    scope, call = await _look_up(
+        context, tool, arguments, session=session, project=project, where=where
+    )
     answered = answered_call(
         call.tool,
         call.arguments,

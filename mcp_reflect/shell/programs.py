@@ -321,9 +321,10 @@ def _disappears(wrapper: str, inner: Sequence[str]) -> bool:
     """Return whether a command is named after the program that it starts rather than after the wrapper.
 
     `sudo make` is make, and `python -m pytest` pytest; `python build.py` stays a call of python, and so does a package
-    manager that runs a program by its name.
+    manager that runs a program by its name. Behind any wrapper `build` names a task or a module and no program:
+    `poetry run build` and `python -m build` are told by their wrapper.
     """
-    if inner[0] == "build":  # `docker compose run build` names a service
+    if inner[0] == "build":
         return False
     if wrapper.startswith("python"):
         return wrapper == "python -m" or base_name(inner[0]) in _PYTHON_PROGRAMS

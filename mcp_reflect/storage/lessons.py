@@ -35,6 +35,9 @@ _MIN_ID_CHARS: Final = 4
 _MAX_NAMED_IDS: Final = 5
 """Ids that the error about an ambiguous part lists."""
 
+_MOST_PINNED: Final = 3
+"""Lessons with which a session begins: more of them would be read by nobody."""
+
 _MOST_RUNS: Final = 20
 """The latest runs, on whose calls a new guard is tried."""
 
@@ -172,7 +175,7 @@ class LessonRepository(Repository):
 
     async def pinned(self, scope: Scope) -> list[Lesson]:
         """Return the lessons with which every session begins, the first pinned first."""
-        return await self.lessons("lessons_pinned", scope, limit=MOST_PINNED)
+        return await self.lessons("lessons_pinned", scope, limit=_MOST_PINNED)
 
     @transaction
     def pin(
@@ -377,10 +380,6 @@ class LessonRepository(Repository):
         return await self.lessons("guards_unarmed", scope, limit=limit)
 
 
-MOST_PINNED: Final = 3
-"""Lessons with which a session begins: more of them would be read by nobody."""
-
-
 def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
     """Raise InputError if a lesson may not be pinned: no session may be shown it, or enough are pinned already."""
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
@@ -391,11 +390,11 @@ def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
     if reason := screening.suspicion_of(lesson):
         fix = "Write a lesson of your own: mcp-reflect lessons add."
         raise InputError("id", f"hooks do not show that lesson: {reason}", fix)
-    pinned = reading.lessons("lessons_pinned", scope, limit=MOST_PINNED)
-    if len(pinned) >= MOST_PINNED:
+    pinned = reading.lessons("lessons_pinned", scope, limit=_MOST_PINNED)
+    if len(pinned) >= _MOST_PINNED:
         ids = ", ".join(short_id(pinned_lesson.id) for pinned_lesson in pinned)
         fix = f"Unpin one of {ids} first: mcp-reflect lessons unpin ID."
-        raise InputError("id", f"{MOST_PINNED} lessons are pinned already", fix)
+        raise InputError("id", f"{_MOST_PINNED} lessons are pinned already", fix)
 
 
 def _stored(tx: Writing, scope: Scope, lesson: Lesson, added: lesson_merging.Added) -> Stored:
