@@ -18,6 +18,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import ANY_PROJECT
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.repositories import (
+    GitRepository,
     NotReadableError,
     first_commit,
     repository_in,
@@ -64,26 +65,37 @@ class Folder:
         folder whose `.git` cannot be read, or belongs to another folder, is a project of its own.
         """
         here = resolved_or_same(directory)
-        trees = (here, *here.parents)
-        names = [f"{tree}{_part(here.relative_to(tree), parts)}" for tree in trees]
-        for depth, tree in enumerate(trees):
-            below = tuple(names[:depth])
+        folders = (here, *here.parents)
+        names = tuple(f"{folder}{_part(here.relative_to(folder), parts)}" for folder in folders)
+        for depth, folder in enumerate(folders):
+            part = _part(here.relative_to(folder), parts)
+            below = names[:depth]
             try:
-                repository = repository_in(tree)
+                repository = repository_in(folder)
             except NotReadableError:
-                return cls._alone(tree, _part(here.relative_to(tree), parts), below)
+                return cls._alone(folder, part, below)
             if repository is None:
                 continue
-            git = repository.data
-            path = _main_tree(git, tree)
-            if _is_shared(path):
-                break
-            part = _part(here.relative_to(tree), parts)
-            remote = _origin(repository.remotes)
-            if remote:
-                remote += part
-            return cls(f"{path}{part}", remote, git, part, below, trees=(tree, path))
-        return cls._alone(here, below=tuple(names))
+            trees = (folder, _main_tree(repository.data, folder))
+            if _is_shared(trees[1]):
+                break  # git in a shared folder makes no project of all below it
+            return cls._in_repository(repository, trees, part, below)
+        return cls._alone(here, below=names)
+
+    @classmethod
+    def _in_repository(
+        cls,
+        repository: GitRepository,
+        trees: tuple[Path, Path],
+        part: str,
+        below: tuple[str, ...],
+    ) -> "Folder":
+        """Return a folder in the working tree of a repository (`trees`), whose address names it where it has one."""
+        remote = _origin(repository.remotes)
+        if remote:
+            remote += part
+        path = f"{trees[1]}{part}"
+        return cls(path, remote, repository.data, part, below, trees=trees)
 
     @classmethod
     def _alone(cls, folder: Path, part: str = "", below: tuple[str, ...] = ()) -> "Folder":
