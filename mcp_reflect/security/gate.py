@@ -104,7 +104,12 @@ def ends_of(text: str, most: int) -> Ends:
 
 
 def _head(text: str, most: int) -> str:
-    """Return the first `most` characters of a text clean."""
+    """Return the first `most` characters of a text clean; a mark may make them longer.
+
+    Of "Deployed. export TOKEN=ghp_… and then it worked", 30 end in the token. The margin shows it whole, so that it is
+    marked: "Deployed. export TOKEN=[redacted:github_token]". What stands behind it came from the margin, and goes. It is
+    read backward, as the end that is kept lies behind the margin then.
+    """
     near = normalize(text[: 2 * (most + LONGEST_SECRET)])
     reach = near[max(0, most - LONGEST_SECRET) : most + LONGEST_SECRET]
     margin = _margin(reach, near[most : most + _BESIDE_CUT])
@@ -115,7 +120,10 @@ def _head(text: str, most: int) -> str:
 
 
 def _tail(text: str, most: int) -> str:
-    """Return the last `most` characters of a text clean."""
+    """Return the last `most` characters of a text clean; a mark may make them longer.
+
+    Of the same text, 40 begin in the token: "[redacted:github_token] and then it worked".
+    """
     near = normalize(text[-2 * (most + LONGEST_SECRET) :])
     margin = _margin(near[-most - LONGEST_SECRET : -most], near[-most - _BESIDE_CUT : -most])
     raw = near[-most - margin :]
@@ -140,6 +148,9 @@ def _behind(raw: str, parts: list[str], margin: int) -> str:
 
     `parts` has in turn what was kept of the raw text and a mark. Each kept part is taken to stand at the first place
     where it can stand, so it never counts as further from the edge than it is; a part that is not found is passed over.
+
+    "key=abc123 the end" is cleaned to "key=", a mark and " the end". Behind a margin of 11 characters certainly came
+    "the end"; behind one of 6, which ends in the secret, the mark and " the end".
     """
     place = 0
     for number in range(0, len(parts), 2):
