@@ -8,7 +8,6 @@ and costs nothing. Beyond the allowance what stands around a name is cut unread.
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Final
 
 MOST_READ: Final = 3_000
@@ -17,14 +16,20 @@ MOST_READ: Final = 3_000
 _FEW: Final = 3  # names of a text
 
 
-@dataclass(slots=True)
 class ReadingAllowance:
-    """The names that may still be read. Threads of one call share it."""
+    """The names that may still be read. Threads of one call share it.
 
-    left: int = MOST_READ
-    of_text: int = 0
-    """Names that each reading of the present text may have: a text that was cut is read again as before."""
-    read: int = 0
+    It is no dataclass, since a hook with nothing to say loads it, and `dataclasses` takes longer than all that it does.
+    """
+
+    __slots__ = ("left", "of_text", "read")
+
+    def __init__(self) -> None:
+        self.left = MOST_READ
+        self.of_text = (
+            0  # names that each reading of the present text may have, also the reading after a cut
+        )
+        self.read = 0
 
     def begin_text(self, pieces: int) -> None:
         """Share what is left among the pieces of a text; behind the allowance a few names of a text are still read.
