@@ -170,12 +170,32 @@ def output_of(name: str, *words: str) -> str | None:
 
 
 def edit_file(command: str, file: Path) -> None:
-    """Let a person edit a file in the editor that they named; OSError or ValueError where that fails."""
-    words = shlex.split(command)
+    """Let a person edit a file in the editor that they named; OSError or ValueError where that fails.
+
+    What the editor writes is the person's word, so that it is no program of the folder that is worked in.
+    """
+    program, *arguments = shlex.split(command)
+    if not os.path.dirname(program):  # noqa: PTH120 - Path drops what makes `./vi` a path
+        found = find_program(program)
+        if found is None:
+            raise OSError("there is no such program on PATH, outside of this folder")
+        program = found
     try:
-        subprocess.run([*words, str(file)], check=True)
+        environment = {**os.environ, "PATH": safe_path()}
+        subprocess.run([program, *arguments, str(file)], check=True, env=environment)
     except subprocess.CalledProcessError as error:
         raise OSError(f"it ended with {error.returncode}") from None
+
+
+def open_browser(address: str) -> None:
+    """Open an address in the person's browser; it may log them in, so that no program of the folder is told it.
+
+    The module of the library looks for browsers on PATH, and starts them with it: this process keeps what is safe of it.
+    """
+    import webbrowser  # noqa: PLC0415 - one command needs it
+
+    os.environ["PATH"] = safe_path()
+    webbrowser.open(address)
 
 
 def command_line(words: Sequence[str], *, windows: bool) -> str:

@@ -3,10 +3,10 @@
 import asyncio
 import sys
 import threading
-import webbrowser
 from argparse import Namespace
 from contextlib import suppress
 
+from mcp_reflect.children import open_browser
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import write_output
 from mcp_reflect.cli.output import write_result
@@ -87,7 +87,7 @@ def _open_of_service(options: Namespace) -> None:
         f"The board of your team is at {address}\nIt asks for your token once.",
     )
     if not options.no_open:
-        webbrowser.open(address)
+        open_browser(address)
 
 
 def _serve(options: Namespace, settings: Settings) -> None:
@@ -104,7 +104,7 @@ def _serve(options: Namespace, settings: Settings) -> None:
         write_result(options, {"address": address}, f"The board is at {address}\n{warning}")
         sys.stdout.flush()
         if not options.no_open:
-            threading.Thread(target=webbrowser.open, args=(one_time_address,), daemon=True).start()
+            threading.Thread(target=open_browser, args=(one_time_address,), daemon=True).start()
 
     async def serve_until_stopped() -> None:
         async with Engine(settings) as engine:

@@ -223,9 +223,16 @@ def project_of_session(bank: str, session: str) -> str | None:
 
 
 def forget_projects(bank: str) -> None:
-    """Forget the projects of all folders: names have changed."""
+    """Forget the projects of all folders: names have changed, or a new one came.
+
+    Where a session began stays: the guards of that project hold in it wherever it works.
+    """
+    sessions = {key: project for key, project in _folders(bank).items() if key.startswith(_SESSION)}
     with suppress(OSError):
-        os.unlink(bank + _FOLDERS)  # noqa: PTH108 - pathlib takes as long to import as all of this
+        if sessions:
+            replace_whole(bank + _FOLDERS, json.dumps(sessions).encode())
+        else:
+            os.unlink(bank + _FOLDERS)  # noqa: PTH108 - pathlib takes as long to import as all of this
 
 
 def _folders(bank: str) -> dict[str, str]:

@@ -236,3 +236,19 @@ async def test_the_server_that_a_host_asks_holds_the_same(
     async with Engine(Settings(bank=world.bank, folder=world.shop)) as engine:
         answer = await hook_tool.answer(engine.context, sent)
     assert ("deny" in str(answer)) is is_refused
+
+
+def test_a_guard_holds_elsewhere_after_a_new_project_appears(world: World) -> None:
+    """A host that does not name the session's first folder: it is known from the start of the session alone."""
+    env = {"MCP_REFLECT_BANK": str(world.bank)}
+    start = {"session_id": "first", "cwd": str(world.shop), "source": "startup"}
+    run_forked(["hook", "SessionStart"], env, given=json.dumps(start))
+
+    def is_refused(folder: Path, command: str) -> bool:
+        sent = {"session_id": "first", "cwd": str(folder), **_call_of(command)}
+        return '"deny"' in run_forked(["hook", "PreToolUse"], env, given=json.dumps(sent)).stdout
+
+    assert is_refused(world.tmp, "git push --force")
+    new = repository(world.tmp / "new", "git@github.com:acme/new.git")
+    assert not is_refused(new, "ls")
+    assert is_refused(world.tmp, "git push --force")

@@ -94,8 +94,12 @@ def test_a_program_named_git_in_the_folder_is_not_run(
 
 
 def _plant_git(folder: Path, bait: Path) -> Path:
+    return _plant(folder, "git", bait)
+
+
+def _plant(folder: Path, name: str, bait: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "git"
+    program = folder / name
     program.write_text(f"#!/bin/sh\ntouch {bait}\n")
     program.chmod(0o755)
     return folder
@@ -346,3 +350,49 @@ def test_links_that_lead_to_themselves_are_a_folder_of_its_own(tmp_path: Path) -
     for pointer in ("gitdir: loop/x", "gitdir: a\0b"):
         (folder / ".git").write_text(pointer)
         assert own_project(folder)
+
+
+_BROWSERS = ("www-browser", "xdg-open", "xdg-settings", "x-www-browser", "firefox", "links")
+
+
+@pytest.mark.parametrize("display", ["", ":0"])
+def test_no_program_of_the_repository_is_taken_for_the_browser(
+    tmp_path: Path, bait: Path, display: str
+) -> None:
+    """It would be told the address that logs a person in."""
+    folder = repository(tmp_path / "shop")
+    planted = folder / "node_modules/.bin"
+    for name in _BROWSERS:
+        _plant(planted, name, bait)
+    path = os.pathsep.join((str(planted), os.environ["PATH"]))
+    code = "from mcp_reflect.children import open_browser; open_browser('http://127.0.0.1:9/')"
+    environment = {**os.environ, "PATH": path, "DISPLAY": display}
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, cwd=folder, env=environment, check=True, timeout=60)
+    assert not bait.exists()
+
+
+@pytest.mark.parametrize("command", ["vi", "code --wait"])
+def test_no_program_of_the_repository_is_taken_for_the_editor(
+    tmp_path: Path, bait: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """What an editor writes is a person's word."""
+    folder = repository(tmp_path / "shop")
+    planted = _plant(folder / "node_modules/.bin", command.split(maxsplit=1)[0], bait)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", str(planted))
+    with pytest.raises(OSError, match="no such program on PATH"):
+        children.edit_file(command, tmp_path / "lesson.toml")
+    assert not bait.exists()
+
+
+def test_an_editor_of_the_person_is_started_with_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "bin" / "ed it"
+    editor.parent.mkdir()
+    editor.write_text('#!/bin/sh\nprintf "%s" "$1" > "$2"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(editor.parent), os.environ["PATH"])))
+    children.edit_file("'ed it' --wait", tmp_path / "lesson.toml")
+    assert (tmp_path / "lesson.toml").read_text() == "--wait"
