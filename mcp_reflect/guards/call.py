@@ -179,7 +179,9 @@ class Call:
         """Yield what its commands change, each path behind the folder that `cd` and `git -C` led to."""
         for placed in self.placed_commands:
             for change in changes_of(placed.command, self.commands[: placed.command.number]):
-                folder = placed.shell_folder if change.is_redirect else placed.folder
+                folder = placed.folder_around(change.path)
+                if change.is_redirect:
+                    folder = placed.shell_folder
                 yield NamedChange(
                     joined(folder or "", change.path),
                     is_in_known_folder=folder is not None,
@@ -259,7 +261,7 @@ class Call:
         """Return the path that a word of a command names: absolute where the folders of both are known."""
         placed = self.placed_commands[command.number : command.number + 1]
         is_placed = bool(placed) and placed[0].command is command
-        folder = placed[0].folder if is_placed else None
+        folder = placed[0].folder_around(word) if is_placed else None
         if not self.folder or folder is None:
             return joined("", word)
         return joined(joined(self.folder, folder or "."), word)

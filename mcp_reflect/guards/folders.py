@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from mcp_reflect.guards.paths import HOME_VARIABLES, is_absolute, joined
+from mcp_reflect.guards.paths import HOME_VARIABLES, is_absolute, is_in_working_folder, joined
 from mcp_reflect.shell import (
     SUBSTITUTED,
     Command,
@@ -61,8 +61,14 @@ class PlacedCommand:
         for named in named_folders(self.command):
             if "$" in joined("", named):
                 return None
+            if is_in_working_folder(named):
+                folder = self.shell_folder
             folder = folder_from(folder, named)
         return folder
+
+    def folder_around(self, path: str) -> str | None:
+        """Return the folder that a path of its program is seen from: for `$PWD/a` the one that the shell is in."""
+        return self.shell_folder if is_in_working_folder(path) else self.folder
 
 
 def folder_from(folder: str | None, named: str) -> str | None:
@@ -115,12 +121,17 @@ def _folder_behind(command: Command, folder: str | None) -> str | None:
         and command.before != "||"
         and _MAY_NOT_RUN_HERE.isdisjoint(_inside_of_shell(command))
         and len(command.arguments) == 1
-        and (not command.unknown or command.arguments[0].startswith(HOME_VARIABLES))
+        and (not command.unknown or _is_known(command.arguments[0]))
         and command.arguments[0][:1] not in ("-", "+")
     )
     if not is_certain or "$" in joined("", command.arguments[0]):
         return None
     return folder_from(folder, command.arguments[0])
+
+
+def _is_known(named: str) -> bool:
+    """Return whether a folder with a variable is known all the same: below a home, or the folder that the shell is in."""
+    return named.startswith(HOME_VARIABLES) or is_in_working_folder(named)
 
 
 def _inside_of_shell(command: Command) -> tuple[Inside, ...]:

@@ -27,6 +27,7 @@ _DRIVE: Final = lazy_compile(r"[A-Za-z]:/")
 HOME_VARIABLES: Final = ("$HOME/", "${HOME}/")
 """Begin a path below a person's home as a shell's script writes it, beside `~/`."""
 
+_WORKING_FOLDER: Final = lazy_compile(r"(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`|~\+)(?=/|$)")
 _MOST_PATTERN_CHARS: Final = 1_000  # of a path that is compared with a pattern, which takes time
 _MOST_PARTS: Final = 60  # of a path that is compared
 
@@ -113,11 +114,22 @@ def is_around(path: str, folder: str) -> bool:
     return _begins_with(_parts(folder), _parts(path), swapped=True)
 
 
+def is_in_working_folder(path: str) -> bool:
+    """Return whether a path begins with the folder that the shell is in: `$PWD/a`, `$(pwd)/a`, `~+/a`."""
+    return _WORKING_FOLDER.match(path) is not None
+
+
 def joined(folder: str, path: str) -> str:
-    """Return a path as seen from a folder, without `.`, `..`, `//` and backslashes: `/a/c` for `./b/../c` in `/a`."""
+    """Return a path as seen from a folder, without `.`, `..`, `//` and backslashes: `/a/c` for `./b/../c` in `/a`.
+
+    `$PWD/a` is `a` in that folder, which has to be the one that the shell is in.
+    """
     plain = path.replace("\\", "/")
     if not plain:
         return plain
+    working_folder = _WORKING_FOLDER.match(plain)
+    if working_folder:
+        plain = f".{plain[working_folder.end() :]}"
     if plain.startswith(HOME_VARIABLES):
         plain = f"~/{plain.partition('/')[2]}"
     if not is_absolute(plain):

@@ -104,6 +104,11 @@ def _export(arguments: Sequence[str], _: Sequence[Word], variables: Variables) -
             variables.assign(name, [Word(value)])
 
 
+def _change_folder(_: Sequence[str], __: Sequence[Word], variables: Variables) -> None:
+    """Note `cd`: `$PWD` is another folder behind it."""
+    variables.change_folder()
+
+
 def _source(_: Sequence[str], __: Sequence[Word], variables: Variables) -> None:
     """Note that a file that is run here may set any variable."""
     variables.doubt_all()
@@ -120,6 +125,7 @@ _CHANGES: Final[dict[str, Callable[[Sequence[str], Sequence[Word], Variables], N
     "let": _let,
     "unset": _unset,
     "export": _export,
+    **dict.fromkeys(("cd", "pushd", "popd", "chdir"), _change_folder),
     "source": _source,
     ".": _source,
 }

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Final
 
+from mcp_reflect.patterns import lazy_compile
+
 SPLIT: Final = "\ufdd0"
 """Where a list, or an expansion without quotes, is cut into words; a character of no text."""
 
@@ -23,6 +25,7 @@ _NEVER_KNOWN: Final = frozenset(
     "RANDOM SRANDOM SECONDS PWD OLDPWD LINENO BASHPID EPOCHSECONDS EPOCHREALTIME REPLY OPTARG OPTIND PIPESTATUS "
     "BASH_COMMAND FUNCNAME DIRSTACK _".split()
 )
+_IN_WORKING_FOLDER: Final = lazy_compile(r"(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`)(?:/[\w./@+-]*)?")
 ARGUMENTS: Final = "@"
 """The name of the list of arguments."""
 
@@ -41,15 +44,18 @@ class Value:
 
     The candidates are texts that it may have; it may also have another one. `Value("a")` is known to be "a",
     `Value(None, ("a", "b"))` may be either, and `Value(None)` anything.
+
+    `in_working_folder` is a path as it is written, `$PWD/web`, as long as that names what it did: up to the next `cd`.
     """
 
     text: str | None
     candidates: tuple[str, ...] = ()
+    in_working_folder: str = ""
 
     @property
     def doubted(self) -> "Value":
         """What the variable is after something that may have changed it: its text is one candidate."""
-        return self if self.text is None else Value(None, (self.text,))
+        return Value(None, _texts(self))
 
     def or_else(self, other: "Value") -> "Value":
         """Return what a variable is that has this value or the other: of "a" and "b" both are candidates."""
@@ -93,6 +99,16 @@ class Variables:
         if value.text is None and value.candidates:
             self.asked[name] = None
         return value.text
+
+    def in_working_folder(self, name: str) -> str:
+        """Return the path in the folder of the shell that a variable is, as it is written; empty for none."""
+        return self.values.get(name, _UNKNOWN).in_working_folder
+
+    def change_folder(self) -> None:
+        """Note `cd`: what was a path in the folder of the shell is one in another folder."""
+        for name, value in self.values.items():
+            if value.in_working_folder:
+                self.values[name] = value.doubted
 
     def _element(self, name: str) -> str | None:
         """Return a word of a list by its number, such as `a[1]`: empty behind its end, None where it is not known."""
@@ -244,7 +260,9 @@ class Variables:
             for name, value in self.values.items()
             if self.exports_all or name in self.exported
         }
-        return Variables(values, set(self.exported))
+        started = Variables(values, set(self.exported))
+        started.change_folder()  # as by `env -C web bash`
+        return started
 
     def possible(self, names: Sequence[str]) -> Iterator["Variables"]:
         """Yield the variables with each of the values that some of them may have, a bounded number of times."""
@@ -274,6 +292,8 @@ def _value_of(name: str, words: Sequence[Word]) -> Value:
         return _UNKNOWN
     if all(word.is_known for word in words):
         return Value(text)
+    if len(words) == 1 and _IN_WORKING_FOLDER.fullmatch(text):
+        return Value(None, in_working_folder=text)
     return _UNKNOWN
 
 

@@ -308,8 +308,21 @@ def _expansion(
         return _written(node, source) if result is None else result
     value = variables.known(key)
     if value is None:
-        return _written(node, source)
+        return _unknown(node, key, source, variables)
     return _value_piece(value, key, variables, quoted=quoted)
+
+
+def _unknown(node: Node, key: str, source: bytes, variables: Variables) -> _Piece:
+    """Return the piece of a variable that is not known: as it is written, or as a path in the folder of the shell.
+
+    `$D` is `$PWD/web` behind `D=$PWD/web`. A `PWD` that the script sets itself is not written as the folder of the shell.
+    """
+    path = variables.in_working_folder(key)
+    if path:
+        return _Piece(path.translate(_PROTECTED), is_known=False)
+    if key == "PWD" and key in variables.values:
+        return _Piece("${PWD-}".translate(_PROTECTED), is_known=False)
+    return _written(node, source)
 
 
 def _written(node: Node, source: bytes) -> _Piece:
