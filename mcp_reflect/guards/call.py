@@ -33,7 +33,7 @@ _EDIT_WORDS: Final = frozenset(
     "edit write create insert replace patch update str move rename".split()
 )
 _REMOVING_WORDS: Final = frozenset("move rename delete remove".split())
-_WORDS_FOR_FILES: Final = frozenset("file files path paths folder directory dir".split())
+_WORDS_FOR_FILES: Final = frozenset("file files path paths folder directory dir lines".split())
 _VARIABLE_ALONE: Final = lazy_compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?[-+][^{}$]*)?\})")
 _SUBCOMMAND: Final = lazy_compile(r"[A-Za-z][\w:-]*")
 _NAME_PARTS: Final = lazy_compile(r"[\W_]+")
@@ -53,6 +53,8 @@ _PATHS: Final = (
     "absolute_path",
     "notebook_path",
     "target_file",
+    "relative_path",  # serena
+    "pathInProject",  # JetBrains
     "destination",  # of tools that move a file
 )
 

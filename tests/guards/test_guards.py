@@ -426,3 +426,22 @@ def test_a_file_by_the_name_of_a_subcommand_asks_nothing(
     guard: str, command: str, *, is_met: bool
 ) -> None:
     assert matches(parse_guard(guard), call_of(command)) is is_met
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "is_met"),
+    [
+        ("mcp__serena__create_text_file", {"relative_path": "config/prod.yaml"}, True),
+        ("mcp__serena__delete_lines", {"relative_path": "config/prod.yaml", "start_line": 1}, True),
+        ("mcp__serena__replace_content", {"relative_path": "config/prod.yaml"}, True),
+        ("mcp__serena__read_file", {"relative_path": "config/prod.yaml"}, False),
+        ("mcp__serena__create_text_file", {"relative_path": "config/dev.yaml"}, False),
+        ("mcp__jetbrains__replace_text_in_file", {"pathInProject": "config/prod.yaml"}, True),
+        ("mcp__jetbrains__get_file_text", {"pathInProject": "config/prod.yaml"}, False),
+    ],
+)
+def test_a_file_is_guarded_from_editors_that_name_it_in_their_own_way(
+    tool: str, arguments: dict[str, Any], *, is_met: bool
+) -> None:
+    guard = parse_guard("Edit: config/prod.yaml")
+    assert matches(guard, Call(tool, arguments)) is is_met
