@@ -85,5 +85,7 @@ def forms_of_head(head: list[str]) -> tuple[str, ...]:
 
 def _spaced(name: str) -> str:
     """Return a head of the file, which joins its words with hyphens, as words: `apt-get-install` as `apt-get install`."""
-    program = "apt-get" if name.startswith("apt-get-") else name.partition("-")[0]
+    program = name.partition("-")[0]
+    if name.startswith("apt-get-"):
+        program = "apt-get"
     return f"{program} {name.removeprefix(f'{program}-')}"

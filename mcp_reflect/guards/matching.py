@@ -60,9 +60,14 @@ def without_paths(guard: Guard) -> Guard:
     ):
         return guard
     heads, *groups = guard.has
-    plain_groups = [group for group in groups if not any("/" in item for item in group)]
+    plain_groups = filter(_names_no_path, groups)
     plain_lacks = tuple(item for item in guard.lacks if "/" not in item)
     return Guard(guard.tool, (heads, *plain_groups), plain_lacks)
+
+
+def _names_no_path(group: Sequence[str]) -> bool:
+    """Return whether no item of a group is a path with folders."""
+    return not any("/" in item for item in group)
 
 
 def _is_met_by_files(guard: Guard, call: Call) -> bool:
@@ -217,8 +222,11 @@ def _is_value(value: str, wanted: str) -> bool:
     """
     limit = wanted[1:].strip()
     number, number_of_limit = number_in(value), number_in(limit)
-    if wanted[:1] in ("<", ">") and number is not None and number_of_limit is not None:
-        return number > number_of_limit if wanted[0] == ">" else number < number_of_limit
+    if number is not None and number_of_limit is not None:
+        if wanted[:1] == ">":
+            return number > number_of_limit
+        if wanted[:1] == "<":
+            return number < number_of_limit
     if wanted[:1] == '"':
         return has_words(value, wanted.strip('"'))
     return value.strip("#@ ").lower() == wanted.strip("#@ ").lower()

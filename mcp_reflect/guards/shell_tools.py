@@ -42,7 +42,9 @@ def tool_words(tool: str) -> frozenset[str]:
 
 def command_text(arguments: Json) -> str:
     """Return the command among the arguments of a shell's call; one that is a list of words, as a line."""
-    values = arguments if isinstance(arguments, dict) else {"command": arguments}
+    values = arguments
+    if not isinstance(values, dict):
+        values = {"command": arguments}
     for name in ("command", "cmd", "script", "input"):
         value = values.get(name)
         if isinstance(value, str):

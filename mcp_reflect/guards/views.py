@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from mcp_reflect.guards.call import Call
@@ -12,7 +13,7 @@ from mcp_reflect.guards.places import CallPlace
 EVERYWHERE = ""
 """Stands for the guards that are for all projects."""
 
-_NOWHERE = ("\0",)
+_NOWHERE: tuple[str, ...] = ("\0",)
 """The folder of a project that a path does not lie in: only the guards that name the path from `/` on hold it."""
 
 
@@ -68,12 +69,16 @@ def _changes_by_project(
     for project in outer:
         seen = _with_path(change, path, place.roots_of(project))
         yield project, replace(seen, is_in_inner=True)
-    inside = place.projects_in(path) if change.removes or change.names else set[str]()
+    inside: AbstractSet[str] = frozenset()
+    if change.removes or change.names:
+        inside = place.projects_in(path)
     for project in inside - {*owners} - outer:
         yield project, _with_path(change, path, place.roots_of(project))
     for project in {*place.at_hand} - inside - {*owners} - outer:
-        has_no_folder = not owners and not place.roots_of(project)
-        yield project, _with_path(change, path, () if has_no_folder else _NOWHERE)
+        roots = _NOWHERE
+        if not owners and not place.roots_of(project):
+            roots = ()
+        yield project, _with_path(change, path, roots)
 
 
 def _with_path(change: NamedChange, path: str, roots: tuple[str, ...] = ()) -> SeenChange:
