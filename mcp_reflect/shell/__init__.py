@@ -55,6 +55,7 @@ from mcp_reflect.shell.changed import (
     PathChange,
     changes_files,
     changes_of,
+    exported_repository,
     named_folders,
     runs_elsewhere,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "changes_of",
     "copied_into",
     "doing_in",
+    "exported_repository",
     "invocations_of",
     "is_idle",
     "is_viewed",

@@ -164,7 +164,7 @@ class _Walk:
             found_nodes = descendants(node, _SUBSTITUTIONS, _NOT_RUN)
         for found in found_nodes:
             self.reading.budget.take_step()
-            yield Visit(found, inner)
+            yield Visit(found, inner.in_subshell(found, place.script))
 
     # Blocks
 
@@ -174,7 +174,7 @@ class _Walk:
         if node_type in _INSIDE:
             place = place.within(_INSIDE[node_type])
         if node_type == "subshell":
-            place = place.in_subshell(node)
+            place = place.in_subshell(node, place.script)
         if node_type == "for_statement":
             self.reading.later(self._loop_over(node, place))
             return
@@ -208,6 +208,9 @@ class _Walk:
                 continue
             is_background = index + 1 < len(children) and children[index + 1].type == "&"
             place_of_child = place._replace(before=before)
+            if node.type == "if_statement":
+                branch = child if child.type in ("elif_clause", "else_clause") else node
+                place_of_child = place_of_child.in_branch(branch)
             before = ";"
             if is_background:
                 visit = Visit(child, place_of_child._replace(is_background=True))

@@ -245,6 +245,20 @@ def named_folders(command: Command) -> list[str]:
     return folders
 
 
+def exported_repository(command: Command) -> str | None:
+    """Return the folder whose repository git uses behind a command: `web` behind `export GIT_DIR=web/.git`.
+
+    It is empty behind `unset GIT_DIR`, and None behind what says nothing of that.
+    """
+    program, *words = command.words
+    if program == "unset" or "-n" in words:
+        return "" if "GIT_DIR" in words else None
+    if program != "export":
+        return None
+    values = [word.partition("=")[2] for word in words if word.startswith("GIT_DIR=")]
+    return _without_git(values[-1]) if values else None
+
+
 def _own_words(invocation: Invocation) -> tuple[str, ...]:
     """Return the arguments of a program without the words of the one that it starts."""
     inner = invocation.inner

@@ -59,10 +59,15 @@ class PipePlace:
 
 @dataclass(frozen=True, slots=True)
 class Subshell:
-    """A shell of its own, `(cd web; npm test)`: where it begins in the text, and how many pipelines it stands in."""
+    """A shell of its own, `(cd web; npm test)` or `$(cd web; npm test)`.
+
+    `start` is where it begins in the text, `pipelines` how many of them it stands in, and `script` the number of the
+    script around it.
+    """
 
     start: int
     pipelines: int
+    script: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +83,8 @@ class Command:
     fed (`bash -c`); `fed_by` names the programs that feed it. `document` is the text of its here-documents.
 
     `invocations` are the programs that it starts, from the outside to the inside: `sudo`, `npx`, `tsc`. `subshells` are
-    those in parentheses that it stands in, which two equal commands need not share.
+    those in parentheses that it stands in, which two equal commands need not share, and so are `branches` those of an
+    `if`, by where each begins in the text; what stands before `then` is in one with what stands behind it.
     """
 
     number: int
@@ -96,6 +102,7 @@ class Command:
     fed_by: tuple[str, ...] = ()
     invocations: tuple[Invocation, ...] = ()
     subshells: tuple[Subshell, ...] = field(default=(), compare=False)
+    branches: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def program(self) -> str:

@@ -31,6 +31,7 @@ class ScriptPlace(NamedTuple):
     pipes: tuple[PipePlace, ...] = ()
     inside: tuple[Inside, ...] = ()
     subshells: tuple[Subshell, ...] = ()
+    branches: tuple[int, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     document: str = ""
     extra_parts: tuple[Node, ...] = ()  # words of the command that stand behind a redirection
@@ -46,11 +47,14 @@ class ScriptPlace(NamedTuple):
             raise TooMuchError(f"it is deeper than {MOST_DEPTH} levels")
         return self._replace(inside=(*self.inside, inside), depth=self.depth + 1)
 
-    def in_subshell(self, node: Node) -> "ScriptPlace":
-        """Return the place of what stands in a subshell here."""
-        return self._replace(
-            subshells=(*self.subshells, Subshell(node.start_byte, len(self.pipes)))
-        )
+    def in_subshell(self, node: Node, around: int) -> "ScriptPlace":
+        """Return the place of what stands in a subshell here; `around` is the number of the script around it."""
+        subshell = Subshell(node.start_byte, len(self.pipes), around)
+        return self._replace(subshells=(*self.subshells, subshell))
+
+    def in_branch(self, node: Node) -> "ScriptPlace":
+        """Return the place of what stands in a branch of an `if` here."""
+        return self._replace(branches=(*self.branches, node.start_byte))
 
     def alone(self) -> "ScriptPlace":
         """Return the place without what belongs to one command only."""
@@ -224,6 +228,7 @@ class ScriptReading:
             pipes=place.pipes,
             inside=place.inside,
             subshells=place.subshells,
+            branches=place.branches,
             script=place.script,
             fed_by=place.fed_by,
             invocations=invocations_of(texts, place.fed_by),

@@ -1,5 +1,6 @@
 """The guards of a project hold what is done in its folders, however the folder is named, and nothing in another's."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,6 +59,33 @@ IN_SHOP = [
     "rm ../shop/dist/{a,b}.js",
     "cat > ~/work/shop/config/prod.yaml <<EOF\na\nEOF",
     "git -C ../shop checkout -- config/prod.yaml",
+    "(cd ../shop && git push -f) 2>&1 | tail",
+    "x=$(cd ../shop && git push -f 2>&1)",
+    "x=`cd ../shop; git push -f`",
+    "$(cd ../shop && git push -f)",
+    "echo $(ls $(cd ../blog; ls); cd ../shop; git push -f)",
+    "x=$(cd ../blog; ls $(cd ../shop; git push -f))",
+    "cd ../shop; x=$(git push -f)",
+    "cd ../shop; x=$( (git push -f) )",
+    "cd ../shop; x=$( ( (git push -f) ) )",
+    "(env -C ../shop bash -c '(git push -f)')",
+    "env -C ../shop bash -c 'x=$( (git push -f) )'",
+    "x=$(cd ../shop; (ls); git push -f)",
+    "cd -- ../shop && git push -f",
+    "cd -P ../shop && git push -f",
+    "cd -L -- ../shop; git push -f",
+    "builtin cd ../shop && git push -f",
+    "command cd ../shop && git push -f",
+    "builtin cd -P -- ../shop; rm -rf dist",
+    "export GIT_DIR=../shop/.git; git push -f",
+    "export A=1 GIT_DIR=../shop/.git && (git push -f)",
+    "export GIT_DIR=../shop/.git; bash -c 'git push -f'",
+    "if cd ../shop; then git push -f; fi",
+    "if cd ../shop && ls; then ls; git push -f; else ls; fi",
+    "if test -d ../shop; then cd ../shop; git push -f; fi",
+    "if a; then ls; elif b; then cd ../shop; git push -f; fi",
+    "if a; then ls; else cd ../shop; if b; then (git push -f); fi; fi",
+    "if cd ../blog; then ls; fi; cd ~/work/shop; git push -f",
 ]
 ELSEWHERE = [
     "git push -f",
@@ -80,6 +108,55 @@ ELSEWHERE = [
     "find ../shop -name '*.log' -delete",
     "ssh host 'cd ../shop && rm -rf dist'",
     "echo > config/prod.yaml",
+    "x=$(cd ../shop && ls); git push -f",
+    "x=$(cd ../shop; ls; cd ../blog; git push -f)",
+    "x=$(cd ../shop; ls); y=$( (git push -f) )",
+    "x=$(cd ../blog; ls $(cd ../shop; ls); git push -f)",
+    "x=$(ls); (cd ../shop; ls); y=$(git push -f)",
+    "(cd ../shop; ls); ( (git push -f) )",
+    "(cd ../shop; ls); ( ( (git push -f) ) )",
+    "git -C ../shop log; ( (git push -f) )",
+    "bash -c 'cd ../shop; ls'; x=$(git push -f)",
+    "x=$(bash -c 'cd ../shop; ls'; git push -f)",
+    "cd -- ../shop; ls; cd -- ../blog; git push -f",
+    "(builtin cd ../shop && ls); git push -f",
+    "command -v cd ../shop; git push -f",
+    "export GIT_DIR=../shop/.git; git log; unset GIT_DIR; git push -f",
+    "export GIT_DIR=../shop/.git; git log; export GIT_DIR=../blog/.git; git push -f",
+    "export GIT_DIR=../shop/.git; GIT_DIR=../blog/.git git push -f",
+    "export GIT_DIR=../shop/.git; make deploy",
+    "(export GIT_DIR=../shop/.git; git log); git push -f",
+    "GIT_DIR=../shop/.git; GIT_DIR=.git git push -f",
+    "if cd ../shop; then ls; else git push -f; fi",
+    "if ! cd ../shop; then git push -f; fi",
+    "if cd ../shop; then ls; fi; cd ~/work/blog; git push -f",
+    "if a; then cd ../shop; ls; else git push -f; fi",
+    "if a; then cd ../shop; ls; elif git push -f; then b; fi",
+    "if a; then (cd ../shop; ls); git push -f; fi",
+    "if a; then export GIT_DIR=../shop/.git; fi; git push -f",
+    "if cd ../shop | ls; then git push -f; fi",
+]
+# From SHOP into BLOG: a guard of SHOP holds none of it.
+OUT_OF_SHOP = [
+    "(cd ../blog; git push -f)",
+    "(cd ../blog && git push -f) 2>&1 | tail",
+    "x=$(cd ../blog && git push -f)",
+    "$(cd ../blog; git push -f)",
+    "cd -- ../blog && git push -f",
+    "cd -P ../blog && git push -f",
+    "builtin cd ../blog && git push -f",
+    "export GIT_DIR=../blog/.git; git push -f",
+    "if cd ../blog; then git push -f; fi",
+    "cd $PWD/../blog && git push -f",
+]
+STILL_IN_SHOP = [
+    "x=$(cd ../blog && ls); git push -f",
+    "if cd ../blog; then ls; else git push -f; fi",
+    "if cd ../blog; then ls; fi; git push -f",
+    "if ! cd ../blog; then git push -f; fi",
+    "if a; then export GIT_DIR=../blog/.git; fi; git push -f",
+    "f() { cd ../blog; }; git push -f",
+    "while a; do cd ../blog; done; git push -f",
 ]
 TOOLS_IN_SHOP: list[tuple[str, dict[str, Any]]] = [
     ("Write", {"file_path": "/home/u/work/shop/config/prod.yaml"}),
@@ -125,6 +202,22 @@ def test_a_command_in_a_folder_of_the_project_is_held(command: str) -> None:
 @pytest.mark.parametrize("command", ELSEWHERE)
 def test_a_command_elsewhere_is_not(command: str) -> None:
     assert not is_held("Bash", {"command": command})
+
+
+def is_held_in_shop(command: str) -> bool:
+    place = replace(PLACE, own="shop", folder="/home/u/work/shop")
+    call = views_of(Call("Bash", {"command": command}), place)["shop"]
+    return any(matches(guard, call) for guard in map(parse_guard, GUARDS))
+
+
+@pytest.mark.parametrize("command", OUT_OF_SHOP)
+def test_a_command_that_leaves_the_project_is_not_held(command: str) -> None:
+    assert not is_held_in_shop(command)
+
+
+@pytest.mark.parametrize("command", STILL_IN_SHOP)
+def test_a_command_that_may_have_stayed_is_held(command: str) -> None:
+    assert is_held_in_shop(command)
 
 
 @pytest.mark.parametrize(("tool", "arguments"), TOOLS_IN_SHOP)
