@@ -155,9 +155,9 @@ def _state_behind(command: Command, state: _State) -> _State:
     is_alone = len(command.pipes) > pipelines or (command.is_background and not command.subshells)
     if is_alone:  # in a shell of its own
         return state
-    words = command.words
+    words = [*command.words]
     while len(words) > 1 and words[0] in _STARTING_OWN:
-        words = words[1:]
+        del words[0]
     if base_name(words[0]).lower() in _CHANGING_FOLDER:
         return replace(
             state,
