@@ -57,6 +57,7 @@ HIDES_TEXT: Final = "it hides text in characters that are not shown"
 
 _NAMED: Final = lazy_compile("{([A-Z]+)}")
 _MOST_GAP: Final = 140  # characters between two links of a rule
+_LONG_SENTENCE: Final = 2_000  # characters
 _GAP: Final = rf"[\s\S]{{0,{_MOST_GAP}}}?"
 _LEAD: Final = (  # where a clause begins
     r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|[\uac00-\ud7af]\s?|\s(?=[\u3040-\u9fff])|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
@@ -237,10 +238,14 @@ def _holds(group: str, text: str) -> bool:
 
 
 def _in_order(sequence: str, sentence: str) -> bool:
+    """Return whether the links of a sequence follow each other in a sentence.
+
+    Two links are one pattern, which tries each gap behind each first link: in a long sentence they are read in steps.
+    """
     if _UNORDERED.search(sentence):
         return True
     first, *others = map(str.strip, sequence.split(".."))
-    if len(others) == 1:
+    if len(others) == 1 and len(sentence) <= _LONG_SENTENCE:
         return bool(_sequence(sequence).search(sentence))
     return _in_steps(first, others, sentence)
 
