@@ -299,7 +299,7 @@ HONEST_GUARDS = (
 
 @pytest.mark.parametrize("guard", HONEST_GUARDS)
 def test_no_honest_command_is_refused(guard: str) -> None:
-    """The commands were written before anybody looked at how guards read them."""
+    """The commands were written by one who had read only parts of how guards read them."""
     text = (Path(__file__).parent / "cases" / "honest.txt").read_text("utf-8")
     commands = [block.strip() for block in text.split("\n\n")]
     commands = [
