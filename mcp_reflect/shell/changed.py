@@ -11,7 +11,7 @@ from typing import Final
 
 from mcp_reflect.shell.commands import Command
 from mcp_reflect.shell.files import IN_PLACE, copied_into, patched_files
-from mcp_reflect.shell.programs import Invocation, read_option
+from mcp_reflect.shell.programs import Invocation, read_option, values_of
 from mcp_reflect.shell.searches import FOUND, FileSearch, search_of, searches_before
 from mcp_reflect.shell.tables import words_of_table
 
@@ -214,17 +214,6 @@ def operands_behind(words: Sequence[str], valued: frozenset[str]) -> Iterator[st
 def _values_by_table(name: str, words: Sequence[str]) -> list[str]:
     """Return the files that options of a program name to be written: `dist/a.js` of `curl -o dist/a.js`."""
     return values_of(words, _options_in("options that name a file to write", name))
-
-
-def values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
-    """Return the values of some options in their order, each in its word or behind it."""
-    values: list[str] = []
-    for at, word in enumerate(words if options else ()):
-        option = read_option(word, options)
-        if word[:1] != "-" or not option.name:
-            continue
-        values += words[at + 1 : at + 2] if option.takes_next else [option.value]
-    return values
 
 
 def named_folders(command: Command) -> list[str]:

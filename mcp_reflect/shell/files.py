@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.programs import Invocation, Option, base_name, read_option
+from mcp_reflect.shell.programs import Invocation, base_name, values_of
 from mcp_reflect.shell.tables import words_of_table
 
 _MOST_PATCH_CHARS: Final = 60_000  # of a patch that is looked through
@@ -48,7 +48,7 @@ def _written_by(invocation: Invocation, command: Command) -> list[str]:
     if name == "ln":
         return _last_of_several(operands)
     if name in _OUTPUT_OPTIONS:
-        return _values_of(words, _OUTPUT_OPTIONS[name])
+        return [*filter(None, values_of(words, _OUTPUT_OPTIONS[name]))]
     if name == "dd":
         return [word[3:] for word in words if word.startswith("of=")]
     if name == "apply_patch":
@@ -59,18 +59,6 @@ def _written_by(invocation: Invocation, command: Command) -> list[str]:
 def _last_of_several(operands: Sequence[str]) -> list[str]:
     """Return the last operand as the one that is written, where others come before it: "b" for `cp a b`."""
     return [operands[-1]] if len(operands) > 1 else []
-
-
-def _values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
-    """Return the values of options: "a" and "b" for `-sSLo a --output=b`, if `-o` and `--output` are among `options`."""
-    values: list[str] = []
-    for at, word in enumerate(words):
-        option = read_option(word, options) if word[:1] == "-" else Option()
-        if option.takes_next:
-            values += words[at + 1 : at + 2]
-        elif option.value:
-            values.append(option.value)
-    return values
 
 
 def copied_into(command: Command) -> list[str]:
@@ -85,7 +73,7 @@ def copied_into(command: Command) -> list[str]:
         operands = [word for word in invocation.arguments if word[:1] != "-"]
         sources = operands[:-1]
         folder = "".join(operands[-1:])
-        named_folders = _values_of(invocation.arguments, _TARGET_OPTIONS)
+        named_folders = [*filter(None, values_of(invocation.arguments, _TARGET_OPTIONS))]
         if named_folders:  # `cp -t folder a b`
             sources = operands
             folder = named_folders[-1]

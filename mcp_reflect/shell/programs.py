@@ -226,6 +226,20 @@ def read_option(word: str, valued: frozenset[str]) -> Option:
     return Option()
 
 
+def values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
+    """Return the values of some options in their order, each in its word or behind it.
+
+    "a" and "b" for `-sSLo a --output=b`, if `-o` and `--output` are among `options`.
+    """
+    values: list[str] = []
+    for at, word in enumerate(words if options else ()):
+        option = read_option(word, options)
+        if word[:1] != "-" or not option.name:
+            continue
+        values += words[at + 1 : at + 2] if option.takes_next else [option.value]
+    return values
+
+
 def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
     """Return what a program starts if it is a wrapper; None if it is none, with these subcommands.
 
