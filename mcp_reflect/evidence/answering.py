@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.evidence.bound_lines import BoundLine
+from mcp_reflect.evidence.bound_lines import BoundLine, spread_of
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.measures import measures_in
 from mcp_reflect.evidence.outputs import HISTORY, MOST_FORM, Output
@@ -26,7 +26,6 @@ _LEAST_BESIDE_FIRST: Final = 0.6
 _OF_MEASURE: Final = 0.6
 _OF_NUMBER: Final = 0.25
 _OF_RESULT: Final = 0.4
-_LONG_LINE: Final = 150
 _VERY_FEW_LINES: Final = 3
 
 _DIGIT: Final = re.compile(r"\d")
@@ -103,7 +102,7 @@ def _answer_lines(output: Output, claim: ClaimTerms) -> Iterator[_AnswerLine]:
     for place, line in enumerate(output.lines):
         shared = output.terms_by_line[place] & weights.keys()
         own = sum(_weight_in(output, term, weights) for term in shared) / claim.whole
-        own /= 1 + max(0.0, math.log(len(line) / _LONG_LINE))
+        own /= spread_of(line)
         form = _PLACE_IN_FILE.sub("", line[:MOST_FORM])
         if (shared or is_named) and any(lines.search(form) for lines in measures):
             own += _OF_MEASURE

@@ -7,7 +7,6 @@ person refused, unless the claim speaks of such.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -75,19 +74,25 @@ class BearingOutputs:
         """
         found: dict[int, BearingOutput] = {}
         for number, claim in claims.items():
-            if claim.is_open:
-                continue
-            lines = self._lines_for(claim, room.weighed)
-            if not lines or _is_decided(claim, lines[0], bound[number]):
-                continue
-            outputs = list(_outputs_in(lines, room))
-            if lines[0].score < _LEAST_SCORE and not (outputs and outputs[0][1] >= _TELLS):
-                continue
-            for output, share, own in outputs:
-                bearing = found.setdefault(output.number, BearingOutput(output))
-                bearing.share += share
-                bearing.places |= own
+            for one in self._outputs_for_claim(claim, bound[number], room):
+                bearing = found.setdefault(one.output.number, BearingOutput(one.output))
+                bearing.share += one.share
+                bearing.places |= one.places
         return sorted(found.values(), key=lambda bearing: -bearing.share)
+
+    def _outputs_for_claim(
+        self, claim: ClaimTerms, bound: Sequence[BoundLine], room: Room
+    ) -> Sequence[BearingOutput]:
+        """Return the outputs that bear on one claim: none for a conjecture, a decided claim, or where nothing tells."""
+        if claim.is_open:
+            return ()
+        lines = self._lines_for(claim, room.weighed)
+        if not lines or _is_decided(claim, lines[0], bound):
+            return ()
+        outputs = list(_outputs_in(lines, room))
+        if lines[0].score >= _LEAST_SCORE or (outputs and outputs[0].share >= _TELLS):
+            return outputs
+        return ()
 
     def _lines_for(self, claim: ClaimTerms, most_outputs: int) -> list[LineShare]:
         """Return the lines that may decide a claim, of the outputs that count for it."""
@@ -119,9 +124,7 @@ def _is_decided(claim: ClaimTerms, likeliest: LineShare, bound: Sequence[BoundLi
     return any(one.tells_result or likeliest.share >= _SURE for one in same)
 
 
-def _outputs_in(
-    lines: Sequence[LineShare], room: Room
-) -> Iterator[tuple[Output, float, AbstractSet[int]]]:
+def _outputs_in(lines: Sequence[LineShare], room: Room) -> Iterator[BearingOutput]:
     """Yield the outputs that have most of the share of the lines, each with its share and the places of its best lines."""
     by_output: defaultdict[int, list[LineShare]] = defaultdict(list)
     for line in lines:
@@ -133,10 +136,11 @@ def _outputs_in(
             return
         so_far += shares[number]
         own = by_output[number]
-        yield own[0].output, shares[number], _places_in(own, shares[number], room)
+        places = _places_in(own, shares[number], room)
+        yield BearingOutput(own[0].output, shares[number], places)
 
 
-def _places_in(lines: Sequence[LineShare], whole: float, room: Room) -> AbstractSet[int]:
+def _places_in(lines: Sequence[LineShare], whole: float, room: Room) -> set[int]:
     """Return the places of the best lines of an output; of a text with those around them, of an edit only what it wrote."""
     output = lines[0].output
     written = output.written_places

@@ -13,7 +13,7 @@ from typing import Final
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.outputs import ITEM, MOST_FORM, Output
 
-_LONG_LINE: Final = 150  # characters; what a longer one shares counts for less
+_LONG_LINE: Final = 150  # characters
 _MOST_ITEMS: Final = 8  # lines of an output of which each may be shown
 _WORDS_OF_AN_ITEM: Final = 3
 _NUMBERED: Final = re.compile(r"(\d{1,6})(?:→|:|-)")
@@ -46,6 +46,11 @@ _LEAST_SAYING_MORE: Final = 0.4
 """Of a line with a name that no line before has, and of one more that tells a result."""
 _AGAIN: Final = 0.4
 """What a term counts for that a line before has shown."""
+
+
+def spread_of(line: str) -> float:
+    """Return by how much less a word counts that a line shares: 1 up to 150 characters, 2 at some 400, 3 at 1,100."""
+    return 1 + max(0.0, math.log(max(1, len(line)) / _LONG_LINE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,7 @@ class Binding:
     def _weights_in(self, shared: Iterable[str], line: str) -> dict[str, float]:
         """Return what the shared terms weigh: less in a long line, and where most lines of the output have them."""
         count = len(self.output.lines)
-        spread = 1 + max(0.0, math.log(len(line) / _LONG_LINE))
+        spread = spread_of(line)
         weights: dict[str, float] = {}
         for term in shared:
             rarity = 1.0

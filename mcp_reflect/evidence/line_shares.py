@@ -13,6 +13,7 @@ from functools import cached_property
 from operator import mul
 from typing import Final, NamedTuple
 
+from mcp_reflect.evidence.bound_lines import spread_of
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.measures import measures_in
 from mcp_reflect.evidence.outputs import ERROR, MOST_FORM, SUMMARY, Output
@@ -24,7 +25,6 @@ _MOST_PLACES: Final = 10  # lines of an output that share most with a claim
 _NEAR: Final = 2  # lines around each of them
 _MOST_RESULTS: Final = 6
 _FEW_LINES: Final = 3
-_LONG_LINE: Final = 150
 _MOST_SHARED: Final = 1.5
 _LEAST_IN_LINE: Final = 0.15
 _LEAST_OF_SUBJECT: Final = 0.2
@@ -232,7 +232,7 @@ def _features_in(
         return
     for place in _weighed_places(one, value):
         line, form = output.lines[place], one.forms[place]
-        spread = 1 + max(0.0, math.log(max(1, len(line)) / _LONG_LINE))
+        spread = spread_of(line)
         beside = in_command.difference(terms_at.get(place, ()))
         has_number = claim.has_number and _DIGIT.search(form) is not None
         yield (
