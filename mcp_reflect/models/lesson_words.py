@@ -49,6 +49,24 @@ def text_of_parts(mistake: str | None, correction: str | None) -> str | None:
     return correction
 
 
+def exported_words(text: str, mistake: str | None, correction: str | None) -> dict[str, str | None]:
+    """Return the words of a lesson as an import reads them: its parts, or its text where that is not made of them.
+
+    | the lesson                              | `lesson`    | `mistake`  | `correction` |
+    |-----------------------------------------|-------------|------------|--------------|
+    | "Ran npm. Use pnpm."                    |             | "Ran npm." | "Use pnpm."  |
+    | "Tried without success: npm install"    |             | "npm …"    |              |
+    | one text: "Never force-push"            | the text    |            |              |
+    """
+    mistake, correction = mistake or None, correction or None
+    if text == text_of_parts(mistake, correction):
+        return {"lesson": None, "mistake": mistake, "correction": correction}
+    is_one_text = not correction and mistake in (None, text)
+    if is_one_text:
+        mistake = None
+    return {"lesson": text, "mistake": mistake, "correction": correction}
+
+
 def has_content(*texts: str | None, letters: int = 3) -> bool:
     """Return whether the texts say something: their different words have at least `letters` letters in total.
 

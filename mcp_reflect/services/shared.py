@@ -15,12 +15,12 @@ from typing import Any, Final, cast
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, json_of
 from mcp_reflect.models.lesson import Lesson, State, Stored, Trust
+from mcp_reflect.models.lesson_words import exported_words
 from mcp_reflect.roots.tree import NotMeasuredError, read_in
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import working_tree
 from mcp_reflect.services.imports import import_lessons
-from mcp_reflect.storage.transfer import exported_words
 from mcp_reflect.whole_files import replace_whole
 
 FOLDER: Final = ".mcp-reflect"
@@ -30,7 +30,8 @@ SHARED_FILE: Final = f"{FOLDER}/lessons.jsonl"
 _MOST_BYTES: Final = 2_000_000  # of the file
 _MOST_LINES: Final = 2_000  # of the file that are read
 _MOST_LESSONS: Final = 10_000  # of the bank that are written, or compared
-_TEXTS: Final = ("mistake", "correction", "why", "task_type", "wrong_call", "right_call", "guard")
+_BESIDE_WORDS: Final = ("why", "task_type", "wrong_call", "right_call", "guard")
+_TEXTS: Final = ("lesson", "mistake", "correction", *_BESIDE_WORDS)
 _LISTS: Final = ("symptoms", "keywords", "tags")
 _READABLE: Final = 0o644  # by everybody, as git makes files
 _NOT_READ: Final = "it came with the repository, and nobody has read it here"
@@ -78,9 +79,9 @@ def line_of(lesson: Lesson) -> str:
 
 def fields_of(lesson: Lesson) -> dict[str, Any]:
     """Return what a line says of a lesson, in order."""
-    values: dict[str, Any] = {name: getattr(lesson, name) for name in _TEXTS}
+    values: dict[str, Any] = {name: getattr(lesson, name) for name in _BESIDE_WORDS}
     values |= {name: sorted(getattr(lesson, name)) for name in _LISTS}
-    values |= exported_words(lesson)
+    values |= exported_words(lesson.text, lesson.mistake, lesson.correction)
     return {name: value for name, value in sorted(values.items()) if value}
 
 
@@ -169,7 +170,7 @@ def _fields_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     What a line says of trust, ids, dates or other projects is left out: whoever writes the file could claim any.
     """
     fields: dict[str, Any] = {}
-    for name in (*_TEXTS, "lesson"):
+    for name in _TEXTS:
         text: Any = line.get(name)
         if isinstance(text, str) and text.strip():
             fields[name] = text

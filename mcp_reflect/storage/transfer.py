@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored, Trust
-from mcp_reflect.models.lesson_words import text_of_parts
+from mcp_reflect.models.lesson_words import exported_words
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lesson_records, screening
 from mcp_reflect.storage.lesson_records import LessonRows, lesson_rows
@@ -156,31 +156,13 @@ def _past_of(row: Row, names: Sequence[str]) -> dict[str, Any]:
 def _line_of(lesson: Lesson, past: _Past) -> dict[str, Any]:
     """Return the line of a lesson in an export, without empty fields."""
     line: dict[str, Any] = {name: getattr(lesson, name) for name in _EXPORTED}
-    line |= exported_words(lesson)
+    line |= exported_words(lesson.text, lesson.mistake, lesson.correction)
     line |= {name: list(line[name]) for name in LISTS}
     for name in ("created_at", "updated_at"):
         line[name] = iso(getattr(lesson, name), exact=True)
     for name in ("versions", "outcomes"):
         line[name] = past[name, lesson.id]
     return {name: value for name, value in line.items() if value not in (None, [])}
-
-
-def exported_words(lesson: Lesson) -> dict[str, str | None]:
-    """Return the words of a lesson as import reads them back: its parts, or its text where that is not made of them.
-
-    | the lesson                              | `lesson`    | `mistake`  | `correction` |
-    |-----------------------------------------|-------------|------------|--------------|
-    | "Ran npm. Use pnpm."                    |             | "Ran npm." | "Use pnpm."  |
-    | "Tried without success: npm install"    |             | "npm …"    |              |
-    | one text: "Never force-push"            | the text    |            |              |
-    """
-    mistake, correction = lesson.mistake or None, lesson.correction or None
-    if lesson.text == text_of_parts(mistake, correction):
-        return {"lesson": None, "mistake": mistake, "correction": correction}
-    is_one_text = not correction and mistake in (None, lesson.text)
-    if is_one_text:
-        mistake = None
-    return {"lesson": lesson.text, "mistake": mistake, "correction": correction}
 
 
 class _Record(NamedTuple):
