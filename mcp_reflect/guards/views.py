@@ -57,28 +57,41 @@ def _projects_of_command(placed: PlacedCommand, place: CallPlace) -> Iterable[st
 def _changes_by_project(
     change: NamedChange, path: str, place: CallPlace
 ) -> Iterator[tuple[str, SeenChange]]:
-    """Yield the projects whose guards may name a changed path, seen from the root, each with the change as it sees it."""
+    """Yield the projects whose guards may name a changed path, each once, with the change as it sees it.
+
+    `path` is the change's, seen from the root. Of a project the first row that fits decides:
+
+    | the project                                            | sees the path                                |
+    |--------------------------------------------------------|----------------------------------------------|
+    | at hand, and nobody knows from where the path is seen   | as it is written                             |
+    | the innermost one that the path lies in                | in its folders                               |
+    | one around that                                        | in its folders, as in an inner project       |
+    | one that lies in the path, which is removed or searched | in its folders                               |
+    | at hand, where nobody knows its folders and the path's | anywhere                                     |
+    | at hand                                                | in none of its folders                       |
+    """
     if not change.is_in_known_folder or not is_absolute(path):
         for project in place.at_hand:
             yield project, _with_path(change, change.path)
         return
-    owners = place.projects_at(path)
-    for project in owners:
+    owners = frozenset(place.projects_at(path))
+    around = frozenset(folder.project for folder in place.around(path))
+    inside = _projects_reached(change, path, place)
+    for project in owners | (inside - around):
         yield project, _with_path(change, path, place.roots_of(project))
-    outer = {folder.project for folder in place.around(path)} - {*owners}
-    for project in outer:
+    for project in around - owners:
         seen = _with_path(change, path, place.roots_of(project))
         yield project, replace(seen, is_in_inner=True)
-    inside: AbstractSet[str] = frozenset()
+    for project in frozenset(place.at_hand) - inside - around:
+        is_unknown = not owners and not place.roots_of(project)
+        yield project, _with_path(change, path, () if is_unknown else _NOWHERE)
+
+
+def _projects_reached(change: NamedChange, path: str, place: CallPlace) -> AbstractSet[str]:
+    """Return the projects whose folders a change reaches from around them: `rm -rf /work`, `find /work -delete`."""
     if change.removes or change.names:
-        inside = place.projects_in(path)
-    for project in inside - {*owners} - outer:
-        yield project, _with_path(change, path, place.roots_of(project))
-    for project in {*place.at_hand} - inside - {*owners} - outer:
-        roots = _NOWHERE
-        if not owners and not place.roots_of(project):
-            roots = ()
-        yield project, _with_path(change, path, roots)
+        return place.projects_in(path)
+    return frozenset()
 
 
 def _with_path(change: NamedChange, path: str, roots: tuple[str, ...] = ()) -> SeenChange:

@@ -103,31 +103,38 @@ class Surroundings:
     def is_quiet(self, name: SecretName) -> bool:
         """True where nothing around a name can tell its value: see the readers that `secret_names` calls."""
         text, end = self._text, name.end
-        is_password = name.kind == "password"
         if name.foreign or text[name.start] == "-" or not _goes_on_plainly(text, name):
             return False
         if _next(self._defaults, end) < end + _DECLARATION:
             return False
         line_end = _end_of(_REST_OF_LINE, text, end)
-        if is_password:
-            if _next(self._tells, end) < min(line_end, _next(self._ends_reach, end)):
-                return False
-            line_start = text.rfind("\n", max(0, name.start - _BEFORE), name.start) + 1
-            first = max(line_start, name.start - _BEFORE)
-            if _next(self._tells_before, first) < name.start:
-                return False
-            if text[end : end + 1] == " " and _APART.search(
-                text, max(0, name.start - 2), name.start
-            ):
-                return False
-        elif _next(self._quotes, end) < min(line_end, _next(self._signs, end) + _LONGEST_SIGN):
-            return False
-        start = end
-        if text.startswith("::", end):
-            start = text.rfind(
-                " ", max(0, name.start - _BEFORE), end
-            )  # the value may go on in the same word
-        return _next(self._odd_words, start) >= self._end_of_reach(end, line_end)
+        has_value = self._may_be_quoted
+        if name.kind == "password":
+            has_value = self._may_be_told
+        return not has_value(name, line_end) and not self._has_odd_word_in_reach(name, line_end)
+
+    def _may_be_told(self, name: SecretName, line_end: int) -> bool:
+        """True where a sentence may say a password: behind its name, before it, or right beside it."""
+        text, start, end = self._text, name.start, name.end
+        if _next(self._tells, end) < min(line_end, _next(self._ends_reach, end)):
+            return True
+        line_start = text.rfind("\n", max(0, start - _BEFORE), start) + 1
+        if _next(self._tells_before, max(line_start, start - _BEFORE)) < start:
+            return True
+        has_blank_behind = text[end : end + 1] == " "
+        return has_blank_behind and _APART.search(text, max(0, start - 2), start) is not None
+
+    def _may_be_quoted(self, name: SecretName, line_end: int) -> bool:
+        """True where the value of a key may stand in quotation marks behind its name."""
+        end_of_sign = _next(self._signs, name.end) + _LONGEST_SIGN
+        return _next(self._quotes, name.end) < min(line_end, end_of_sign)
+
+    def _has_odd_word_in_reach(self, name: SecretName, line_end: int) -> bool:
+        """True where a word that looks drawn stands as far behind a name as its value may."""
+        start = name.end
+        if self._text.startswith("::", start):  # the value may go on in the same word
+            start = self._text.rfind(" ", max(0, name.start - _BEFORE), start)
+        return _next(self._odd_words, start) < self._end_of_reach(name.end, line_end)
 
     def _end_of_reach(self, end: int, line_end: int) -> int:
         """Return how far a drawn word would be a value: in the line, or in the next one where the line ends with the name."""
