@@ -262,6 +262,14 @@ def test_a_call_that_runs_is_answered_before_the_service_ends(bank_path: Path) -
         assert process.wait(20) in {0, -signal.SIGTERM}
 
 
+# A hook as the command runs it, but for its limits of time: a loaded machine is no fault of what it says.
+PATIENT_HOOK = """
+from mcp_reflect.cli import hook, quick_hook
+hook._SERVICE_SECONDS = 50.0
+quick_hook.MAX_TEAM_SECONDS = 60.0
+quick_hook.run_hook(["--url={url}", "{event}"])
+"""
+
 FAILING: Mapping[str, Any] = {
     "tool_name": "Bash",
     "tool_input": {"command": "make deploy"},
@@ -295,11 +303,13 @@ class Machine:
 
     def hook(self, url: str, event: str, **sent: Any) -> dict[str, Any]:
         """Return what a host is told at an event."""
-        code, said = self.run(
-            "hook", f"--url={url}", event, given=json.dumps({"session_id": "s", **sent})
+        done = run_forked(
+            env=self.env,
+            given=json.dumps({"session_id": "s", **sent}),
+            code=PATIENT_HOOK.format(url=url, event=event),
         )
-        assert code == 0
-        return json.loads(said) if said else {}
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout) if done.stdout else {}
 
 
 @pytest.fixture
