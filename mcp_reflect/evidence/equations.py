@@ -17,9 +17,21 @@ from mcp_reflect.evidence.word_lists import read_word_list
 MOST_READ: Final = 20_000
 """Characters of a step that are read."""
 
+_MOST_WORDS_READ: Final = 200_000  # characters of a work whose words are looked at
 _MOST_SENTENCE: Final = 2_000
 _FENCED: Final = re.compile(r"(?ms)^[ \t]{0,3}(```|~~~).*?(?:^[ \t]{0,3}\1|\Z)")
 _CODE: Final = re.compile(r"`[^`\n]{1,300}`|\$[^$\n]{0,200}[\\_^=][^$\n]{0,200}\$(?!\d)")
+_PLAIN_FORMULA: Final = re.compile(
+    r"(?<![\w\\$])"
+    r"(\$\$?|\\\(|\\\[)"
+    r"((?=[\d(a-z ])(?:[\d+=.,() -]|(?<![a-z])[a-z](?![a-z])|\^\d(?!\d)|\\(?:cdot|times|div)(?![a-z]))++)"
+    r"(\$\$?|\\\)|\\\])"
+    r"(?![\w$])"
+)
+"""A formula of LaTeX that says no more than a plain sum: "$12 \\cdot 15 = 180$", "\\(2x + 3 = 7\\)"."""
+
+_CLOSING_MARKS: Final = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+_LATEX_SIGNS: Final = {r"\cdot": "*", r"\times": "*", r"\div": "/"}
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“\n]{1,300}“")
 _QUOTED_LINE: Final = re.compile(r"(?m)^[ \t]{0,3}>.*$")
 _CODE_SIGN: Final = re.compile(r"[\[\]{}\\~≡±√∑∫]|==|->|:=|(?<!\d)'\d")
@@ -31,6 +43,7 @@ _WORDS: Final = re.compile(r"[^\W\d_]+|[°&|]")
 _PHRASES: Final = {
     "base n": re.compile(r"\b[Bb]ase (?:\d|two|eight|ten|twelve|sixteen)"),
     "decibel": re.compile(r"\bdB"),
+    "modulo": re.compile(r"ℤ|𝔽|\b[ZF]_?\{?\d|\bfield (?:with|of) \w+ elements\b|\b(?:finite|Galois) field\b"),
 }
 """Signs of another arithmetic that are no words, by the word that stands for them."""
 
@@ -64,10 +77,23 @@ def words_for(heading: str) -> frozenset[str]:
 
 def blanked(step: str) -> str:
     """Return the start of a step with blanks in the place of code and quotations, every other sign in its place."""
-    text = step[:MOST_READ]
+    text = _PLAIN_FORMULA.sub(_as_plain_sum, step[:MOST_READ])
     for pattern in (_FENCED, _QUOTED_LINE, _CODE, _QUOTED):
         text = pattern.sub(lambda found: re.sub(r"\S", " ", found[0][:-1]) + "\0", text)
     return text
+
+
+def _as_plain_sum(formula: re.Match[str]) -> str:
+    """Return a plain formula without its marks and commands, each sign in its place.
+
+    "$12 \\cdot 15 = 180$" -> " 12 *     15 = 180 ". What is no equation, such as "$5 + 3$", stays as it is.
+    """
+    opening, inner, closing = formula.groups()
+    if _CLOSING_MARKS[opening] != closing or "=" not in inner:
+        return formula[0]
+    for command, sign in _LATEX_SIGNS.items():
+        inner = inner.replace(command, sign.ljust(len(command)))
+    return " " * len(opening) + inner + " " * len(closing)
 
 
 def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
@@ -96,6 +122,27 @@ def words_of(text: str) -> frozenset[str]:
     """Return the words of a text in lower case, and the signs that say as much as a word: "°", "&" and "|"."""
     phrases = {name for name, pattern in _PHRASES.items() if pattern.search(text)}
     return frozenset(_WORDS.findall(text.lower())) | phrases
+
+
+def words_of_a_work(steps: Sequence[str], goal: str) -> frozenset[str]:
+    """Return the words of a work.
+
+    They say how its sums are meant, and may stand anywhere: in the goal, a heading, or sentences before.
+    """
+    words: set[str] = set()
+    room = _MOST_WORDS_READ
+    for text in (goal, *steps):
+        part = text[: min(room, MOST_READ)]
+        words |= words_of(part)
+        room -= len(part)
+        if room <= 0:
+            break
+    return frozenset(words)
+
+
+def is_another_arithmetic(words: frozenset[str]) -> bool:
+    """True where the words of a work say that its sums are no plain ones: "modulo", "binary", "In Z_7"."""
+    return not words.isdisjoint(words_for("another_arithmetic"))
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int]]:
@@ -267,7 +314,7 @@ def _starts_plainly(tokens: Sequence[Token], first: int) -> bool:
     if (
         token.kind is TokenKind.WORD
     ):  # the letter of the unknown: nothing is a larger number with it
-        return before.kind is TokenKind.WORD or before.text in ",:;"
+        return before.kind is TokenKind.WORD or before.text in ",:;→⇒"
     if before.kind is TokenKind.OTHER:
         return _starts_behind_a_mark(tokens, first)
     if before.kind is TokenKind.WORD and token.apart:
@@ -275,7 +322,7 @@ def _starts_plainly(tokens: Sequence[Token], first: int) -> bool:
     return False  # the word touches the number: "v2"
 
 
-_BEFORE_A_SUM: Final = frozenset(",:;([{|—…")
+_BEFORE_A_SUM: Final = frozenset(",:;([{|—…→⇒，：；")
 
 
 def _starts_behind_a_mark(tokens: Sequence[Token], first: int) -> bool:
@@ -346,7 +393,7 @@ _UNFIT: Final = _unfit()
 """Words behind which a number is no start of a sum: "Step 3", "of 3", "May 3", "x 3"."""
 
 
-_MAY_FOLLOW: Final = frozenset(".,:;)]}|—…")
+_MAY_FOLLOW: Final = frozenset(".,:;)]}|—…→⇒，：；。")
 
 
 def _ends_plainly(tokens: Sequence[Token], last: int) -> bool:

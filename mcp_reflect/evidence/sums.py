@@ -12,12 +12,11 @@ from typing import Final
 
 from mcp_reflect.evidence.computing import value_of
 from mcp_reflect.evidence.equations import (
-    MOST_READ,
     Equation,
     Side,
     equations_in,
-    words_for,
-    words_of,
+    is_another_arithmetic,
+    words_of_a_work,
 )
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
 from mcp_reflect.evidence.expressions import Operation, Plain, numbers_in
@@ -29,13 +28,12 @@ from mcp_reflect.evidence.written_numbers import Style, write_number
 
 _MOST_EQUATIONS: Final = 60  # of a step
 _MOST_OF_A_WORK: Final = 250  # of all steps: more take longer than a caller waits
-_MOST_WORDS_READ: Final = 200_000  # characters of a work whose words are looked at
 
 
 def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation]:
     """Yield the equations between plain numbers of each step, as far as they can be computed."""
-    words = _words_of_a_work(steps, goal)
-    if words & words_for("another_arithmetic"):
+    words = words_of_a_work(steps, goal)
+    if is_another_arithmetic(words):
         return
     rounded: set[Fraction] = set()
     count = 0
@@ -48,22 +46,6 @@ def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation
             if found is not None:
                 yield found
             rounded |= _rounded_results(equation)
-
-
-def _words_of_a_work(steps: Sequence[str], goal: str) -> frozenset[str]:
-    """Return the words of a work.
-
-    They say how its sums are meant, and may stand anywhere: in the goal, a heading, or sentences before.
-    """
-    words: set[str] = set()
-    room = _MOST_WORDS_READ
-    for text in (goal, *steps):
-        part = text[: min(room, MOST_READ)]
-        words |= words_of(part)
-        room -= len(part)
-        if room <= 0:
-            break
-    return frozenset(words)
 
 
 def _rounded_results(equation: Equation) -> set[Fraction]:

@@ -12,7 +12,13 @@ from itertools import product
 from math import isqrt
 from typing import Final
 
-from mcp_reflect.evidence.equations import Equation, equations_in, words_for
+from mcp_reflect.evidence.equations import (
+    Equation,
+    equations_in,
+    is_another_arithmetic,
+    words_for,
+    words_of_a_work,
+)
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
 from mcp_reflect.evidence.expressions import (
     Negative,
@@ -66,6 +72,8 @@ def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEqua
     letter = _only_letter(texts)
     if letter is None or _is_doubtful(texts):
         return
+    if is_another_arithmetic(words_of_a_work(steps, goal)):
+        return
     relations = list(_relations(texts, letter))
     if not relations or sum(relation.step == 0 for relation in relations) > 1:
         return
@@ -112,6 +120,7 @@ def _lines_with_equals(texts: Sequence[str]) -> Iterator[str]:
 
 _DOUBTFUL: Final = re.compile(
     r"\b(?:cases?|suppose|assume|second|third|another|other|next (?:problem|equation)|problem \d|first|or let)\b"
+    r"|\b[a-z]\(-?\w{1,9}\) ?="  # f(4) = 16 is the value of a function
     r"|\blet [a-z] ?=|\bif [a-z] ?=|[a-z] ?(?:\+|-|\*)?= ?[a-z] ?[-+] ?\d|==|\bint\b|\bdef\b",
     re.IGNORECASE,
 )
