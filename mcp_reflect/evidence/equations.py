@@ -43,7 +43,9 @@ _WORDS: Final = re.compile(r"[^\W\d_]+|[°&|]")
 _PHRASES: Final = {
     "base n": re.compile(r"\b[Bb]ase (?:\d|two|eight|ten|twelve|sixteen)"),
     "decibel": re.compile(r"\bdB"),
-    "modulo": re.compile(r"ℤ|𝔽|\b[ZF]_?\{?\d|\bfield (?:with|of) \w+ elements\b|\b(?:finite|Galois) field\b"),
+    "modulo": re.compile(
+        r"ℤ|𝔽|\b[ZF]_?\{?\d|\bfield (?:with|of) \w+ elements\b|\b(?:finite|Galois) field\b"
+    ),
 }
 """Signs of another arithmetic that are no words, by the word that stands for them."""
 
@@ -84,9 +86,9 @@ def blanked(step: str) -> str:
 
 
 def _as_plain_sum(formula: re.Match[str]) -> str:
-    """Return a plain formula without its marks and commands, each sign in its place.
+    r"""Return a plain formula without its marks and commands, each sign in its place.
 
-    "$12 \\cdot 15 = 180$" -> " 12 *     15 = 180 ". What is no equation, such as "$5 + 3$", stays as it is.
+    "$12 \cdot 15 = 180$" -> " 12 *     15 = 180 ". What is no equation, such as "$5 + 3$", stays as it is.
     """
     opening, inner, closing = formula.groups()
     if _CLOSING_MARKS[opening] != closing or "=" not in inner:
