@@ -43,6 +43,7 @@ _PRETENDING: Final = frozenset(("--dry-run", "--dryrun", "--just-print", "--reco
 _PRETENDING_WITH_N: Final = ("make", "rsync")
 _GIT_PRETENDING_WITH_N: Final = frozenset("push clean add rm mv".split())
 _DONE_ALL_THE_SAME: Final = ("none", "false", "no", "0")
+_OCTAL_MODE: Final = lazy_compile(r"[0-7]{1,6}")
 _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
@@ -173,6 +174,7 @@ class Program:
         | `--depth`      | `5`     | `--depth` with 5                                                    |
         | `-rf`          | `dist`  | `-r` and `-f`, each with dist: who knows which one takes it          |
         | `-n50`         |         | `-n` with 50, and `-n50`: it may be a long flag with one dash        |
+        | `--auto-approve` of terraform |  | the same with one dash and with two: it takes either             |
         """
         if word[:1] != "-" or word in ("-", "--"):
             return []
@@ -182,6 +184,9 @@ class Program:
             name, equal, value = word.partition(":")
         if not equal and behind[:1] != "-":
             value = behind
+        if self.invocation.name in words_about("one or two dashes"):
+            bare = name.lstrip("-")
+            return [(f"-{bare}", value), (f"--{bare}", value)]
         if not self.has_clusters or len(name) == 2 or name[:2] == "--":
             return [(name, value)]
         if _CLUSTER.fullmatch(name) or _CLUSTER_WITH_DIGITS.fullmatch(name):
@@ -217,6 +222,8 @@ class Program:
         is_of_files = len(words) <= _MOST_PATHS and changes_files(self.invocation.name)
         if "/" in item and is_of_files:
             return any(self._reaches(word, item) for word in words)
+        if self.invocation.name == "chmod" and _OCTAL_MODE.fullmatch(item):
+            return any(_is_same_mode(word, item) for word in words)
         is_its_path = "/" in item and is_path(self.invocation.program, item)
         return is_its_path or any(is_argument(word, item) for word in words)
 
@@ -273,6 +280,11 @@ class Program:
             if set_name == name and equal and value in ("", set_value):
                 return True
         return False
+
+
+def _is_same_mode(word: str, mode: str) -> bool:
+    """Return whether an argument of chmod is a mode in octal digits: `0777` is `777`."""
+    return bool(_OCTAL_MODE.fullmatch(word)) and word.lstrip("0") == mode.lstrip("0")
 
 
 class HeadUse(NamedTuple):

@@ -179,3 +179,31 @@ def test_another_spelling_is_held(text: str) -> None:
 )
 def test_what_only_looks_like_it_is_not_held(text: str) -> None:
     assert not is_held(text)
+
+
+@pytest.mark.parametrize(
+    ("guard", "met", "not_met"),
+    [
+        (
+            "Bash: `terraform apply` with `-auto-approve`",
+            ("terraform apply --auto-approve", "terraform -chdir=a apply -auto-approve=true x"),
+            ("terraform apply", "terraform apply -auto-approved", "terraform plan --auto-approve"),
+        ),
+        (
+            "Bash: `vault delete` with `--force`",
+            ("vault delete -force a", "vault delete --force a"),
+            ("vault delete a", "vault delete -- -force"),
+        ),
+        (
+            "Bash: `chmod` with `777`",
+            ("chmod 777 a", "chmod -R 0777 a", "chmod 00777 a"),
+            ("chmod 755 a", "chmod 1777 a", "chmod 7770 a", "chmod 644 777.txt"),
+        ),
+    ],
+)
+def test_a_word_counts_in_each_way_to_write_it(
+    guard: str, met: tuple[str, ...], not_met: tuple[str, ...]
+) -> None:
+    read = parse_guard(guard)
+    held = [text for text in (*met, *not_met) if matches(read, Call("Bash", {"command": text}))]
+    assert held == list(met)
