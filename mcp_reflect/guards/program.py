@@ -219,6 +219,10 @@ class Program:
         variable = _VARIABLE.fullmatch(item)
         if variable is not None:
             return self._sets(variable[1], variable[2])
+        return self._has_argument(item, words)
+
+    def _has_argument(self, item: str, words: Sequence[str]) -> bool:
+        """Return whether one of its arguments is an item: a path of files that it changes, a mode, or any other word."""
         is_of_files = len(words) <= _MOST_PATHS and changes_files(self.invocation.name)
         if "/" in item and is_of_files:
             return any(self._reaches(word, item) for word in words)
