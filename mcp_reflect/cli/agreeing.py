@@ -16,30 +16,35 @@ _REFUSED = "Nothing was done."
 
 
 def agrees_about(options: Namespace, lessons: Sequence[Lesson], act: str) -> bool:
-    """Show lessons and return whether the person wants the act that is done to them, which completes "Shall I …".
+    """Show lessons and return whether the person wants an act on them; `act` completes "Shall I …", as "change it so".
 
-    A person's own are neither shown nor asked about, since no agent can have changed them.
+    | the lessons                           | what is done                                             |
+    |---------------------------------------|----------------------------------------------------------|
+    | are all kept by the person            | True, without a question: no agent can have changed them |
+    | others, and a person is at a terminal | they are shown, and the person is asked                  |
+    | others, and nobody can be asked       | True: to an agent or a script the bank allows less       |
     """
     if all(lesson.is_kept_by_person for lesson in lessons):
         return True
-    for lesson in lessons:
-        if _is_person_there():
-            _write(options, "\n".join([*lines_in_question(lesson), ""]))
+    if _is_person_there():
+        for lesson in lessons:
+            _write_beside_answer(options, "\n".join([*lines_in_question(lesson), ""]))
     return agrees(options, act)
 
 
 def agrees(options: Namespace, act: str) -> bool:
-    """Return whether the person wants an act about what was just shown.
+    """Ask the person whether to do an act on what was just shown, and return whether they agree.
 
-    Where nobody can be asked, an agent or a script speaks, to whom less is allowed; or a script with an admin's token,
-    for which whoever gave it that answers.
+    True where nobody can be asked: an agent or a script runs the command then, and the bank allows it less; or a script
+    with an admin's token, for which whoever gave it the token answers.
     """
     if not _is_person_there():
         return True
-    _write(options, f"Shall I {act}? [y/N] ", end="")
-    if (ask("") or "").lower() in ("y", "yes"):
+    _write_beside_answer(options, f"Shall I {act}? [y/N] ", end="")
+    answer = ask("") or ""
+    if answer.lower() in ("y", "yes"):
         return True
-    _write(options, _REFUSED)
+    _write_beside_answer(options, _REFUSED)
     return False
 
 
@@ -48,8 +53,10 @@ def _is_person_there() -> bool:
     return is_interactive() and speaker_to_service() is Speaker.PERSON
 
 
-def _write(options: Namespace, text: str, end: str = "\n") -> None:
-    """Print for the person: beside the answer, where that is JSON."""
-    stream = sys.stderr if options.json else sys.stdout
+def _write_beside_answer(options: Namespace, text: str, end: str = "\n") -> None:
+    """Print for the person: to stderr where the command's answer is JSON, which a program reads from stdout."""
+    stream = sys.stdout
+    if options.json:
+        stream = sys.stderr
     stream.write(f"{folded(text)}{end}")
     stream.flush()

@@ -38,13 +38,6 @@ def run_backup(options: Namespace) -> None:
     with_engine(copy, opens=False)
 
 
-def _refuse_server(engine: Engine, command: str) -> None:
-    """Raise InputError for a bank on a server, with the command of PostgreSQL that does the same."""
-    if isinstance(engine.settings.bank, ServerUrl):
-        fault = "it is on a server, which has programs of its own for copies"
-        raise InputError("MCP_REFLECT_BANK", fault, f"Run as a superuser: {command}")
-
-
 def add_restore_arguments(parser: CliParser) -> None:
     """Add the options of `mcp-reflect restore`."""
     source = parser.add_mutually_exclusive_group(required=True)
@@ -71,17 +64,33 @@ def run_restore(options: Namespace) -> int:
         wait = engine.settings.bank_busy_seconds
         if backup.holds_word_of_person(bank.path, wait):
             refuse_agent(speaker, "restore", "replace a bank that holds their lessons")
-        file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
+        file = _copy_to_restore(bank.path, options)
         question = f"Replace all that is in {bank.place} by {file}?"
         if not options.yes and not confirm(question, "it replaces all that is in the bank"):
             write_line("Nothing was restored.")
             return 1
         by_person = speaker is Speaker.PERSON
         previous = backup.restore(bank.path, file, bank.clock.now(), wait, by_person=by_person)
+        result = {"restored": str(file), "kept": None}
         text = f"Restored {file}."
-        if previous:
+        if previous is not None:
+            result["kept"] = str(previous)
             text += f" The previous content is in {previous}."
-        write_result(options, {"restored": str(file), "kept": previous and str(previous)}, text)
+        write_result(options, result, text)
         return 0
 
     return with_engine(restore, opens=False)
+
+
+def _copy_to_restore(bank: Path, options: Namespace) -> Path:
+    """Return the copy that the options name: a file, or with --latest the newest sound daily copy beside the bank."""
+    if options.latest:
+        return backup.latest_copy(bank)
+    return Path(options.file).absolute()
+
+
+def _refuse_server(engine: Engine, command: str) -> None:
+    """Raise InputError for a bank on a server, with the command of PostgreSQL that does the same."""
+    if isinstance(engine.settings.bank, ServerUrl):
+        fault = "it is on a server, which has programs of its own for copies"
+        raise InputError("MCP_REFLECT_BANK", fault, f"Run as a superuser: {command}")

@@ -54,11 +54,11 @@ def run_board(options: Namespace) -> None:
     if options.out is None:
         _serve(options, settings)
     else:
-        _write(options, settings)
+        _write_file(options, settings)
 
 
-def _html(options: Namespace, settings: Settings) -> str:
-    """Return the page over the bank of a service, or of this machine."""
+def _page_html(options: Namespace, settings: Settings) -> str:
+    """Return the page as HTML, over the bank of the service that --url names, else over the bank of this machine."""
     if options.url:
         return render_page("written", ask_as(options, "page", {})).html
 
@@ -68,9 +68,9 @@ def _html(options: Namespace, settings: Settings) -> str:
     return with_engine(work, settings)
 
 
-def _write(options: Namespace, settings: Settings) -> None:
+def _write_file(options: Namespace, settings: Settings) -> None:
     """Write the page to the file of --out, and say so."""
-    html = _html(options, settings)
+    html = _page_html(options, settings)
     write_output(options.out, "--out", html, mark=MARK, force=options.force)
     size = len(html.encode())
     text = f"The board is in {options.out} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network."

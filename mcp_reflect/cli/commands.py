@@ -29,12 +29,13 @@ class CliParser(argparse.ArgumentParser):
         unknown = message.removeprefix(_UNRECOGNIZED)
         if unknown == message:
             return ""
-        parsers = [self, *self.actions.values()]
-        known = [name for parser in parsers for name in parser.option_names()]
+        option_names: list[str] = []
+        for parser in (self, *self.actions.values()):
+            option_names += parser.option_names()
         hint = f"{self.prog} --help lists the options."
         for word in unknown.split():
             if word.startswith("-"):
-                hint = did_you_mean(word.partition("=")[0], known, hint)
+                hint = did_you_mean(word.partition("=")[0], option_names, hint)
                 break
         return f". {hint}"
 
@@ -51,7 +52,10 @@ class CliParser(argparse.ArgumentParser):
 
 
 def add_actions(parser: CliParser) -> Callable[[str, str, str], CliParser]:
-    """Return a function that adds an action to a command: by its name, what it does, and an example."""
+    """Give a command actions, as `lessons` has `list` and `add`; return a function that adds one of them.
+
+    `add("show", "one lesson", "LES")` adds an action by its name, what it does, and the arguments of an example.
+    """
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     parser.actions = actions.choices
 
@@ -71,20 +75,20 @@ def add_actions(parser: CliParser) -> Callable[[str, str, str], CliParser]:
 
 
 def add_number(parser: Any, option: str, least: float, most: float, **details: Any) -> None:
-    """Add an option that takes a number from `least` to `most`: a whole one where `most` is an int.
+    """Add an option that takes a number from `least` to `most`.
 
-    `parser` is a parser or a group of one; `details` are further arguments of its `add_argument`.
+    The type of `most` decides: with 50 it takes a whole number, with 1.0 any number. `parser` is a parser or a group of
+    one; `details` are further arguments of its `add_argument`.
     """
+    number_type = type(most)
+    number = "whole number" if number_type is int else "number"
 
     def parse(text: str) -> float:
         """Return the number in a text; InputError with the range for any other text."""
         with suppress(ValueError):
-            value = type(most)(text)
+            value = number_type(text)
             if least <= value <= most:
                 return value
-        number = "number"
-        if isinstance(most, int):
-            number = "whole number"
         raise InputError(
             option, f"'{text}' is not a {number} from {least} to {most}", "Give such a number."
         )
@@ -175,10 +179,10 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "prompts", "", "list and show the prompt templates", ("list", "show critique"), default="list"
     ),
     "export": CommandInfo(
-        "transfer", "", "lessons as JSONL", ("lessons.jsonl", "--here", "--all-projects | wc -l"),
+        "export_lessons", "", "lessons as JSONL", ("lessons.jsonl", "--here", "--all-projects | wc -l"),
     ),
     "import": CommandInfo(
-        "transfer", "FILE", "lessons from JSONL", ("lessons.jsonl", "--here")
+        "import_lessons", "FILE", "lessons from JSONL", ("lessons.jsonl", "--here")
     ),
     "backup": CommandInfo("backups", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
     "restore": CommandInfo(
@@ -214,20 +218,24 @@ GROUPS: Final[Mapping[str, str]] = {
 
 
 def usage() -> str:
-    """Return the help of `mcp-reflect` itself, which fits a screen of 40 lines."""
-    known = {**COMMANDS, HOOK: _HOOK_INFO}
-    listing: list[str] = []
+    """Return the help of `mcp-reflect` itself, which fits a screen of 40 lines.
+
+    Each command is a line under the title of its group: `  recall TASK        the lessons that fit a task`.
+    """
+    info_by_name = {**COMMANDS, HOOK: _HOOK_INFO}
+    lines: list[str] = []
     for title, names in GROUPS.items():
-        listing.append(f"{title}:")
+        lines.append(f"{title}:")
         for name in names.split():
-            words = f"{name} {known[name].arguments}"
-            listing.append(f"  {words:<18} {known[name].purpose}")
-    whole = "\n".join(listing)
+            info = info_by_name[name]
+            command = f"{name} {info.arguments}"
+            lines.append(f"  {command:<18} {info.purpose}")
+    listing = "\n".join(lines)
     return f"""usage: mcp-reflect [COMMAND] [ARGUMENTS]
 
 Without a command it serves MCP over stdio, as a host starts it (docs/hosts.md).
 
-{whole}
+{listing}
 
 mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --json is for programs.
 """
@@ -272,12 +280,12 @@ def _with_action_first(
 ) -> list[str]:
     """Return the words after a command with its action first, as argparse wants it: options may stand before it.
 
-    | words                       | become                      |
-    |-----------------------------|-----------------------------|
-    | `--json list`               | `list --json`               |
-    | none, or `--json`           | the default action first    |
-    | `--help`                    | the same: help of all       |
-    | `lst` (no action)           | the same: argparse names it |
+    | words             | become                      |
+    |-------------------|-----------------------------|
+    | `--json list`     | `list --json`               |
+    | none, or `--json` | the default action first    |
+    | `--help`          | the same: help of all       |
+    | `lst` (no action) | the same: argparse names it |
     """
     asks_for_help = words[:1] in (["-h"], ["--help"])
     if asks_for_help or (words and not words[0].startswith("-")):

@@ -48,7 +48,10 @@ def run_demo(options: Namespace) -> None:
 
 
 async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
-    """Play the loop with two servers, one after the other, and return what they answered; `quiet`: say nothing."""
+    """Play the loop with two servers, one after the other, and return what they answered by name.
+
+    Two servers show that a lesson outlives the one that stored it. With `quiet` nothing is printed.
+    """
     from mcp_reflect.server.stdio import session  # noqa: PLC0415 - only this command is an MCP client
 
     def narrate(text: str) -> None:
@@ -65,16 +68,16 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
         )
         narrate("The agent says so in its own words, and sends them with the id of the run.\n")
         analysis = {"reflection_id": facts["reflection_id"], "analysis": ANALYSIS}
-        kept = await first("reflect", analysis)
-    lesson = kept["lessons"][0]["id"]
+        reflection = await first("reflect", analysis)
+    lesson = reflection["lessons"][0]["id"]
     narrate(f"Lesson {lesson} is stored. The server stops.\n")
     narrate(
         f"Another day, a new server, and a similar task: {SIMILAR_TASK!r}. The agent calls recall_lessons."
     )
     async with session(env) as second:
         recalled = await second("recall_lessons", {"task": SIMILAR_TASK, "limit": 1})
-        hit = recalled["lessons"][0]
-        narrate(f"\n  {hit['text']}\n  Why: {hit['why']}.\n")
+        best_lesson = recalled["lessons"][0]
+        narrate(f"\n  {best_lesson['text']}\n  Why: {best_lesson['why']}.\n")
         narrate(
             "It runs the tests as the lesson says, they pass, and record_outcome gets what they printed.\n"
             f"Before it reports {REPORT!r}, it calls critique, which judges no words and shows:"

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import read_text
@@ -13,6 +13,14 @@ from mcp_reflect.models.dream import Dream, Undone
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import refuse_in_host, speaker_of_process
 from mcp_reflect.text.one_line import one_line
+
+_RESULTS_WITHOUT_CHANGE: Final = {
+    "planned": "Nothing was changed. Without --plan it is done.",
+    "nothing_to_do": "There is nothing to do.",
+}
+"""The last line by the status of a dream that changed nothing."""
+
+_MOST_TEXT: Final = 100  # characters of a lesson that is named
 
 
 def add_dream_arguments(parser: CliParser) -> None:
@@ -39,7 +47,7 @@ def run_dream(options: Namespace) -> None:
 
 
 async def _dream(engine: Engine, options: Namespace) -> None:
-    """List dreams, undo one, print the prompt, or dream: what the options say."""
+    """Do what the options say: list dreams, print the prompt, undo a dream, or (without any of them) dream."""
     if options.list:
         await _list_dreams(engine, options)
     elif options.prompt:
@@ -51,14 +59,19 @@ async def _dream(engine: Engine, options: Namespace) -> None:
         undone = await engine.undo_dream(options.undo, by=speaker_of_process())
         report_undone(undone, options)
     else:
-        analysis: str | None = None
-        if options.analysis:
-            analysis = read_text(options.analysis, engine.settings)
-        dream = await engine.dream(plan_only=options.plan, analysis=analysis)
-        if options.json:
-            write_json(plain(dream))
-        else:
-            await _print_dream(engine, dream)
+        await _dream_now(engine, options)
+
+
+async def _dream_now(engine: Engine, options: Namespace) -> None:
+    """Dream, or with --plan say what a dream would do, and print it; --analysis has a model's answer to the prompt."""
+    analysis: str | None = None
+    if options.analysis:
+        analysis = read_text(options.analysis, engine.settings)
+    dream = await engine.dream(plan_only=options.plan, analysis=analysis)
+    if options.json:
+        write_json(plain(dream))
+    else:
+        await _print_dream(engine, dream)
 
 
 async def _list_dreams(engine: Engine, options: Namespace) -> None:
@@ -74,8 +87,8 @@ async def _list_dreams(engine: Engine, options: Namespace) -> None:
 def _row_of_dream(dream: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the row of a dream in the table: its id, state, who planned it, merges and tokens."""
     plan = dream["plan"]
-    merges, tokens = str(len(plan["merges"])), str(dream["tokens"])
-    return (dream["id"], dream["state"], plan["thinker"], merges, tokens)
+    merges = str(len(plan["merges"]))
+    return (dream["id"], dream["state"], plan["thinker"], merges, str(dream["tokens"]))
 
 
 def report_undone(undone: Undone, options: Namespace) -> None:
@@ -95,7 +108,7 @@ async def _print_dream(engine: Engine, dream: Dream) -> None:
         write_line(f"Note: {one_line(plan.note)}")
     for merge in plan.merges:
         write_line(f"merge into {merge.keep}: {', '.join(merge.gone)} ({one_line(merge.reason)})")
-        write_line(f"    {await _text(engine, merge.keep)}")
+        write_line(f"    {await _text_of_lesson(engine, merge.keep)}")
         if merge.wording:
             write_line(f"    now: {one_line(merge.wording.text)}")
     for generalization in plan.generalizations:
@@ -104,17 +117,15 @@ async def _print_dream(engine: Engine, dream: Dream) -> None:
         )
     for archiving in plan.archivings:
         write_line(
-            f"archive {archiving.id}: {archiving.reason}\n    {await _text(engine, archiving.id)}"
+            f"archive {archiving.id}: {archiving.reason}\n    {await _text_of_lesson(engine, archiving.id)}"
         )
     for reason in plan.refused:
         write_line(f"not taken: {one_line(reason)}")
     done = f"Done: {dream.dream_id}. `mcp-reflect dream --undo {dream.dream_id}` puts it back."
-    others = {
-        "planned": "Nothing was changed. Without --plan it is done.",
-        "nothing_to_do": "There is nothing to do.",
-    }
-    write_line(others.get(dream.status, done))
+    write_line(_RESULTS_WITHOUT_CHANGE.get(dream.status, done))
 
 
-async def _text(engine: Engine, record_id: str) -> str:
-    return one_line((await engine.bank.lessons.get(engine.scopes.own, record_id)).text, 100)
+async def _text_of_lesson(engine: Engine, record_id: str) -> str:
+    """Return the text of a lesson on one line, cut to _MOST_TEXT characters, so that a person knows which one it is."""
+    lesson = await engine.bank.lessons.get(engine.scopes.own, record_id)
+    return one_line(lesson.text, _MOST_TEXT)

@@ -14,7 +14,10 @@ def run_embed(options: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
     async def embed_all(engine: Engine) -> tuple[int, Any]:
-        """Give lessons vectors, and say after each batch how many have one: a large bank takes minutes."""
+        """Give lessons vectors; return how many got one, and the state of all vectors of the bank.
+
+        After each batch it says how many have one, since a large bank takes minutes.
+        """
         embeddings = engine.bank.embeddings
         if embeddings is None:
             fault = "it names no embedder: every lesson got its word vector when it was stored"
@@ -33,4 +36,5 @@ def run_embed(options: Namespace) -> int:
     if "problem" in state:
         text = f"{text}\n{state['problem']}"
     write_result(options, {"embedded": total, **state}, text)
-    return int(state["with_vector"] != state["lessons"])
+    is_complete = state["with_vector"] == state["lessons"]
+    return 0 if is_complete else 1

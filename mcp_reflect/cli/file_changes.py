@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.cli.files import replace_file
 from mcp_reflect.errors import InputError
@@ -22,7 +22,7 @@ _NEW_FILE_MODE: Final = 0o600  # settings of hosts may hold keys
 class FileChange:
     """A file's text before and after a change; None means that there is no file.
 
-    `drops_backup`: the file again has everything that the copy from before the first change has, so the copy can go.
+    With `drops_backup` the copy from before the first change is removed, since the file has all of it again.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class FileChange:
             raise InputError(str(self.path), fault, "Nothing was changed.") from None
 
     def take_back(self, *, had_backup: bool) -> None:
-        """Put the file back as it was. Another program that changed it meanwhile has the last word."""
+        """Put the file back as it was; nothing is done where another program changed the file meanwhile."""
         if read_file(self.path) == self.after:
             FileChange(self.path, self.after, self.before).apply()
             if not had_backup:
@@ -93,7 +93,10 @@ def read_file(path: Path) -> str | None:
 
 
 def change_of(path: Path, edits: Sequence[Edit], *, removes: bool) -> FileChange:
-    """Return what `edits` make of a file. `removes`: they take our entries out, so that an emptied file may go."""
+    """Return the change that `edits` make of a file; where they change nothing, `before` and `after` are the same.
+
+    With `removes` the edits take our entries out, so that a file without any other entry may go as well.
+    """
     before = read_file(path)
     text = before or ""
     try:
@@ -143,14 +146,21 @@ def _compact(text: str) -> str:
     return compact
 
 
+class _AppliedChange(NamedTuple):
+    """A change that was made, and whether its file had a backup before: an undo removes only a backup of its own."""
+
+    change: FileChange
+    had_backup: bool
+
+
 def apply_all(changes: Sequence[FileChange]) -> None:
-    """Make all changes, or none: where one fails, those before it are taken back."""
-    applied: list[tuple[FileChange, bool]] = []  # each with whether it had a backup before
+    """Make all changes, or none: where one fails, those before it are taken back, the latest first."""
+    applied: list[_AppliedChange] = []
     try:
         for change in changes:
             had_backup = backup_of(change.path).exists()
             change.apply()
-            applied.append((change, had_backup))
+            applied.append(_AppliedChange(change, had_backup))
     except InputError:
         for change, had_backup in reversed(applied):
             change.take_back(had_backup=had_backup)

@@ -11,6 +11,8 @@ from mcp_reflect.limits import Limits
 from mcp_reflect.whole_files import open_regular, replace_whole
 
 _HEAD_CHARS: Final = 4096  # of an existing file, which tell whether the same command wrote it
+_SHELL_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""The beginnings of the names under which a shell hands over a pipe, as for `<(command)`."""
 
 
 def replace_file(path: Path, text: str, mode: int = 0o600) -> None:
@@ -21,20 +23,15 @@ def replace_file(path: Path, text: str, mode: int = 0o600) -> None:
     replace_whole(str(path.resolve()), text.encode("utf-8", "surrogateescape"), mode)
 
 
-def _write_through(path: Path, text: str) -> None:
-    """Write into a device or pipe; OSError for a pipe that nobody reads, where writing would wait without end."""
-    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
-    os.set_blocking(descriptor, True)
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-
-
 def write_output(name: str, argument: str, text: str, *, mark: str, force: bool) -> None:
     """Write a command's output to the file that a person named; InputError names the `argument` if that fails.
 
-    A new file, or one that has the `mark` of this command in its beginning, is replaced whole and is private (0600).
-    Any other file is replaced only with `force`, and a link never: a repository may have put it there, and it may lead out
-    of it. A device or pipe is written through to.
+    | the name is that of                              | what is done                                                  |
+    |--------------------------------------------------|---------------------------------------------------------------|
+    | a device or a pipe                               | the text is written into it                                   |
+    | a link                                           | refused: a repository may have put it there to lead out of it |
+    | a file that begins without this command's `mark` | refused, unless with `force`                                  |
+    | any other file, or none yet                      | it is replaced whole, and is private (0600)                   |
     """
     path = Path(name)
     try:
@@ -57,11 +54,12 @@ def write_output(name: str, argument: str, text: str, *, mark: str, force: bool)
         ) from None
 
 
-def _open_to_read(name: str) -> BinaryIO:
-    """Open a regular file, or the pipe that a shell hands over as `<(command)`; any other pipe may never be written to."""
-    if name.startswith(_SHELL_PIPES):
-        return Path(name).open("rb")
-    return open_regular(Path(name))
+def _write_through(path: Path, text: str) -> None:
+    """Write into a device or pipe; OSError for a pipe that nobody reads, where writing would wait without end."""
+    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
 
 
 def read_text(name: str, limits: Limits) -> str:
@@ -85,5 +83,11 @@ def read_text(name: str, limits: Limits) -> str:
         ) from None
 
 
-_SHELL_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""Begin the names under which a shell hands over a pipe."""
+def _open_to_read(name: str) -> BinaryIO:
+    """Open a regular file, or the pipe that a shell hands over as `<(command)`.
+
+    Any other pipe is refused: nobody may ever write into it, and the command would wait without end.
+    """
+    if name.startswith(_SHELL_PIPES):
+        return Path(name).open("rb")
+    return open_regular(Path(name))

@@ -27,13 +27,13 @@ _SAID_BY_PERSON: Final = ("repeated", "correction", "undone")
 def kind_of(stored: StoredFinding) -> str:
     """Return the kind of a finding for a person, a key of `_WORDS`.
 
-    | the finding is of                              | kind       |
-    |------------------------------------------------|------------|
-    | a person's words                               | repeated   |
-    | a call that a person refused with a reason     | correction |
-    | a person's words, after which work was undone  | undone     |
-    | calls, in several sessions                     | failure    |
-    | calls, in one session                          | hard_won   |
+    | the finding is of                             | kind       |
+    |-----------------------------------------------|------------|
+    | a person's words                              | repeated   |
+    | a call that a person refused with a reason    | correction |
+    | a person's words, after which work was undone | undone     |
+    | calls, in several sessions                    | failure    |
+    | calls, in one session                         | hard_won   |
     """
     kind = stored.finding.kind
     if kind is FindingKind.SAID:
@@ -46,8 +46,12 @@ def kind_of(stored: StoredFinding) -> str:
 
 
 def record_of(stored: StoredFinding) -> dict[str, Any]:
-    """Return a finding for a program: facts, and the words of a model where it was asked."""
-    finding, kind = stored.finding, kind_of(stored)
+    """Return a finding for a program: facts, and the words of a model where it was asked.
+
+    The line of a finding is an error, or what a person said (`_SAID_BY_PERSON`): it stands under "error" or "said".
+    """
+    finding = stored.finding
+    kind = kind_of(stored)
     record: dict[str, Any] = {
         "id": stored.id,
         "kind": kind,
@@ -63,7 +67,8 @@ def record_of(stored: StoredFinding) -> dict[str, Any]:
         "wording": None,
     }
     if kind in _SAID_BY_PERSON:
-        record["error"], record["said"] = None, finding.line
+        record["error"] = None
+        record["said"] = finding.line
     if finding.wording is not None:
         record["wording"] = asdict(finding.wording)
     return record
@@ -83,7 +88,7 @@ def _times_seen(stored: StoredFinding) -> int:
 
 
 def _call(call: FoundCall | None) -> str | None:
-    """Return a call on one line, None for none."""
+    """Return a call on one line, as "Bash: pytest tests/billing"; None for none."""
     if call is None:
         return None
     return call_line(call.tool, call.arguments)
@@ -100,20 +105,29 @@ def text_of(name: object, stored: StoredFinding, *, with_project: bool = False) 
 
 def _extent_of(stored: StoredFinding) -> str:
     """Return how often a finding was seen and what it cost: "4 times in 2 sessions, 7 min"."""
-    often, where, cost = "once", "in one session", ""
+    count = "once"
     times = _times_seen(stored)
     if times > 1:
-        often = f"{times} times"
+        count = f"{times} times"
+    sessions = "in one session"
     if stored.sessions > 1:
-        where = f"in {stored.sessions} sessions"
+        sessions = f"in {stored.sessions} sessions"
+    cost = ""
     seconds = sum(seen.seconds for seen in stored.seen)
     if seconds >= _LEAST_SECONDS:
         cost = f", {seconds / 60:.0f} min"
-    return f"{often} {where}{cost}"
+    return f"{count} {sessions}{cost}"
 
 
 def _facts_of(finding: Finding) -> list[str]:
-    """Return the lines of what happened: what failed, what was done in between, and what worked, or what the person said."""
+    """Return the lines of what happened.
+
+    | the kind of finding | its lines                                                         |
+    |---------------------|-------------------------------------------------------------------|
+    | SAID, UNDONE        | what the person said                                              |
+    | CORRECTION          | the call that was refused, and what the person said               |
+    | any other           | what failed with its error, what was done in between, what worked |
+    """
     if finding.kind in (FindingKind.SAID, FindingKind.UNDONE):
         return [f"   you said: {one_line(finding.line)}"]
     if finding.kind is FindingKind.CORRECTION:

@@ -11,8 +11,11 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-_GRACE: Final = 1.5  # seconds in which what was not noted is kept
-_LATE_INPUT: Final = 1.0  # seconds more for a host that is slow to say what it asks about
+_GRACE: Final = 1.5
+"""Seconds after the limit in which what was not noted is written into a file; then faulthandler ends the process."""
+
+_LATE_INPUT: Final = 1.0
+"""Seconds after the limit in which a host that is slow may still say what it asks about."""
 
 
 class Watch:
@@ -38,8 +41,8 @@ class Watch:
         self._reading.acquire()
         self._answering = _thread.allocate_lock()
         self._is_answered = False
-        self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - open until the end
-        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=self._nowhere)
+        self._devnull = open(os.devnull, "w")  # noqa: PTH123, SIM115 - open until the end
+        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=self._devnull)
         _thread.start_new_thread(self._wait, (seconds,))
 
     def within(self, seconds: float) -> None:
@@ -90,4 +93,4 @@ class Watch:
         self.answer(None)
         faulthandler.cancel_dump_traceback_later()
         self._running.release()
-        self._nowhere.close()
+        self._devnull.close()

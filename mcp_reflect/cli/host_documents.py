@@ -1,4 +1,4 @@
-"""The document in a host's file, in JSON, TOML or YAML: one entry in it is set, and the others stay.
+"""Set one entry in a host's file of JSON, TOML or YAML, so that all other entries stay.
 
 In JSON and TOML every byte of the others stays (`json_text`, `toml_text`), in YAML what ruamel.yaml keeps. A JSON file
 with comments is refused: most hosts cannot read it either.
@@ -27,9 +27,10 @@ Table = MutableMapping[str, Any]
 def set_entry(
     language: Language, text: str, block: str, name: str, entry: Mapping[str, Any] | None
 ) -> str:
-    """Return the document with `entry` as `name` in the table `block`.
+    """Return the document with `entry` as `name` in the table `block`; with None for `entry` it is taken out.
 
-    With None for `entry` it is taken out, with its table where that becomes empty.
+    A table that becomes empty is taken out as well, and a document without any entry becomes an empty text: the JSON text
+    `{}` with the block "mcpServers" becomes `{"mcpServers": {"mcp-reflect": {…}}}`, and empty again without the entry.
 
     Raises InputError if the text is not in the language, or `block` is not a table.
     """
@@ -55,8 +56,8 @@ def set_entry(
 def _set_toml(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
     """Do what `set_entry` does in TOML: as text, so that every other byte stays, else by tomlkit.
 
-    A table may stand within a value (`mcp_servers = { a = {} }`), where no text can be added behind the others. The text
-    that either way gives is read again, and has to say what is wanted; InputError if neither does.
+    The tables may stand within one value (`mcp_servers = { a = {} }`), where no text can be added behind them: tomlkit
+    writes these. The text that either way gives is read again, and has to say what is wanted; InputError if neither does.
     """
     before = _toml(text)
     entries = table(before.get(block, {}), block)
@@ -70,8 +71,9 @@ def _set_toml(text: str, block: str, name: str, entry: Mapping[str, Any] | None)
         with suppress(InputError):
             changed = change(text, block, name, entry)
             if _comparable(_toml(changed), block) == _comparable(wanted, block):
-                is_empty = not changed.strip(f"{_BYTE_ORDER_MARK}\r\n\t ")
-                return "" if is_empty else changed
+                if not changed.strip(f"{_BYTE_ORDER_MARK}\r\n\t "):
+                    return ""
+                return changed
     raise InputError(block, "an entry cannot be added to it without changing others", _BY_HAND)
 
 
@@ -121,8 +123,10 @@ def parse(language: Language, text: str) -> Table:
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         match language:
+            case "json" if not text.strip():
+                document: Any = {}
             case "json":
-                document: Any = json.loads(text) if text.strip() else {}
+                document = json.loads(text)
             case "toml":
                 document = parse_toml(text)
             case "yaml":
@@ -136,16 +140,18 @@ def parse(language: Language, text: str) -> Table:
     except (TOMLKitError, YAMLError, RecursionError) as error:
         fault = f"it is not {language.upper()}: {' '.join(str(error).split())}"
         raise InputError("the file", fault, _BY_HAND) from None
-    return table({} if document is None else document, "the file")
+    if document is None:  # YAML says so of an empty text
+        document = {}
+    return table(document, "the file")
 
 
 def text_of(language: Literal["json", "yaml"], document: Table, before: str) -> str:
-    """Return a document as text, in the form that it had before."""
-    mark = _BYTE_ORDER_MARK if before.startswith(_BYTE_ORDER_MARK) else ""
-    before = before.removeprefix(_BYTE_ORDER_MARK)
-    if language == "json":
-        return mark + _as_json(document, before)
-    return mark + _as_yaml(document, before)
+    """Return a document as text, in the form of the text `before`: its byte order mark, line ends and indentation."""
+    write = {"json": _as_json, "yaml": _as_yaml}[language]
+    text = write(document, before.removeprefix(_BYTE_ORDER_MARK))
+    if before.startswith(_BYTE_ORDER_MARK):
+        return _BYTE_ORDER_MARK + text
+    return text
 
 
 def _as_json(document: Table, before: str) -> str:
@@ -169,7 +175,7 @@ def _as_yaml(document: Table, before: str) -> str:
 
 
 def table(value: Any, name: str) -> Table:
-    """Return a table. Raises InputError, which names it, for another value."""
+    """Return a value that is a table; InputError for any other value, in which `name` says where it stands."""
     if not isinstance(value, MutableMapping):
         raise InputError(name, "it is not a table", _BY_HAND)
     return cast("Table", value)

@@ -33,27 +33,34 @@ _EVENT_FIELDS: Final = {
 """The fields of an event that the host sends our tool, beside those of its session."""
 
 _OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
+_SCRIPT_MARK: Final = (
+    "// mcp-reflect: written by `mcp-reflect install`; it is removed by `--uninstall`."
+)
+"""The first line of our script in a host that asks a script in its own language."""
+
+_SCRIPTS: Final = Path(__file__).parent / "scripts"
+"""The folder with what these scripts share (`ask.js`), and a short end for each host."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
     """How a host stores hooks.
 
-    | field              | what it says                                                                               |
-    |--------------------|--------------------------------------------------------------------------------------------|
-    | `file`             | the file with the hooks, below the home directory                                          |
-    | `project_file`     | the file below a project, None where it has the same name                                  |
-    | `events`           | the host's names of the events                                                             |
-    | `asked`            | those at which the host asks the running server instead of starting a process              |
-    | `script`           | the script of ours that the host loads instead (`cli/scripts`); `file` is that script       |
-    | `flat`             | an entry is the command itself, not a list of commands with a matcher                      |
-    | `typed`            | a flat entry names its type all the same                                                   |
-    | `version`          | a number that the file must have                                                           |
-    | `units_per_second` | the units of its time limits: 1 for seconds, 1000 for milliseconds                         |
-    | `end_seconds`      | the time limit of the last hook of a session                                               |
-    | `names_agents`     | the host tells the server which subagent makes a call                                      |
-    | `fails_closed`     | it refuses each call whose hook cannot be run, as after our command was removed            |
-    | `note`             | what a person is told who installs the hooks                                               |
+    | field              | what it says                                                                          |
+    |--------------------|---------------------------------------------------------------------------------------|
+    | `file`             | the file with the hooks, below the home directory                                     |
+    | `project_file`     | the file below a project, None where it has the same name                             |
+    | `events`           | the host's names of the events                                                        |
+    | `asked`            | those at which the host asks the running server instead of starting a process         |
+    | `script`           | the script of ours that the host loads instead (`cli/scripts`); `file` is that script |
+    | `flat`             | an entry is the command itself, not a list of commands with a matcher                 |
+    | `typed`            | a flat entry names its type all the same                                              |
+    | `version`          | a number that the file must have                                                      |
+    | `units_per_second` | the units of its time limits: 1 for seconds, 1000 for milliseconds                    |
+    | `end_seconds`      | the time limit of the last hook of a session                                          |
+    | `names_agents`     | the host tells the server which subagent makes a call                                 |
+    | `fails_closed`     | it refuses each call whose hook cannot be run, as after our command was removed       |
+    | `note`             | what a person is told who installs the hooks                                          |
     """
 
     file: str
@@ -76,7 +83,8 @@ def set_hooks(
 ) -> str:
     """Return the text of a host's settings with one hook of ours for each event; with none if there is no command.
 
-    `distil` names the agent program that reads each session when it ends.
+    Our hooks of an earlier installation are replaced, and those of others stay. `distil` names the agent program that
+    reads each session when it ends.
     """
     if settings.script is not None:
         return _set_script(text, settings.script, command)
@@ -104,15 +112,9 @@ def set_hooks(
     return text_of("json", document, text)
 
 
-# A host that asks a script in its own language: one source for what all of them do, and a short end for each.
-
-_MARK: Final = "// mcp-reflect: written by `mcp-reflect install`; it is removed by `--uninstall`."
-_SCRIPTS: Final = Path(__file__).parent / "scripts"
-
-
 def is_our_script(text: str) -> bool:
     """Return whether a script is one that we wrote."""
-    return text.removeprefix("\ufeff").startswith(_MARK)
+    return text.removeprefix("\ufeff").startswith(_SCRIPT_MARK)
 
 
 def _set_script(text: str, name: str, command: ServerCommand | None) -> str:
@@ -128,7 +130,7 @@ def _set_script(text: str, name: str, command: ServerCommand | None) -> str:
     words = json.dumps([command.program, *command.arguments, "hook", *_options(command)])
     shared = (_SCRIPTS / "ask.js").read_text("utf-8").replace("[/* command */]", words, 1)
     of_host = (_SCRIPTS / f"{name}.js").read_text("utf-8")
-    return f"{_MARK}\n{shared}\n{of_host}"
+    return f"{_SCRIPT_MARK}\n{shared}\n{of_host}"
 
 
 def hook_line(
@@ -210,21 +212,24 @@ def _input(event: str, settings: HookSettings) -> dict[str, str]:
 
 
 def is_our_hook(entry: Any) -> bool:
-    """Return whether an entry runs nothing but `mcp-reflect hook`, or asks our server's tool."""
+    """Return whether an entry of a host's hooks is ours: each of its hooks runs our command, or asks our server's tool.
+
+    An entry that also runs a program of others is theirs, and stays.
+    """
     if not isinstance(entry, dict):
         return False
     fields = cast("dict[str, Any]", entry)
-    lines: Any = fields.get("hooks")
-    if not isinstance(lines, list):
-        lines = [fields]
+    listed: Any = fields.get("hooks")
+    if not isinstance(listed, list):
+        listed = [fields]  # a flat entry is the hook itself
     hooks = [
-        cast("dict[str, Any]", line) for line in cast("list[Any]", lines) if isinstance(line, dict)
+        cast("dict[str, Any]", hook) for hook in cast("list[Any]", listed) if isinstance(hook, dict)
     ]
     return bool(hooks) and all(map(_is_ours, hooks))
 
 
 def _is_ours(hook: Mapping[str, Any]) -> bool:
-    """Return whether a single hook of an entry runs our command, or asks our server's tool."""
+    """Return whether a single hook of an entry runs our command (`mcp-reflect hook …`), or asks our server's tool."""
     if _OUR_COMMAND.search(str(hook.get("command"))):
         return True
     return hook.get("server") == SERVER_NAME and hook.get("tool") == _TOOL

@@ -29,9 +29,9 @@ def hooks_switched_off(host: str) -> list[str]:
     sentences: list[str] = []
     for name in off.files:
         path = _path_of(name)
-        values = _values(path)
+        settings = _values(path)
         for switch in off.switches:
-            if _entry(values, switch.keys) is switch.off:
+            if _entry(settings, switch.keys) is switch.off:
                 setting = f"{'.'.join(switch.keys)} = {str(switch.off).lower()}"
                 sentences.append(f"Hooks are switched off in {path} ({setting}), so none will run.")
     if off.instead:
@@ -91,8 +91,8 @@ def _has_our_entry(config: HostConfig, path: Path) -> bool:
 
 
 def registrations() -> list[str]:
-    """Return a sentence for each host in which the server is registered: by which way, and whether its hooks run."""
-    hooked = set(hosts_with_our_hooks())
+    """Return a sentence for each host in which the server is registered: "Codex (for you; hooks run)"."""
+    hosts_with_hooks = set(hosts_with_our_hooks())
     sentences: list[str] = []
     for host, config in HOSTS.items():
         ways: list[str] = []
@@ -101,15 +101,16 @@ def registrations() -> list[str]:
         if is_registered(host, here=True):
             ways.append("in this project")
         if ways:
-            sentences.append(f"{config.title} ({', '.join(ways)}; {_hooks_text(host, hooked)})")
+            hooks = _hooks_text(host, hosts_with_hooks)
+            sentences.append(f"{config.title} ({', '.join(ways)}; {hooks})")
     return sentences
 
 
-def _hooks_text(host: str, hooked: set[str]) -> str:
-    """Return whether the hooks of a host run, for `doctor`; `hooked` are the hosts that have ours."""
+def _hooks_text(host: str, hosts_with_hooks: set[str]) -> str:
+    """Return whether our hooks run in a host, as `doctor` says it; `hosts_with_hooks` have them in their files."""
     if host not in HOOK_SETTINGS:
         return "it has no hooks"
-    if host not in hooked:
+    if host not in hosts_with_hooks:
         return f"without hooks: mcp-reflect install {host} --hooks"
     if hooks_switched_off(host):
         return "hooks are switched off"
@@ -127,9 +128,9 @@ def running(host: str) -> str | None:
     return f"{HOSTS[host].title} runs now: restart it. If it wrote its file over this one meanwhile, run this command again."
 
 
-def _entry(values: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """Return the value under a path of names; None where there is none."""
-    value: Any = values
+def _entry(settings: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """Return the value under a path of names, `settings["a"]["b"]` for ("a", "b"); None where there is none."""
+    value: Any = settings
     for name in names:
         if not isinstance(value, MutableMapping):
             return None

@@ -54,36 +54,36 @@ class Remote:
     project: str | None = None
 
 
-class _Moved(NamedTuple):
-    """The variable by which a host's files are moved out of the home directory, and how their names begin there.
-
-    With CLAUDE_CONFIG_DIR=/cfg, `.claude/settings.json` is /cfg/settings.json.
-    """
+class _MovedFolder(NamedTuple):
+    """The variable that moves a host's files out of the home directory, and the beginning of their names there."""
 
     variable: str
-    start: str = ""
+    new_prefix: str = ""
 
 
-_MOVED: Final[Mapping[str, _Moved]] = {
-    ".claude.json": _Moved("CLAUDE_CONFIG_DIR", ".claude.json"),
-    ".claude/": _Moved("CLAUDE_CONFIG_DIR"),
-    ".codex/": _Moved("CODEX_HOME"),
-    ".gemini/": _Moved("GEMINI_CLI_HOME", ".gemini/"),
-    ".copilot/": _Moved("COPILOT_HOME"),
-    ".qwen/": _Moved("QWEN_HOME"),
-    ".config/": _Moved("XDG_CONFIG_HOME"),
-    ".pi/agent/": _Moved("PI_CODING_AGENT_DIR"),
-    ".cline/data/": _Moved("CLINE_DATA_DIR"),
+_MOVED_FOLDERS: Final[Mapping[str, _MovedFolder]] = {
+    ".claude.json": _MovedFolder("CLAUDE_CONFIG_DIR", ".claude.json"),
+    ".claude/": _MovedFolder("CLAUDE_CONFIG_DIR"),
+    ".codex/": _MovedFolder("CODEX_HOME"),
+    ".gemini/": _MovedFolder("GEMINI_CLI_HOME", ".gemini/"),
+    ".copilot/": _MovedFolder("COPILOT_HOME"),
+    ".qwen/": _MovedFolder("QWEN_HOME"),
+    ".config/": _MovedFolder("XDG_CONFIG_HOME"),
+    ".pi/agent/": _MovedFolder("PI_CODING_AGENT_DIR"),
+    ".cline/data/": _MovedFolder("CLINE_DATA_DIR"),
 }
-"""The variable for each beginning of a name below the home directory."""
+"""The variable for each prefix of a name below the home directory."""
 
 
 def person_file(name: str) -> Path:
-    """Return the file of a host that has this name below the home directory, or lies where a variable moves it."""
-    for start, moved in _MOVED.items():
+    """Return the file of a host that has this name below the home directory, or lies where a variable moves it.
+
+    `.claude/settings.json` is ~/.claude/settings.json; with CLAUDE_CONFIG_DIR=/cfg it is /cfg/settings.json.
+    """
+    for prefix, moved in _MOVED_FOLDERS.items():
         folder = os.environ.get(moved.variable, "").strip()
-        if folder and name.startswith(start):
-            return Path(folder).expanduser() / (moved.start + name.removeprefix(start))
+        if folder and name.startswith(prefix):
+            return Path(folder).expanduser() / (moved.new_prefix + name.removeprefix(prefix))
     return Path.home() / name
 
 
@@ -91,19 +91,19 @@ def person_file(name: str) -> Path:
 class HostConfig:
     """The file of a host, and how our entry looks in it.
 
-    | field                    | what it says                                                                        |
-    |--------------------------|-------------------------------------------------------------------------------------|
-    | `path`                   | a person's file: `~/` is the home directory, `@/` the folder of programs' settings  |
-    | `windows`, `mac`         | the same there, where it is another one                                             |
-    | `project`                | the file that a project shares, if the host has one                                 |
-    | `block`                  | the table with the servers ("mcpServers")                                           |
-    | `type`                   | the `type` in the entry of a program ("stdio"), None where there is none            |
-    | `extra`                  | what every entry has besides                                                        |
-    | `one_list`               | the program and its arguments are one list, as opencode has them                    |
-    | `variable_form`          | how a header names a variable NAME ("${NAME}"); None where it takes no service      |
-    | `url_key`                | the key of a service's address                                                      |
-    | `service_type`           | the `type` in the entry of a service ("http"), None where there is none             |
-    | `restart`                | what a person is told to do, so that the host reads the file                        |
+    | field            | what it says                                                                       |
+    |------------------|------------------------------------------------------------------------------------|
+    | `path`           | a person's file: `~/` is the home directory, `@/` the folder of programs' settings |
+    | `windows`, `mac` | the same there, where it is another one                                            |
+    | `project`        | the file that a project shares, if the host has one                                |
+    | `block`          | the table with the servers ("mcpServers")                                          |
+    | `type`           | the `type` in the entry of a program ("stdio"), None where there is none           |
+    | `extra`          | what every entry has besides                                                       |
+    | `one_list`       | the program and its arguments are one list, as opencode has them                   |
+    | `variable_form`  | how a header names a variable NAME ("${NAME}"); None where it takes no service     |
+    | `url_key`        | the key of a service's address                                                     |
+    | `service_type`   | the `type` in the entry of a service ("http"), None where there is none            |
+    | `restart`        | what a person is told to do, so that the host reads the file                       |
     """
 
     title: str
@@ -126,16 +126,17 @@ class HostConfig:
 
         `@/Code/User/mcp.json` is ~/.config/Code/User/mcp.json on Linux, and below ~/Library/Application Support on a Mac.
         """
-        others = {"win32": self.windows, "darwin": self.mac}
-        path = others.get(system) or self.path
+        path_by_system = {"win32": self.windows, "darwin": self.mac}
+        path = path_by_system.get(system) or self.path
         if path.startswith("~/"):
             return person_file(path.removeprefix("~/"))
-        programs = {
+        folder_by_system = {
             "win32": os.environ.get("APPDATA", "~/AppData/Roaming"),
             "darwin": "~/Library/Application Support",
         }
-        shared = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-        return Path(path.replace("@", programs.get(system, shared), 1)).expanduser()
+        folder_elsewhere = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+        folder = folder_by_system.get(system, folder_elsewhere)
+        return Path(path.replace("@", folder, 1)).expanduser()
 
     def set_entry(self, text: str, command: ServerCommand | None) -> str:
         """Return the file's text with the server's entry in it; without it if there is no command."""
@@ -146,7 +147,7 @@ class HostConfig:
         if command is None:
             return None
         if command.remote is not None:
-            return self._remote(command.remote)
+            return self._service_entry(command.remote)
         return self.entry(command)
 
     def entry(self, command: ServerCommand) -> dict[str, Any]:
@@ -160,22 +161,24 @@ class HostConfig:
             entry = {"type": self.type, **entry}
         return {**entry, **self.extra}
 
-    def _remote(self, remote: Remote) -> dict[str, Any]:
+    def _service_entry(self, remote: Remote) -> dict[str, Any]:
         """Return the entry of a service: its address, and a header with the token, which the host reads from a variable.
 
-        InputError for a host that cannot have one in its file.
+        The file names the variable and never has the token itself. InputError for a host that cannot have a service in
+        its file.
         """
-        project: dict[str, str] = {}
+        project_header: dict[str, str] = {}
         if remote.project:
-            project = {"Mcp-Reflect-Project": remote.project}
+            project_header = {"Mcp-Reflect-Project": remote.project}
         if self.language == "toml":
-            return _codex_service(remote, project)
+            return _codex_service(remote, project_header)
         if self.variable_form is None:
             fault = f"{self.title} cannot read an address and a token from its file"
             fix = "Add it in the program, as a connector, if its account may."
             raise InputError("--url", fault, fix)
         token = f"Bearer {self.variable_form.replace('NAME', remote.token_env)}"
-        address = {self.url_key: remote.url, "headers": {"Authorization": token, **project}}
+        headers = {"Authorization": token, **project_header}
+        address = {self.url_key: remote.url, "headers": headers}
         if self.language == "yaml":
             return {"type": self.service_type, **_goose_service(remote), **address}
         if self.service_type:

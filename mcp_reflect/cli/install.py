@@ -28,7 +28,7 @@ from mcp_reflect.errors import InputError, McpReflectError
 _DONE, _DECLINED, _WRONG = 0, 1, 2
 """The status of the command."""
 
-_LOADED: Final = (
+_TOOLS_FROM_START: Final = (
     "Its model sees five of the tools from the start, which takes about 870 tokens of each session (3.5 kB); "
     "MCP_REFLECT_ALWAYS_LOAD=false changes that."
 )
@@ -140,7 +140,10 @@ def _install_each(
 
 
 def _install(options: Namespace, command: ServerCommand) -> Report | None:
-    """Change the files of one host; None if the person does not agree. InputError: nothing was changed."""
+    """Change the files of one host, and return what was done; None if the person does not agree.
+
+    All its files are changed or none: after an InputError they are as they were.
+    """
     host = HOSTS[options.host]
     changes = _changes(host, command, options)
     if not changes:
@@ -231,7 +234,7 @@ def _notes_on_entry(host: HostConfig, options: Namespace) -> list[str]:
         notes.append(_ON_PATH)
     notes.append(ROWS[options.host].note)
     if options.host == "claude-code":
-        notes.append(_LOADED)
+        notes.append(_TOOLS_FROM_START)
     if options.hooks:
         notes.append(HOOK_SETTINGS[options.host].note)
         if ROWS[options.host].moments.last_word != "no":
@@ -326,11 +329,7 @@ def _others_with(hooks: HookSettings, host: str, *, here: bool) -> list[str]:
 
 
 def _server_command(options: Namespace) -> ServerCommand:
-    """Return the command of this installation, by its whole path: hosts rarely see a shell's PATH.
-
-    It is started so that the folder of a session, and PYTHONPATH in it, bring no code into it. In a project's file,
-    which its people share, it is the name alone.
-    """
+    """Return how a host starts the server: the words of the command, and the settings or the service of the options."""
     settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": options.bank}
     env = {name: value for name, value in settings.items() if value}
     remote = _remote(options)
@@ -339,12 +338,20 @@ def _server_command(options: Namespace) -> ServerCommand:
 
 
 def _command_line(options: Namespace) -> Sequence[str]:
-    """Return the words that start this installation, as `_server_command` says."""
+    """Return the words that start this installation, by its whole path: hosts rarely see a shell's PATH.
+
+    | this installation                                  | the words                           |
+    |----------------------------------------------------|-------------------------------------|
+    | is named in a project's file, which people share   | `mcp-reflect`, found on their PATH  |
+    | is found by Python without the folder of a session | Python, isolated: no code gets in   |
+    | has a script beside its Python                     | that script                         |
+    | any other                                          | as `children.our_command` starts it |
+    """
     if options.here:
         return ["mcp-reflect"]
     if children.is_found_isolated():
         return [sys.executable, *children.ISOLATED, "-m", "mcp_reflect"]
-    # This Python finds the package by a variable or a wrapper alone, as some distributions have it.
+    # This Python finds the package only by a variable or a wrapper, as some distributions have it.
     name = "mcp-reflect"
     if sys.platform == "win32":
         name = "mcp-reflect.exe"
@@ -359,17 +366,17 @@ def _remote(options: Namespace) -> Remote | None:
     if not options.url:
         return None
     checked_address(options.url)
-    for option, is_given in (("--bank", options.bank), ("--distil", options.distil)):
-        if is_given:
+    for option, value in (("--bank", options.bank), ("--distil", options.distil)):
+        if value:
             fault = "the service has the bank, and reads each session itself"
             raise InputError(option, fault, "Leave it out.")
     remote = Remote(options.url, checked_variable(options.token_env), options.project)
     if not options.only_print and not options.uninstall:
-        _try(remote)
+        _try_service(remote)
     return remote
 
 
-def _try(remote: Remote) -> None:
+def _try_service(remote: Remote) -> None:
     """Say on stderr whether the service accepts the token of this environment; the host may use another one."""
     try:
         user = ask_service(remote.url, remote.token_env, "whoami", {}, remote.project)

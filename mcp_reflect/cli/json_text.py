@@ -91,9 +91,8 @@ class _Editor:
     ) -> list[_TextEdit]:
         """Return the edits that make an object into another one, for members that changed, are gone, or are new."""
         items = self._items(start)
-        item_by_key = {
-            item.key: item for item in items
-        }  # of a key that is there twice, the last counts
+        # Of a key that is there twice, the last item counts, as JSON readers have it.
+        item_by_key = {item.key: item for item in items}
         edits: list[_TextEdit] = []
         for key, item in item_by_key.items():
             if key is not None and key in after:
@@ -103,7 +102,10 @@ class _Editor:
         return edits + self._exchange(start, items, gone, added)
 
     def _change_list(self, start: int, before: list[Any], after: list[Any]) -> list[_TextEdit]:
-        """Return the edits that make a list into another one; new values come at its end."""
+        """Return the edits that make a list into another one; new values come at its end.
+
+        A value that changed is taken out and added again: `[1, 2, 3]` becomes `[1, 3, 4]` for a 2 that is 4 now.
+        """
         items = self._items(start)
         old_texts = [_text_of(value) for value in before]
         new_texts = [_text_of(value) for value in after]

@@ -23,28 +23,42 @@ from mcp_reflect.places import BANK, GUARDS, PROJECT, bank_file, data_folder
 from mcp_reflect.storage.spool import SESSION_FOLDER
 from mcp_reflect.whole_files import open_regular, replace_whole
 
-_MOST_BYTES: Final = (
-    1 << 19
-)  # of the file, which holds MOST_CHARS of guards (`services/enforced.py`)
-_DIGITS: Final = 24  # of the hash in its name
+_MOST_BYTES: Final = 1 << 19
+"""Bytes of the file that are read: it has at most MOST_CHARS of guards (`services/enforced.py`)."""
+
+_DIGITS: Final = 24  # of the hash in the file's name
 _UNANSWERED: Final = "mcp-reflect: the bank does not answer. This is what it said last, on {}.\n{}"
+"""What is said of a refused call, with the date of the copy and the text of the lesson."""
+
+
+def keep_guards_of_bank(
+    url: str | None, folder: str | None, guards: tuple[EnforcedGuard, ...] | None
+) -> None:
+    """Keep the guards that a bank elsewhere just sent; nothing for None, which an older service sends.
+
+    `url` is that of a service, None for PostgreSQL; `folder` is that of the session.
+    """
+    file = kept_file(url, folder)
+    if file is not None and guards is not None:
+        keep_guards(file, guards)
 
 
 def kept_file(url: str | None, folder: str | None) -> Path | None:
     """Return the file with the copy for the bank that a hook asks; None for a bank in a file, which is always there.
 
-    `url` is that of a service, None for PostgreSQL. There the folder of the session stands for the project, where no
-    setting names it, since only the bank knows its name.
+    `url` is that of a service, None for PostgreSQL. The file's name is a hash of the bank's address with the project.
+    For PostgreSQL the folder of the session stands for the project where no setting names it, since only the bank knows
+    the project's name, and it does not answer.
     """
     bank = os.environ.get(BANK) or ""
     project = os.environ.get(PROJECT) or ""
     file_of_bank = bank_file(bank)
     if url is None and file_of_bank is not None:
         return None
-    if url is None:
-        project = project or os.environ.get(SESSION_FOLDER) or folder or ""
-    address = "\n".join((url or bank, project))
-    digest = sha256(address.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    if url is None and not project:
+        project = os.environ.get(SESSION_FOLDER) or folder or ""
+    bank_and_project = "\n".join((url or bank, project))
+    digest = sha256(bank_and_project.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
     name = f"guards-{digest}.json"
     if file_of_bank:
         return Path(file_of_bank).with_name(name)
@@ -77,24 +91,25 @@ def refusal_text(file: Path, tool: str, arguments: Any) -> str | None:
     """
     if os.environ.get(GUARDS) == "off":
         return None
-    kept = _read(file)
-    guards = guards_from(kept.get("guards")) or ()
+    content = _read(file)
+    guards = guards_from(content.get("guards")) or ()
     if not guards:
         return None
     call = Call(tool, arguments)
     for guard in guards:
-        with suppress(InputError):  # of another release
+        with suppress(InputError):  # another release wrote it, in a form that this one cannot read
             parsed = parse_guard(guard.guard)
             if matches(parsed, call) or may_be_met(parsed, call):
-                return _UNANSWERED.format(kept.get("date"), guard.text)
+                return _UNANSWERED.format(content.get("date"), guard.text)
     return None
 
 
 def _guard_of(item: object) -> EnforcedGuard | None:
-    """Return the guard of a JSON object, None for anything else."""
-    fields: Mapping[str, Any] = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
-    names = ("lesson_id", "guard", "text")
-    values = {name: fields.get(name) for name in names}
+    """Return the guard of a JSON object with the three texts of one, None for anything else."""
+    if not isinstance(item, dict):
+        return None
+    fields = cast("Mapping[str, Any]", item)
+    values = {name: fields.get(name) for name in ("lesson_id", "guard", "text")}
     if not all(isinstance(value, str) for value in values.values()):
         return None
     return EnforcedGuard(**cast("dict[str, str]", values))

@@ -22,8 +22,10 @@ from mcp_reflect.services.wording import estimated_tokens, unworded, word_findin
 from mcp_reflect.sessions.session_places import HOSTS
 from mcp_reflect.text.one_line import visible
 
-_SHOWN: Final = 10
-_BAR: Final = 30  # characters
+_MOST_SHOWN: Final = 10
+"""The findings that a person is shown, unless --limit says otherwise."""
+
+_BAR_CHARS: Final = 30
 
 
 def add_learn_arguments(parser: CliParser) -> None:
@@ -43,7 +45,7 @@ def add_learn_arguments(parser: CliParser) -> None:
     about = "let a language model word the lessons: NAME (claude-code, codex, gemini, ...), or the configured one"
     parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=about)
     parser.add_argument("--yes", action="store_true", help="use the model without asking first")
-    about = f"list at most this many findings (default {_SHOWN}; with --json all)"
+    about = f"list at most this many findings (default {_MOST_SHOWN}; with --json all)"
     add_number(parser, "--limit", 1, 10_000, metavar="N", help=about)
 
 
@@ -76,7 +78,7 @@ async def _learn(engine: Engine, options: Namespace) -> None:
         for stored in waiting[: options.limit]:
             write_json(record_of(stored))
         return
-    for number, stored in enumerate(waiting[: options.limit or _SHOWN], start=1):
+    for number, stored in enumerate(waiting[: options.limit or _MOST_SHOWN], start=1):
         write_line(text_of(number, stored, with_project=options.all))
     write_line(_summary(engine, learned, len(waiting), options))
 
@@ -102,17 +104,17 @@ def show_progress(done: int, size: int, files: int) -> None:
     """Draw a bar on stderr, where that is a terminal: `done` of `size` bytes are read, and `files` sessions are left."""
     if not sys.stderr.isatty():
         return
-    filled = _BAR * done // max(size, 1)
-    bar = f"{'#' * filled}{'.' * (_BAR - filled)}"
+    filled = _BAR_CHARS * done // max(size, 1)
+    bar = f"{'#' * filled}{'.' * (_BAR_CHARS - filled)}"
     counts = f"{done / 1e6:.0f} of {size / 1e6:.0f} MB, {files} sessions left"
     sys.stderr.write(f"\r\x1b[K[{bar}] {counts}")
     sys.stderr.flush()
 
 
 def _summary(engine: Engine, learned: Learned, waiting: int, options: Namespace) -> str:
-    """Return what was read, and how many findings now wait for the person."""
-    seen_any = learned.sessions or learned.known or learned.others or learned.faults
-    if not seen_any and not waiting:
+    """Return what was read, and how many findings now wait for the person: "Read 2 sessions (23 KB), 5 were known. …"."""
+    session_counts = (learned.sessions, learned.known, learned.others, len(learned.faults))
+    if not any(session_counts) and not waiting:
         hosts = ", ".join(dict.fromkeys(options.host or HOSTS))
         return f"There is no session of {hosts} on this machine yet."
     return f"{_read_text(learned, options)} {_waiting_text(engine, waiting, options)}"

@@ -26,8 +26,8 @@ class PluginTraces:
     """Where a host keeps our plugin: the folders that it leaves, and the files by which it is installed.
 
     Both are patterns of names below the home directory. The plugin is installed while one of the files contains
-    `needle`, or where that is empty while one of them is there. `in_caches`: it also leaves its folder in the person's
-    caches.
+    `needle`; where `needle` is empty, while one of them is there. With `in_caches` it also leaves its folder in the
+    person's caches.
     """
 
     folders: tuple[str, ...]
@@ -43,7 +43,7 @@ class PluginTraces:
                     return True
         return False
 
-    def left(self) -> Iterator[Path]:
+    def remaining_folders(self) -> Iterator[Path]:
         """Yield the plugin's folders that are there."""
         for name in self.folders:
             yield from _matches(name)
@@ -78,7 +78,7 @@ def leftovers(host: str) -> list[str]:
     traces = PLUGINS.get(host)
     paths: list[Path] = []
     if traces is not None and not traces.is_installed():
-        paths += traces.left()
+        paths += traces.remaining_folders()
     sentences = [
         f"{title} has kept {path} ({size_text(_size(path))}) of the plugin, which is not installed. "
         f"{_removal(path, of_folder=True)}"

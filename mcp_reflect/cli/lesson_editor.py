@@ -29,8 +29,8 @@ def format_document(fields: Fields) -> str:
         if value is None:
             value = ""
         # JSON writes texts, lists and numbers as TOML does, but leaves the character DEL, which TOML wants escaped.
-        value = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        lines.append(f"{name} = {value}\n")
+        toml_value = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        lines.append(f"{name} = {toml_value}\n")
     return "".join(lines)
 
 

@@ -145,12 +145,12 @@ def _guard_fields(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
 def _guard_mode(lesson: Lesson, setting: GuardMode) -> GuardMode:
     """Return what a lesson's guard does; the first row that fits decides.
 
-    | the lesson                                         | its guard                            |
-    |----------------------------------------------------|--------------------------------------|
-    | is of a project in which guards are off            | is off                               |
-    | may not refuse a call, as an agent's word          | tells, where it would refuse         |
-    | has a mode of its own                              | does that                            |
-    | any other                                          | does what the project's setting says |
+    | the lesson                                | its guard                            |
+    |-------------------------------------------|--------------------------------------|
+    | is of a project in which guards are off   | is off                               |
+    | may not refuse a call, as an agent's word | tells, where it would refuse         |
+    | has a mode of its own                     | does that                            |
+    | any other                                 | does what the project's setting says |
     """
     if setting is GuardMode.OFF:
         return GuardMode.OFF
@@ -173,7 +173,10 @@ def long_fields(lesson: Lesson) -> list[str]:
 
 
 def lines_in_question(lesson: Lesson) -> list[str]:
-    """Return all that an act of a person is bound to, above a question about it; each text from outside as a quotation."""
+    """Return the lines above a question about a lesson: all of the lesson to which the person's answer is bound.
+
+    Each text from outside is a quotation, so that no text of a lesson can look like a line of ours.
+    """
     lines = [_headline(lesson)]
     if lesson.is_told:
         lines.append(TOLD_SO)
@@ -186,17 +189,17 @@ def lines_in_question(lesson: Lesson) -> list[str]:
             lines.append(f"{name.replace('_', ' ')}:\n{quotation(text)}")
     if lesson.guard is not None:
         lines.append(f"guard:\n{quotation(guard_words(lesson))}")
-    place = "all projects"
+    project = "all projects"
     if lesson.project:
-        place = f"project {one_line(lesson.project)}"
+        project = f"project {one_line(lesson.project)}"
     lines.append(
-        f"{lesson.id}: from {lesson.source}, for {place}, importance {lesson.importance:.2f}"
+        f"{lesson.id}: from {lesson.source}, for {project}, importance {lesson.importance:.2f}"
     )
     return lines
 
 
 def short_fields(lesson: Lesson) -> dict[str, str]:
-    """Return the other words of a lesson by name."""
+    """Return the short texts of a lesson by name, lists with commas: {"task type": "deploy", "tags": "git, ci"}."""
     fields: dict[str, str] = {}
     for name in _SHORT_FIELDS:
         value: str | Sequence[str] | None = getattr(lesson, name)

@@ -6,7 +6,7 @@
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_reflect.cli.agreeing import agrees_about
 from mcp_reflect.cli.dream import report_undone
@@ -60,6 +60,29 @@ _QUESTIONS: Final = {
     "mistake": "What went wrong (Enter: leave it out): ",
     "correction": "What to do instead: ",
     "why": "Why (Enter: leave it out): ",
+}
+
+
+class _GuardWords(NamedTuple):
+    """What a mode of a guard does, in words: before the person agrees, and when it is set."""
+
+    act: str
+    """Completes "Shall I …"."""
+
+    result: str
+
+
+_GUARD_WORDS: Final[Mapping[GuardMode, _GuardWords]] = {
+    GuardMode.ENFORCE: _GuardWords(
+        "refuse each call against it", "each call against it is refused"
+    ),
+    GuardMode.HOLD: _GuardWords(
+        "refuse a call against it once", "a call against it is refused once"
+    ),
+    GuardMode.TELL: _GuardWords(
+        "tell the agent at a call against it", "the agent is told at a call against it"
+    ),
+    GuardMode.OFF: _GuardWords("turn its guard off", "its guard does nothing"),
 }
 
 
@@ -130,7 +153,7 @@ async def _history(do: Do, options: Namespace) -> None:
 
 async def _add(do: Do, options: Namespace) -> int:
     """Store a lesson of the options, or of answers where none are given; return the exit status."""
-    fields = _given_fields(options)
+    fields = _fields_in_options(options)
     if options.text:
         fields["lesson"] = " ".join(options.text)
     if not fields and is_interactive():
@@ -170,7 +193,7 @@ def _stored_text(stored: Stored, options: Namespace) -> str:
     return "\n".join(lines)
 
 
-def _given_fields(options: Namespace) -> dict[str, Any]:
+def _fields_in_options(options: Namespace) -> dict[str, Any]:
     """Return the fields of a lesson that the options set."""
     values = {name: getattr(options, name) for name in EDITABLE}
     fields = {name: value for name, value in values.items() if value is not None}
@@ -183,54 +206,52 @@ async def _edit(do: Do, options: Namespace) -> None:
     """Change a lesson by the options; without any, in the person's editor. InputError where there is neither."""
     shown: LessonDetails = await do("show", {"id": options.id})
     lesson = shown.lesson
-    changes = _given_fields(options)
-    sent = {"id": lesson.id, "seen": seen_lessons(lesson)}
+
+    async def store(changes: Mapping[str, Any]) -> Lesson:
+        """Change the lesson, unless it is not any more as it was shown."""
+        sent = {"id": lesson.id, "seen": seen_lessons(lesson), "changes": changes}
+        return await do("edit", sent)
+
+    changes = _fields_in_options(options)
     edited: Lesson | None = None
     if changes:
         if agrees_about(options, [lesson], "change it so"):
-            edited = await do("edit", {**sent, "changes": changes})
+            edited = await store(changes)
     elif is_interactive():
-        edited = await edit_in_editor(lesson, lambda after: do("edit", {**sent, "changes": after}))
+        edited = await edit_in_editor(lesson, store)
     else:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in EDITABLE if name != "tags")
         raise InputError("edit", "it changes nothing", f"Give one of {names}, --tag.")
-    result = "as it was"
-    if edited:
-        result = "changed; the wording before is in its history"
-        if (edited.guard, edited.wrong_call) != (lesson.guard, lesson.wrong_call):
-            guard = edited.guard or "none, for these calls give none: say it with --guard"
-            result += f". Guard: {one_line(guard)}"
-    _report(edited or lesson, options, result)
+    if edited is None:
+        _report(lesson, options, "as it was")
+    else:
+        _report(edited, options, _edit_text(lesson, edited))
 
 
-_GUARD_ACTS: Final[Mapping[GuardMode, str]] = {
-    GuardMode.ENFORCE: "refuse each call against it",
-    GuardMode.HOLD: "refuse a call against it once",
-    GuardMode.TELL: "tell the agent at a call against it",
-    GuardMode.OFF: "turn its guard off",
-}
+def _edit_text(before: Lesson, after: Lesson) -> str:
+    """Return what an edit did: the wording is changed, and perhaps the guard, which is derived from the calls."""
+    text = "changed; the wording before is in its history"
+    if (after.guard, after.wrong_call) == (before.guard, before.wrong_call):
+        return text
+    guard = after.guard or "none, for these calls give none: say it with --guard"
+    return f"{text}. Guard: {one_line(guard)}"
 
 
-async def _shown(do: Do, short_or_whole_id: str) -> Lesson:
-    """Return a lesson as it is now, to which the act that follows is bound."""
+async def _lesson_now(do: Do, short_or_whole_id: str) -> Lesson:
+    """Return a lesson as it is now, to which the act that follows is bound: if it changes meanwhile, nothing is done."""
     shown: LessonDetails = await do("show", {"id": short_or_whole_id})
     return shown.lesson
 
 
 async def _guard(do: Do, options: Namespace, mode: GuardMode) -> int:
     """Set what a lesson's guard does, and say what that means; return the exit status."""
-    lesson = await _shown(do, options.id)
-    if lesson.guard is not None and not agrees_about(options, [lesson], _GUARD_ACTS[mode]):
+    lesson = await _lesson_now(do, options.id)
+    words = _GUARD_WORDS[mode]
+    if lesson.guard is not None and not agrees_about(options, [lesson], words.act):
         return 1
     sent = {"id": lesson.id, "mode": mode.value, "seen": seen_lessons(lesson)}
     after: Lesson = await do("guard", sent)
-    meaning = {
-        GuardMode.ENFORCE: "each call against it is refused",
-        GuardMode.HOLD: "a call against it is refused once",
-        GuardMode.TELL: "the agent is told at a call against it",
-        GuardMode.OFF: "its guard does nothing",
-    }
-    _report(after, options, f"{one_line(after.guard or '')}: {meaning[mode]}")
+    _report(after, options, f"{one_line(after.guard or '')}: {words.result}")
     return 0
 
 
@@ -252,7 +273,7 @@ async def _try_guard(engine: "Engine", options: Namespace) -> int:
 
 async def _pin(do: Do, options: Namespace, *, pinned: bool) -> int:
     """Let every session begin with a lesson, or no longer; return the exit status."""
-    lesson = await _shown(do, options.id)
+    lesson = await _lesson_now(do, options.id)
     if pinned and not agrees_about(options, [lesson], "begin every session with it"):
         return 1
     sent = {"id": lesson.id, "pinned": pinned, "seen": seen_lessons(lesson)}
@@ -266,7 +287,7 @@ async def _pin(do: Do, options: Namespace, *, pinned: bool) -> int:
 
 async def _merge(do: Do, options: Namespace) -> int:
     """Merge lessons into the first one, and say how to undo it; return the exit status."""
-    lessons = [await _shown(do, short_or_whole_id) for short_or_whole_id in options.ids]
+    lessons = [await _lesson_now(do, short_or_whole_id) for short_or_whole_id in options.ids]
     if not agrees_about(options, lessons, "archive all of them but the first, which stays"):
         return 1
     sent = {"ids": [lesson.id for lesson in lessons], "seen": seen_lessons(*lessons)}
@@ -288,7 +309,7 @@ async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> N
     result = "retired; `lessons restore` brings it back"
     if state is State.ACTIVE:
         result = "active again"
-    lessons = [await _shown(do, short_or_whole_id) for short_or_whole_id in options.ids]
+    lessons = [await _lesson_now(do, short_or_whole_id) for short_or_whole_id in options.ids]
     for lesson in lessons:
         sent = {"id": lesson.id, "state": state.value, "reason": reason}
         after = await do("state", {**sent, "seen": seen_lessons(lesson)})

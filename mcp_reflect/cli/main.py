@@ -27,12 +27,12 @@ To serve in this terminal anyway: mcp-reflect serve. Ctrl-C ends it.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
 
-    | status | the command                                                        |
-    |--------|--------------------------------------------------------------------|
-    | 0      | is done                                                            |
-    | 1      | could not be done, was declined, or whoever reads its output left  |
-    | 2      | was typed wrong                                                    |
-    | 130    | was ended with Ctrl-C                                              |
+    | status | the command                                                       |
+    |--------|-------------------------------------------------------------------|
+    | 0      | is done                                                           |
+    | 1      | could not be done, was declined, or whoever reads its output left |
+    | 2      | was typed wrong                                                   |
+    | 130    | was ended with Ctrl-C                                             |
 
     A fault of this package is none of these: it ends in a traceback, which a report of it needs.
     """
@@ -52,11 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def status_after(error: Exception) -> int:
     """Say what went wrong in one line, and return the exit status; a fault of this package is raised again.
 
-    | the error                                        | is said | status |
-    |--------------------------------------------------|---------|--------|
-    | InputError: the command was typed wrong          | yes     | 2      |
-    | any other of ours, or of the system (OSError)    | yes     | 1      |
-    | the reader of the output has left                | no      | 1      |
+    | the error                                     | is said | status |
+    |-----------------------------------------------|---------|--------|
+    | InputError: the command was typed wrong       | yes     | 2      |
+    | any other of ours, or of the system (OSError) | yes     | 1      |
+    | the reader of the output has left             | no      | 1      |
     """
     expected = _expected_in(error)
     if isinstance(expected, InputError):
@@ -72,14 +72,16 @@ def status_after(error: Exception) -> int:
 
 
 def _expected_in(error: Exception) -> Exception | None:
-    """Return the error to tell: the error itself, or one of a group, as tasks that run together raise it.
+    """Return the error to report: the error itself, or one of a group, as tasks that run together raise it.
 
-    | the group has                       | told is                                            |
-    |-------------------------------------|----------------------------------------------------|
-    | a pipe that broke                   | that: the tasks beside it failed because of it     |
-    | a fault of this package             | none (None), so that the fault is seen             |
-    | errors of ours (McpReflectError)    | the first of them, which says what to do           |
-    | errors of the system alone          | the first one                                      |
+    None stands for a fault of this package, which no command expects.
+
+    | the group has                    | the error to report                                |
+    |----------------------------------|----------------------------------------------------|
+    | a pipe that broke                | that one: the tasks beside it failed because of it |
+    | a fault of this package          | None, so that the fault is seen                    |
+    | errors of ours (McpReflectError) | the first of them, which says what to do           |
+    | errors of the system alone       | the first one                                      |
     """
     causes = _causes_of(error)
     for cause in causes:
@@ -119,13 +121,13 @@ def _speak_utf8() -> None:
 def _run(words: list[str]) -> int:
     """Run the command that the words name, and return its exit status; errors are raised.
 
-    | words                         | what is done                                          |
-    |-------------------------------|-------------------------------------------------------|
-    | none, typed in a terminal     | says what this program is                             |
-    | none, or `serve`              | serves MCP over stdio, as hosts start it              |
-    | `hook`                        | answers a hook, without argparse                      |
-    | `--version`, `--help`, `help` | prints it                                             |
-    | any other                     | runs the command of that name in `commands.COMMANDS`  |
+    | words                         | what is done                                         |
+    |-------------------------------|------------------------------------------------------|
+    | none, typed in a terminal     | says what this program is                            |
+    | none, or `serve`              | serves MCP over stdio, as hosts start it             |
+    | `hook`                        | answers a hook, without argparse                     |
+    | `--version`, `--help`, `help` | prints it                                            |
+    | any other                     | runs the command of that name in `commands.COMMANDS` |
     """
     _refuse_other_bytes(words)
     if not words and sys.stdin.isatty() and sys.stdout.isatty():

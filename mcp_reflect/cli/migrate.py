@@ -47,7 +47,9 @@ def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[
     new_by_old: dict[str, str] = {}
     for word in options.projects:
         old, equals, new = word.rpartition("=")
-        new_by_old[old if equals else own] = new
+        if not equals:
+            old = own
+        new_by_old[old] = new
     names = {old: stored_name(new) for old, new in new_by_old.items() if new != old}
     for old, new in names.items():
         if old not in counts:

@@ -24,6 +24,20 @@ DIM: Final = "2"
 GREEN: Final = "32"
 YELLOW: Final = "33"
 RED: Final = "31"
+_DIFF_STYLES: Final = {"+": GREEN, "-": RED}
+"""The style of a line of a diff, by its first character."""
+
+_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
+_SECOND_COLUMN: Final = re.compile(r" *\S+(?: \S+)* {2,}")
+"""The first column of a line of a list, with the blanks up to its second column."""
+
+_USUAL_COLUMNS: Final = 80  # that texts are written for
+# The least width of a column that is cut, or of a text: a narrower terminal breaks lines itself.
+_LEAST_COLUMNS: Final = 20
+_LEAST_TEXT: Final = 10  # columns beside an indent
+_GAP: Final = "  "  # between the columns of a table
+_BAR: Final = "  | "  # before each line of a quotation
+_LEAST_MB: Final = 100_000  # bytes that are shown as megabytes: 0.1 MB
 
 
 def is_terminal() -> bool:
@@ -76,14 +90,6 @@ def _folded_line(line: str, width: int) -> str:
     return wrapper.fill(line)
 
 
-_USUAL_COLUMNS: Final = 80  # that texts are written for
-# The least width of a column that is cut, or of a text: a narrower terminal breaks lines itself.
-_LEAST_COLUMNS: Final = 20
-_LEAST_TEXT: Final = 10  # columns beside an indent
-_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
-_SECOND_COLUMN: Final = re.compile(r" *\S+(?: \S+)* {2,}")
-
-
 def write_result(options: Namespace, value: Any, text: str) -> None:
     """Print `value` as JSON where the command was given --json, else `text`."""
     if options.json:
@@ -104,24 +110,21 @@ def _has_styles() -> bool:
     return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-_GAP: Final = "  "  # between the columns of a table
-
-
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) -> str:
-    """Return rows under heads.
+    """Return rows under heads, as a text for a person or a program.
 
-    On a terminal they are aligned, and the column `flexible` is cut until the table fits. In a pipe each row is one
-    line of whole cells separated by tabs.
+    On a terminal the columns are aligned, and the column with the index `flexible` is cut until the table fits. In a pipe
+    each row is one line of whole cells separated by tabs.
     """
     cells = [list(heads)]
     cells += [[visible(" ".join(cell.split())) for cell in row] for row in rows]
     if not is_terminal():
         return "\n".join("\t".join(row) for row in cells)
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    gaps = len(_GAP) * len(widths)
-    others = sum(widths) - widths[flexible]
-    room = shutil.get_terminal_size().columns - gaps - others
-    widths[flexible] = min(widths[flexible], max(room, _LEAST_COLUMNS))
+    width_of_gaps = len(_GAP) * len(widths)
+    width_of_others = sum(widths) - widths[flexible]
+    free_columns = shutil.get_terminal_size().columns - width_of_gaps - width_of_others
+    widths[flexible] = min(widths[flexible], max(free_columns, _LEAST_COLUMNS))
     lines = [_GAP.join(map(_fitted, row, widths)).rstrip() for row in cells]
     return "\n".join([styled(lines[0], BOLD), *lines[1:]])
 
@@ -149,9 +152,6 @@ def _fitted(text: str, width: int) -> str:
     return text + " " * (width - _width(text))
 
 
-_DIFF_STYLES: Final = {"+": GREEN, "-": RED}
-
-
 def diff(path: object, before: str | None, after: str | None) -> str:
     """Return the change of a file as a unified diff; None is a file that is not there."""
     old_lines = [visible(line) for line in (before or "").splitlines()]
@@ -176,13 +176,10 @@ def counted_sessions(number: int, size: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """Return a number of bytes in the unit that shows more than a zero."""
+    """Return a number of bytes in the unit that shows more than a zero: "23 KB", and "0.1 MB" from 100,000 bytes on."""
     if size < _LEAST_MB:
         return f"{max(round(size / 1e3), 1)} KB"
     return f"{size / 1e6:.1f} MB"
-
-
-_LEAST_MB: Final = 100_000  # bytes that are shown as megabytes: 0.1 MB
 
 
 def aligned(values: Mapping[str, str]) -> str:
@@ -219,9 +216,6 @@ def quotation(text: str) -> str:
         max(width, _LEAST_TEXT), initial_indent="", subsequent_indent="", break_on_hyphens=False
     )
     return "\n".join(f"{_BAR}{piece}" for piece in wrapper.wrap(line) or [""])
-
-
-_BAR: Final = "  | "
 
 
 def ask(question: str) -> str | None:

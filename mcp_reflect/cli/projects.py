@@ -48,8 +48,13 @@ def run_projects(options: Namespace) -> None:
     change: they keep the name that they started with. Only a person moves lessons that a person keeps, or lets another
     project's folders see them.
     """
-    actions = {"list": _list_projects, "guards": _set_guards}
-    with_engine(lambda engine: actions.get(options.action, _rename)(engine, options))
+    actions = {
+        "list": _list_projects,
+        "guards": _set_guards,
+        "rename": _rename_or_merge,
+        "merge": _rename_or_merge,
+    }
+    with_engine(lambda engine: actions[options.action](engine, options))
 
 
 async def _set_guards(engine: Engine, options: Namespace) -> None:
@@ -59,8 +64,8 @@ async def _set_guards(engine: Engine, options: Namespace) -> None:
     if options.mode != "default":
         mode = GuardMode(options.mode)
     await engine.bank.lessons.set_guard_mode(engine.scopes.own, mode, by=Speaker.PERSON)
-    said = f"Guards in {engine.scopes.own}: {mode or engine.settings.guards}."
-    write_result(options, {"project": engine.scopes.own.project, "guards": mode}, said)
+    text = f"Guards in {engine.scopes.own}: {mode or engine.settings.guards}."
+    write_result(options, {"project": engine.scopes.own.project, "guards": mode}, text)
 
 
 async def _list_projects(engine: Engine, options: Namespace) -> None:
@@ -81,11 +86,11 @@ async def _list_projects(engine: Engine, options: Namespace) -> None:
 
 def _row_of_project(project: ProjectCounts, *, is_gone: bool) -> tuple[str, ...]:
     """Return the row of a project in the table."""
-    name, lessons, failures, others = project
+    name, lessons, failures, other_names = project
     title = name or "(global)"
     if is_gone:
         title += " (folder gone)"
-    return (title, str(lessons), str(failures), ", ".join(others))
+    return (title, str(lessons), str(failures), ", ".join(other_names))
 
 
 def gone_folders(engine: Engine, projects: Sequence[ProjectCounts]) -> list[str]:
@@ -95,22 +100,22 @@ def gone_folders(engine: Engine, projects: Sequence[ProjectCounts]) -> list[str]
     return [project.name for project in projects if folder_is_gone(project.name)]
 
 
-async def _rename(engine: Engine, options: Namespace) -> None:
+async def _rename_or_merge(engine: Engine, options: Namespace) -> None:
     """Give the records of project OLD to NEW: `rename` where NEW has none yet, `merge` where it has some.
 
-    Any other case is an InputError with the action that was meant, so that nobody merges two projects by a slip.
+    The other action is an InputError that names the one that was meant, so that nobody merges two projects by a slip.
     """
     tenant, repository = engine.scopes.own.tenant, engine.bank.projects
-    known = {project.name for project in await repository.list(tenant)}
+    names_with_records = {project.name for project in await repository.list(tenant)}
     old = stored_name(options.old.strip())
     new = stored_name(options.new.strip())
-    if not old or old not in known:
+    if not old or old not in names_with_records:
         raise InputError("OLD", f"'{old}' has no records", "List them: mcp-reflect projects.")
     if not new or new == old:
         raise InputError("NEW", "it is empty or the same", "Give another name.")
-    if options.action == "rename" and new in known:
+    if options.action == "rename" and new in names_with_records:
         raise _other_action(options, "it has records", "merge")
-    if options.action != "rename" and new not in known:
+    if options.action == "merge" and new not in names_with_records:
         raise _other_action(options, "it has no records", "rename")
     count = await repository.merge(tenant, old, new, by=speaker_of_process())
     text = f"{counted(count, 'record')} of {old} moved to {new}. Servers that run keep the old name: restart them."

@@ -81,14 +81,15 @@ def _file_names(engine: Engine, options: Namespace) -> list[str]:
 async def _apply(
     engine: Engine, plans: list[promote.Plan], changed: list[promote.Plan], options: Namespace
 ) -> None:
-    """Carry out the plans that change a file.
+    """Carry out the plans that change a file; of an undo all plans, since the bank has to note each of them.
 
-    Those of an undo are all carried out, since the bank notes them: a file without a block is promoted no longer.
+    After an undo the bank no longer counts the lessons as written into a file, even where a person had already removed
+    the block by hand, and so no file changes.
     """
-    applied = changed
+    plans_to_apply = changed
     if options.undo:
-        applied = plans
-    for plan in applied:
+        plans_to_apply = plans
+    for plan in plans_to_apply:
         await promote.apply(engine.context, plan)
 
 

@@ -1,9 +1,9 @@
 """The first part of a hook, which ends at once where there is nothing to say about a call, as nearly always.
 
-| moment        | ends at once where                                                | after                      |
-|---------------|-------------------------------------------------------------------|----------------------------|
-| before a call | the bank has no failure and no guard that the call may meet       | nothing                    |
-| after a call  | it corrects no failure of its session, nor has a known correction | writing it into the spool  |
+| moment        | ends at once where                                                | after                     |
+|---------------|-------------------------------------------------------------------|---------------------------|
+| before a call | the bank has no failure and no guard that the call may meet       | nothing                   |
+| after a call  | it corrects no failure of its session, nor has a known correction | writing it into the spool |
 
 The *spool* is a file of calls, which a later process records in the bank. `cli.hook` does everything else. This module
 imports only what it needs, because a host starts it twice per call.
@@ -99,7 +99,7 @@ def run_hook(arguments: list[str]) -> int:
         if "url" not in options:
             sys.stderr.write(_NO_SERVICE)
             return 2
-        from mcp_reflect.cli.hook import deliver  # noqa: PLC0415 - it runs beside hooks
+        from mcp_reflect.cli.hook_by_service import deliver  # noqa: PLC0415 - it runs beside hooks
 
         deliver(options)
         return 0
@@ -156,15 +156,15 @@ def _refusal_if_unchecked(
 def _finish_call(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
     """Do what a call needs if that is little, and return whether it was; False leaves the event to `cli.hook`.
 
-    | the event                                                    | what is done                              |
-    |--------------------------------------------------------------|-------------------------------------------|
-    | is no call, or a team's service or a server has the bank     | left                                      |
-    | before a call, where no bank is there yet                    | nothing: nothing is known                 |
-    | of a folder whose project is not noted yet                   | left                                      |
-    | before a call that the bank knows nothing of                 | nothing                                   |
-    | after a call that was interrupted, or only started           | nothing: it has no result                 |
-    | after a call of which nothing is to be said                  | the call is put into the spool            |
-    | any other                                                    | left                                      |
+    | the event                                                | what is done                   |
+    |----------------------------------------------------------|--------------------------------|
+    | is no call, or a team's service or a server has the bank | left                           |
+    | before a call, where no bank is there yet                | nothing: nothing is known      |
+    | of a folder whose project is not noted yet               | left                           |
+    | before a call that the bank knows nothing of             | nothing                        |
+    | after a call that was interrupted, or only started       | nothing: it has no result      |
+    | after a call of which nothing is to be said              | the call is put into the spool |
+    | any other                                                | left                           |
     """
     if not _is_plain_call(event, sent, options):
         return False

@@ -26,6 +26,9 @@ _SINGLE_VALUES: Final = (
 )
 """The fields of a query that are options with one value."""
 
+_WORDS_FOR_FIT: Final = {"strong": "fits well", "weak": "fits weakly"}
+"""What a person reads for how well a lesson fits the task."""
+
 
 def add_recall_arguments(parser: CliParser) -> None:
     """Add the options of `mcp-reflect recall`."""
@@ -92,20 +95,16 @@ async def _hint_at_other_projects(engine: Engine) -> str:
     """Return which other projects have lessons: where nothing was found, the person may stand in the wrong folder."""
     own = engine.scopes.own
     counts = await engine.bank.lessons.projects(own.tenant)
-    others = [
+    other_projects = [
         f"{name or '(global)'} ({count})" for name, count in counts.items() if name != own.project
     ]
-    if not others:
+    if not other_projects:
         return ""
-    return f"\nThis bank has lessons of other projects: {', '.join(others)}."
-
-
-_WORDS_FOR_FIT: Final = {"strong": "fits well", "weak": "fits weakly"}
-"""What a person reads for how well a lesson fits the task."""
+    return f"\nThis bank has lessons of other projects: {', '.join(other_projects)}."
 
 
 def _recall_text(recall: Recall) -> str:
-    """Return the hits of a recall for a person, or that there is none."""
+    """Return the lessons of a recall for a person, two lines each, or that there is none."""
     lines: list[str] = []
     if not recall.lessons:
         lines.append(f"Nothing on this in {recall.scope}.")

@@ -23,7 +23,7 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.sessions.session_folders import folder_in
 from mcp_reflect.sessions.transcripts import Transcript, read_transcript
 
-_HEAD: Final = 400_000  # characters of a transcript, in which it names the session's folder
+_HEAD_CHARS: Final = 400_000  # of a transcript, in which it names the session's folder
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 
 
@@ -71,7 +71,7 @@ def _files(name: str) -> list[str]:
 
 def _settings_for(text: str, settings: Settings, options: Namespace) -> Settings:
     """Return the settings for the folder in which a session ran; without one, of this directory."""
-    folder = folder_in(text[:_HEAD].encode(errors="replace")) or options.folder
+    folder = folder_in(text[:_HEAD_CHARS].encode(errors="replace")) or options.folder
     if not folder:
         return replace(settings, folder=None)
     return replace(settings, folder=Path(folder))
@@ -118,7 +118,10 @@ def _only_process_for(engine: Engine, session: str | None) -> Generator[bool]:
 async def _reflect_on(
     engine: Engine, where: str, arguments: dict[str, Any], options: Namespace
 ) -> None:
-    """Reflect on a run and print the reflection; `where` ("line 3, ") begins the names of its arguments in errors."""
+    """Reflect on a run and print the reflection, unless the bank has one of that run already.
+
+    `where` says in which line of a file the run stands ("line 3, "): errors name its arguments with it.
+    """
     known_id = await _known_reflection(engine, clean_text(str(arguments.get("run_id", ""))))
     if known_id is not None:
         record = {"reflection_id": known_id, "known": True}

@@ -152,13 +152,14 @@ def _noise(noise: Sequence[SpokenMoment]) -> str:
 
 
 def _silent(lesson: ReplayedLesson, replayed: Replayed) -> list[LessonFact]:
-    """Return the facts of a lesson that did not speak.
+    """Return the facts of a lesson that names no call, or did not speak.
 
-    | the lesson                                     | fact                                   |
-    |------------------------------------------------|----------------------------------------|
-    | names no call                                  | NOT_JUDGED, and SILENT if it never spoke |
-    | names calls, and nothing of it came            | NEVER_MET                              |
-    | names calls, some came, but it never spoke     | SILENT, unless its failure came        |
+    | the lesson                                        | facts                                                          |
+    |---------------------------------------------------|----------------------------------------------------------------|
+    | names no call                                     | NOT_JUDGED; SILENT too, if it never spoke nor its failure came |
+    | names calls, and none of them was met             | NEVER_MET                                                      |
+    | names calls, some met; spoke, or its failure came | none                                                           |
+    | names calls, some met, and nothing of both        | SILENT                                                         |
     """
     within = f"in {counted(replayed.sessions, 'session')}"
     facts: list[LessonFact] = []
@@ -220,11 +221,11 @@ def _when_and_where(failure: FailedStep) -> str:
 def _against(lesson: ReplayedLesson) -> list[LessonFact]:
     """Return the fact of the calls that a lesson advises against, none where none was made.
 
-    | these calls                           | fact           |
-    |---------------------------------------|----------------|
-    | all worked, which proves nothing      | ALWAYS_WORKED  |
-    | failed, and worked often since then   | OVER           |
-    | failed, in any other case             | AGAINST        |
+    | these calls                         | fact          |
+    |-------------------------------------|---------------|
+    | all worked, which proves nothing    | ALWAYS_WORKED |
+    | failed, and worked often since then | OVER          |
+    | failed, in any other case           | AGAINST       |
     """
     if not lesson.against:
         return []
@@ -258,14 +259,13 @@ def _followed(lesson: ReplayedLesson) -> list[LessonFact]:
     kind = FactKind.USELESS
     if lesson.followed_failed < lesson.followed:
         kind = FactKind.PARTLY_USELESS
-    often = f"{lesson.followed_failed} of {lesson.followed} times"
+    count = f"{lesson.followed_failed} of {lesson.followed} times"
     if lesson.followed == 1:
-        often = "the one time that it was done"
-    text = f"what it says to do failed {often}"
+        count = "the one time that it was done"
+    text = f"what it says to do failed {count}"
     if lesson.followed_error is not None and lesson.followed_error.error:
-        text += (
-            f", last with: {first_sentences(lesson.followed_error.error, _MOST_ERROR).rstrip('.')}"
-        )
+        error = first_sentences(lesson.followed_error.error, _MOST_ERROR).rstrip(".")
+        text += f", last with: {error}"
     return [LessonFact(kind, text)]
 
 

@@ -63,8 +63,10 @@ def _left_out(replayed: Replayed) -> list[str]:
 
 
 def _lessons(count: int, one: str, several: str) -> str:
-    """Return a number of lessons with its verb: "1 lesson was", "2 lessons were"."""
-    verb = one if count == 1 else several
+    """Return a number of lessons with the form of a verb that fits: "1 lesson was", "2 lessons were"."""
+    verb = several
+    if count == 1:
+        verb = one
     return f"{counted(count, 'lesson')} {verb}"
 
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.cli.agreeing import agrees
 from mcp_reflect.cli.finding_text import record_of
@@ -48,11 +48,11 @@ _MOST_ECHOED: Final = 20  # characters of an answer that is no key
 async def review(do: Do, options: Namespace) -> None:
     """List what waits, or ask a person about each.
 
-    | read by                         | what is done                                     |
-    |---------------------------------|--------------------------------------------------|
-    | a program (`--json`)            | one record for each is printed                   |
-    | a person in a terminal          | they are asked about each, guards first          |
-    | anybody else, such as an agent  | it is listed, without what a person alone may see |
+    | read by                        | what is done                                      |
+    |--------------------------------|---------------------------------------------------|
+    | a program (`--json`)           | one record for each is printed                    |
+    | a person in a terminal         | they are asked about each, guards first           |
+    | anybody else, such as an agent | it is listed, without what a person alone may see |
     """
     waiting: Waiting = await do("review", {})
     if options.json:
@@ -223,54 +223,62 @@ def _choice_of(question: str, keys: str) -> str:
         )
 
 
+class _Decision(NamedTuple):
+    """The index of an item that the person decided about, and what undoes it; `undo` is empty where nothing does."""
+
+    item_index: int
+    undo: Mapping[str, Any]
+
+
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
     """Show each item and do what the person answers; `u` goes back to the latest one that was decided."""
-    done: list[
-        tuple[int, Mapping[str, Any]]
-    ] = []  # places of decided items, each with what undoes it
-    place = 0
-    while place < len(items):
-        item = items[place]
+    decisions: list[_Decision] = []
+    index = 0
+    while index < len(items):
+        item = items[index]
         show(item)
-        choice = _choice_of(f"{place + 1} of {len(items)}. {_QUESTION}", _KEYS)
+        choice = _choice_of(f"{index + 1} of {len(items)}. {_QUESTION}", _KEYS)
         if choice == _QUIT:
             return
         if choice == _ALL:
-            await _keep_rest(do, options, items[place:])
+            await _keep_rest(do, options, items[index:])
             return
         if choice == _UNDO:
-            place = await _undo_latest(do, done, place)
+            index = await _undo_latest(do, decisions, index)
             continue
         try:
             undo = await _decide_item(do, options, item, choice)
         except ChangedError:
             write_line(f"{_CHANGED} Look at it again.\n")
-            items[place : place + 1] = await _as_it_is_now(do, item)
+            items[index : index + 1] = await _as_it_is_now(do, item)
             continue
         if undo is not None:
-            done.append((place, undo))
-        place += 1
+            decisions.append(_Decision(index, undo))
+        index += 1
 
 
 async def _as_it_is_now(do: Do, item: Item) -> list[Item]:
-    """Return an item as it waits now, in a list; an empty one if it waits no longer."""
+    """Return an item as it waits now, in a list; an empty list if it waits no longer."""
     waiting: Waiting = await do("review", {})
-    (name,) = seen_of(item)
-    return [other for other in items_of(waiting) if name in seen_of(other)]
+    (item_id,) = seen_of(item)
+    return [other for other in items_of(waiting) if item_id in seen_of(other)]
 
 
-async def _undo_latest(do: Do, done: list[tuple[int, Mapping[str, Any]]], place: int) -> int:
-    """Undo the latest decision; return the place of its item, or the present one if nothing can be undone."""
-    if not done:
+async def _undo_latest(do: Do, decisions: list[_Decision], index: int) -> int:
+    """Undo the latest decision; return the index of the item to ask about next.
+
+    It is that of the item whose decision was undone, and `index`, the present one, if nothing can be undone.
+    """
+    if not decisions:
         write_line("Nothing was decided yet.")
-        return place
-    before, undo = done.pop()
-    if not undo:
+        return index
+    latest = decisions.pop()
+    if not latest.undo:
         write_line("What was done for it stays; `lessons edit` and `restore` change it.")
-        return place
-    await do("reopen", undo)
+        return index
+    await do("reopen", latest.undo)
     write_line("Undone.")
-    return before
+    return latest.item_index
 
 
 async def _decide_item(

@@ -18,7 +18,10 @@ _MEANING: Final = 3  # the column that a narrow terminal cuts
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """A setting in force: its variable, its value as text, where that comes from, and what it means."""
+    """A setting in force: its variable, its value as text, where that comes from, and what it means.
+
+    With `fades` the variable still works in this version, and goes in a later one.
+    """
 
     name: str
     value: str
@@ -58,7 +61,9 @@ def run_settings(options: Namespace) -> None:
 def _setting_in_force(item: Field[Any], settings: Settings) -> SettingInForce:
     """Return the setting of a field, without secrets in its value."""
     name = PREFIX + item.name.upper()
-    origin: Origin = "environment" if os.environ.get(name, "").strip() else "default"
+    origin: Origin = "default"
+    if os.environ.get(name, "").strip():
+        origin = "environment"
     value = _as_text(getattr(settings, item.name))
     return SettingInForce(
         name, clean_text(value), origin, item.metadata["meaning"], item.metadata["fades"]

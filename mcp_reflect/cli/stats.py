@@ -13,6 +13,17 @@ from mcp_reflect.models.common import Json, plain
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.text.one_line import visible
 
+_WITH_SENTENCES: Final = ("proof", "helped", "uplift")
+"""What has a sentence of its own in the statistics, and is left out of the list of counts."""
+
+_GROUPS: Final = {"warned sessions": "warned", "only watched": "held_out"}
+"""The groups of sessions by what a person calls them."""
+
+_CARD_NEEDS: Final = (
+    "`stats` needs records of hooks: mcp-reflect install HOST --hooks. "
+    "For a session without them: mcp-reflect replay --session NAME."
+)
+
 
 def add_stats_arguments(parser: CliParser) -> None:
     """Add the options of `mcp-reflect stats`."""
@@ -20,13 +31,6 @@ def add_stats_arguments(parser: CliParser) -> None:
     parser.add_argument("--session", nargs="?", const="", metavar="SESSION", help=about)
     about = "these lines in Markdown, for a pull request"
     parser.add_argument("--markdown", action="store_true", help=about)
-
-
-_WITH_SENTENCES: Final = ("proof", "helped", "uplift")
-"""What has a sentence of its own in the statistics, and is left out of the list of counts."""
-
-_GROUPS: Final = {"warned sessions": "warned", "only watched": "held_out"}
-"""The groups of sessions by what a person calls them."""
 
 
 def run_stats(options: Namespace) -> None:
@@ -84,12 +88,6 @@ def _no_card(session: str | None) -> str:
     return f"no hook has recorded a call of a session of this project whose name begins with '{quoted(session, 60)}'"
 
 
-_CARD_NEEDS: Final = (
-    "`stats` needs records of hooks: mcp-reflect install HOST --hooks. "
-    "For a session without them: mcp-reflect replay --session NAME."
-)
-
-
 def _is_zero(value: Json) -> bool:
     """Return whether a count, or each count of a group, is 0, so that it says nothing."""
     if isinstance(value, dict):
@@ -120,16 +118,17 @@ def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> 
 
 
 def _uplift(uplift: Mapping[str, Any]) -> str:
-    """Return how often tasks succeeded with lessons and without."""
-    shown, held_out = _successes(uplift["shown"]), _successes(uplift["held_out"])
-    return f"with lessons {shown}, without {held_out}"
+    """Return how often tasks succeeded: "with lessons 80% of 10 tasks succeeded, without no task yet"."""
+    with_lessons = _successes(uplift["shown"])
+    without = _successes(uplift["held_out"])
+    return f"with lessons {with_lessons}, without {without}"
 
 
-def _successes(arm: Mapping[str, Any]) -> str:
+def _successes(group: Mapping[str, Any]) -> str:
     """Return the share of tasks that succeeded in one of the two groups: "80% of 10 tasks succeeded"."""
-    if not arm["tasks"]:
+    if not group["tasks"]:
         return "no task yet"
-    return f"{arm['success']:.0%} of {arm['tasks']} tasks succeeded"
+    return f"{group['success']:.0%} of {group['tasks']} tasks succeeded"
 
 
 def _group(group: Mapping[str, Any]) -> str:
@@ -173,8 +172,9 @@ def _part_text(name: str, part: Json) -> str:
 
 def vector_summary(state: Mapping[str, Any]) -> str:
     """Return how many lessons have a vector of the bank's embedder: "words, 3 of 3 lessons have a vector"."""
-    there, lessons = state["with_vector"], state["lessons"]
-    counts = f"{state['embedder']}, {there} of {lessons} lessons have a vector"
-    if there == lessons or state["embedder"] == "words":
+    with_vector = state["with_vector"]
+    lessons = state["lessons"]
+    counts = f"{state['embedder']}, {with_vector} of {lessons} lessons have a vector"
+    if with_vector == lessons or state["embedder"] == "words":
         return counts
     return f"{counts}, the others are compared by their word vectors"

@@ -21,25 +21,25 @@ _MOST_DAYS: Final = 3650.0  # for which a token works
 def add_tokens_arguments(parser: CliParser) -> None:
     """Add the actions of `mcp-reflect tokens`."""
     action = add_actions(parser)
-    add = action(
+    make = action(
         "add",
         "make a token; it is shown once",
         "ada --tenant acme --projects shop,billing --role writer",
     )
-    add.add_argument(
+    make.add_argument(
         "name", metavar="NAME", help="who uses it: stands beside all that is stored with it"
     )
-    add.add_argument(
+    make.add_argument(
         "--tenant", required=True, metavar="T", help="the team; no other team sees its lessons"
     )
     about = "the projects, the usual one first; '*' is every one"
-    add.add_argument("--projects", required=True, nargs="+", metavar="P", help=about)
+    make.add_argument("--projects", required=True, nargs="+", metavar="P", help=about)
     roles = "reader recalls; writer also stores; admin also decides about quarantine and trust"
-    add.add_argument(
+    make.add_argument(
         "--role", required=True, choices=[role.value for role in AccessRole], help=roles
     )
     add_number(
-        add, "--days", 0.001, _MOST_DAYS, help="the days for which it works (default: forever)"
+        make, "--days", 0.001, _MOST_DAYS, help="the days for which it works (default: forever)"
     )
     action("list", "all tokens; their text is not kept", "")
     revoke = action("revoke", "refuse a token from now on, on every replica", "ada")
@@ -122,5 +122,6 @@ def _state(token: StoredToken, now: float) -> str:
         return f"revoked {iso(token.revoked_at)}"
     if token.expires_at is None:
         return "works"
-    state = "works until" if token.expires_at > now else "expired"
-    return f"{state} {iso(token.expires_at)}"
+    if token.expires_at > now:
+        return f"works until {iso(token.expires_at)}"
+    return f"expired {iso(token.expires_at)}"

@@ -77,7 +77,8 @@ def _with_line_end(text: str, span: _Span) -> _Span:
     """
     start, end = span
     start -= _length_of_line_end(text[:start])
-    if start > 0 and end < len(text) and not text[:start].endswith("\n"):
+    joins_two_lines = start > 0 and end < len(text) and not text[:start].endswith("\n")
+    if joins_two_lines:
         end -= _length_of_line_end(text[:end]) or 1
     return _Span(start, end)
 
@@ -144,7 +145,11 @@ def _escaped(char: str) -> str:
 
 
 def _spans(text: str, path: tuple[str, ...]) -> list[_Span]:
-    """Return where a table and its subtables stand, each from its header to the end of its last entry."""
+    """Return where the table of a path of names and its subtables stand, each from its header to the end of its last entry.
+
+    For ("mcp_servers", "x") these are `[mcp_servers.x]` and `[mcp_servers.x.env]` with their entries. TOML allows a table
+    of another name between them.
+    """
     spans: list[_Span] = []
     is_inside = False  # of the table, or of a subtable
     for start, end, names in _statements(text):
@@ -225,7 +230,10 @@ def _end_of_string(text: str, start: int, quotes: str) -> int:
 
 
 def _names(header: str) -> tuple[str, ...]:
-    """Return the names in a header without its first brackets; empty for one whose names are not written like ours."""
+    """Return the names in a header without its first brackets: ("a", "b c") for `a."b c"]`.
+
+    It is empty for a header whose names are not written like ours, as with an escape in quotes: it cannot be our table.
+    """
     names: list[str] = []
     index = 0
     part = _NAME_IN_HEADER.match(header, index)

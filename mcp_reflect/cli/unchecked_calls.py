@@ -17,6 +17,9 @@ UNCHECKED: Final = (
 )
 """What is said where a call could not be checked, with the id of the lesson."""
 
+_ESCAPED_BLANKS: Final = (r"\n", r"\t", r"\r")
+"""Blanks as JSON writes them in a text: a word begins after them."""
+
 
 def refusal_unchecked(
     event: str, sent: dict[str, Any], options: dict[str, str]
@@ -33,15 +36,15 @@ def refusal_unchecked(
     from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - the same
     from mcp_reflect.storage.sqlite.hook_reader import enforced_by_name  # noqa: PLC0415 - the same
 
-    tool, folder = sent.get("tool_name"), sent.get("cwd")
-    if not isinstance(tool, str) or os.environ.get(GUARDS) == "off":
+    folder = sent.get("cwd")
+    if not isinstance(sent.get("tool_name"), str) or os.environ.get(GUARDS) == "off":
         return None
     project = os.environ.get(PROJECT)
     if project is None and isinstance(folder, str):
         project = project_in(bank, folder_key(folder))
     call = call_at_hand(bank, project, sent)
     text = call.text
-    for escape in (r"\n", r"\t", r"\r"):  # a word begins after them
+    for escape in _ESCAPED_BLANKS:
         text = text.replace(escape, " ")
     lesson_id = enforced_by_name(bank, call._replace(text=text))
     if lesson_id is None:
@@ -55,8 +58,11 @@ def _refusal_unanswered(
     """Return the refusal of a call that the bank elsewhere did not answer, by the guards that this machine keeps."""
     from mcp_reflect.cli.kept_guards import kept_file, refusal_text  # noqa: PLC0415 - a bank elsewhere alone needs it
 
-    tool, folder = sent.get("tool_name"), sent.get("cwd")
-    file = kept_file(options.get("url"), folder if isinstance(folder, str) else None)
+    tool = sent.get("tool_name")
+    folder = sent.get("cwd")
+    if not isinstance(folder, str):
+        folder = None
+    file = kept_file(options.get("url"), folder)
     if file is None or not isinstance(tool, str):
         return None
     text = refusal_text(file, tool, unpacked(sent.get("tool_input")))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_reflect.cli.hook import body_for
+from mcp_reflect.cli.hook_by_service import body_for
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import AccessRole
 from mcp_reflect.models.common import Scope
