@@ -12,7 +12,8 @@ from mcp import Client
 
 from mcp_reflect.config import PREFIX, Settings, documented, readable
 from mcp_reflect.errors import InputError
-from mcp_reflect.evidence.kinds import ProofKind, kinds_of
+from mcp_reflect.evidence.command_kinds import kinds_of
+from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.log import Log
 from mcp_reflect.nodes import reflection_node
 from mcp_reflect.server.app import build

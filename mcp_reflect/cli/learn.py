@@ -19,7 +19,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import Learned, learn
 from mcp_reflect.services.wording import estimated_tokens, unworded, word_findings
-from mcp_reflect.sessions.session_places import HOSTS
+from mcp_reflect.sessions.session_sources import HOSTS
 from mcp_reflect.text.one_line import visible
 
 _MOST_SHOWN: Final = 10

@@ -43,7 +43,9 @@ def started_task(answer: str) -> str | None:
 
 
 def task_asked_for(arguments: Mapping[str, Json], tasks: Collection[str]) -> str | None:
-    """Return which of some tasks a call asks for, by its id or by the file that has its output."""
+    """Return which of some tasks a call asks for, by its id or by the file that has its output; None for none."""
+    if not tasks:
+        return None
     for value in arguments.values():
         text = str(value)[:1_000]
         name = text

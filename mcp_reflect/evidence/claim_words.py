@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from mcp_reflect.evidence.kinds import CHECKS, ProofKind, words_of_kinds
+from mcp_reflect.evidence.command_kinds import words_of_kinds
+from mcp_reflect.evidence.kinds import CHECKS, ProofKind
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.patterns import lazy_compile
 

@@ -3,7 +3,8 @@
 from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind
-from mcp_reflect.evidence.ledger import Ledger, Proof
+from mcp_reflect.evidence.ledger import Ledger
+from mcp_reflect.evidence.proofs import Proof
 
 _DECIDING: Final = (ProofKind.TESTS, ProofKind.BUILD, ProofKind.TYPES)
 
@@ -21,7 +22,7 @@ def ended_well(ledger: Ledger) -> bool | None:
     for proof in ledger.proofs:
         if proof.kind in _DECIDING:
             latest[proof.kind] = proof
-    deciding = [one for one in latest.values() if one.step > max(changed, ledger.delegated)]
+    deciding = [one for one in latest.values() if one.step > max(changed, ledger.last_unseen_step)]
     outcomes = {one.outcome.passed for one in deciding}
     if not outcomes or None in outcomes or len(deciding) < len(latest):
         return None

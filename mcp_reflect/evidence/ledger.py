@@ -1,387 +1,256 @@
 """The ledger of a session: what its calls proved, and the source files that changed after that.
 
-Calls come one by one, in order. The reading is linear in what they say, and what cannot be read is left out.
+Here each call is told to those who keep an account of it: its proofs (`proofs`, `shell_proofs`), the changes of source
+(`source_changes`), what became of the tests (`suite_watcher`), and the texts of scripts (`unknown_scripts`). Calls come one by
+one, in order. The reading is linear in what they say, and what cannot be read is left out.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final
 
-from mcp_reflect.evidence.answered_call import AnsweredCall, exit_code
-from mcp_reflect.evidence.background import task_asked_for, task_end
-from mcp_reflect.evidence.chains import Link, chains_of, ends_the_chain, is_shown_by_all, prepares
+from mcp_reflect.evidence.answered_call import AnsweredCall
+from mcp_reflect.evidence.chains import ChainedCommand, chains_of
 from mcp_reflect.evidence.easier_suite import EasierSuite
-from mcp_reflect.evidence.file_edits import FileEdit, edits_in, edits_in_patch
-from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
+from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.name_kinds import kinds_of_name
 from mcp_reflect.evidence.other_tools import is_by_agent, may_have_run
-from mcp_reflect.evidence.outcomes import Ending, RunEnding, read_outcome
-from mcp_reflect.evidence.shell_changes import (
-    changes_with_git,
-    puts_changes_away,
-    removed_files,
-    what_changed,
-)
-from mcp_reflect.evidence.shell_edits import edits_by_shell, file_shown_by
-from mcp_reflect.evidence.source_files import is_scratch, is_source
-from mcp_reflect.evidence.unknown_scripts import (
-    RecordedTexts,
-    is_script,
-    kinds_named_by,
-    kinds_that_end,
-)
+from mcp_reflect.evidence.outcomes import ReportedEnding
+from mcp_reflect.evidence.proofs import Proof, SessionProofs
+from mcp_reflect.evidence.shell_changes import puts_changes_away, removed_files, what_changed
+from mcp_reflect.evidence.shell_proofs import AnsweredScript, ChainReader
+from mcp_reflect.evidence.source_changes import SourceChange, SourceChanges
+from mcp_reflect.evidence.suite_watcher import SuiteWatcher
+from mcp_reflect.evidence.unknown_scripts import RecordedTexts
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.shell_tools import command_text, joined
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import Command, read_script, written_files
 
-_MOST_PROOFS: Final = 400  # of a session, the latest
-_MOST_RUNNING: Final = 100  # commands in the background, the latest
-_MOST_COMMAND: Final = 120
-_END: Final = 40_000  # characters of an answer that are kept at either end
 _MOST_WRITTEN: Final = 20  # files of one call
+_MOST_OPENING: Final = 2_000  # characters of an answer in which the id of a task stands
 
 _BACKGROUND_ID: Final = lazy_compile(
     r"(?:background with ID:?|session ID:?|[Bb]ackground (?:task|shell) (?:ID|id):?) ?[\"']?([\w-]{1,60})"
 )
-_RUNS_CHECKS: Final = lazy_compile(r"run_?(?:tests?|task|build)", re.IGNORECASE)
+_CHECKING_TOOL: Final = lazy_compile(r"run_?(?:tests?|task|build)", re.IGNORECASE)
+"""The beginning of the name of a tool that runs checks: `run_tests`, `runTask`."""
+
 _AGENTS: Final = frozenset(
     "task agent spawn_agent runsubagent delegate subagent wait_agent workflow sendmessage".split()
 )
-_READERS: Final = frozenset(
+"""Names of tools that have another agent work."""
+
+_READING_AGENTS: Final = frozenset(
     {"explore", "plan", "statusline-setup", "claude-code-guide", "codebase_investigator"}
 )
-_READ_PATHS: Final = ("file_path", "path", "absolute_path", "filePath")
-# Options with which formatters print the files that they would change.
-_LISTING: Final = frozenset(
-    "-l --list-different --check -check --check-only --dry-run --test --diff".split()
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Proof:
-    """A run that shows something: its kind, program and command, and the number of its call.
-
-    Its output is parsed only when `outcome` is read, because few runs of a session are needed. `ending` is None
-    where that is not known.
-    """
-
-    kind: ProofKind
-    program: str
-    command: str
-    step: int
-    answer: str
-    ending: Ending | None
-
-    @cached_property
-    def outcome(self) -> RunEnding:
-        """Whether it passed, and the line that says so."""
-        if self.ending is None:
-            return RunEnding(passed=None)
-        return read_outcome(self.kind, self.answer, self.ending)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of source: the number of its call, and the file, or the command where the files are not known."""
-
-    step: int
-    what: str
+"""Kinds of agents that change nothing and run no checks."""
 
 
 @dataclass(slots=True)
 class Ledger:
     """What a session proved and changed.
 
-    `folder` is where the session works; `programs` extends the table of proofs. `partial`: the beginning is not known.
-    `delegated` is the last step at which anything may have run or changed unseen, -1 before any: another agent worked, a
-    command could not be read as a whole, or git put changes away. What a run before it shows is not held against a claim.
+    | field              | what it has                                                                            |
+    |--------------------|----------------------------------------------------------------------------------------|
+    | `folder`           | where the session works                                                                |
+    | `programs`         | entries that extend the table of proofs                                                |
+    | `partial`          | whether the beginning of the session is not known                                      |
+    | `step`             | the number of calls until now, which is the number of the latest one                   |
+    | `last_unseen_step` | the last call at which anything may have run or changed unseen, -1 before any          |
+    | `suite`            | what became of the tests                                                               |
+
+    Something is unseen where another agent worked, a command could not be read as a whole, or git put changes away. What a
+    run before that shows is not held against a claim.
     """
 
     folder: str = ""
     programs: tuple[str, ...] = ()
     partial: bool = False
-    proofs: list[Proof] = field(default_factory=list[Proof])
-    changes: list[Change] = field(default_factory=list[Change])
     step: int = 0
-    delegated: int = -1
+    last_unseen_step: int = -1
     suite: EasierSuite = field(default_factory=EasierSuite)
+    _proofs: SessionProofs = field(default_factory=SessionProofs)
+    _changes: SourceChanges = field(default_factory=lambda: SourceChanges(""))
     _texts: RecordedTexts = field(default_factory=RecordedTexts)
-    _running: dict[str, list[Proof]] = field(default_factory=dict[str, list[Proof]])
+
+    def __post_init__(self) -> None:
+        """Name files within the folder of the session."""
+        self._changes.folder = self.folder
+
+    @property
+    def proofs(self) -> list[Proof]:
+        """The runs that show something, in the order of their calls."""
+        return self._proofs.proofs
+
+    @property
+    def changes(self) -> list[SourceChange]:
+        """The changes of source, in the order of their calls."""
+        return self._changes.changes
+
+    @property
+    def _suite_watcher(self) -> SuiteWatcher:
+        """Tells the suite what calls do to its files."""
+        return SuiteWatcher(self.suite, self.folder)
 
     def note(self, call: AnsweredCall) -> None:
-        """Add a call. One that was refused, or that the person interrupted, is left out."""
+        """Add a call; the first row that fits decides.
+
+        | the call                                                | is noted as                               |
+        |---------------------------------------------------------|-------------------------------------------|
+        | was refused, or the person interrupted it               | nothing                                   |
+        | had another agent work, which may run and change things | something unseen                          |
+        | had an agent work that only reads                       | nothing                                   |
+        | is the agent's own                                      | what it changed, ran or read              |
+        """
         self.step += 1
         if call.was_not_run:
             return
         arguments = call.arguments if isinstance(call.arguments, dict) else {}
         name = call.tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
-        if _is_delegated(call, name, arguments):
-            self.delegated = self.step
+        if _is_by_working_agent(call, name, arguments):
+            self.last_unseen_step = self.step
             return
-        if name.lower() in _AGENTS:  # one that only reads
+        is_by_reading_agent = name.lower() in _AGENTS
+        if is_by_reading_agent:
             return
         if isinstance(call.arguments, dict | str):
-            self._note_own(call, name, arguments)
+            self._note_own_call(call, name, arguments)
+            self._proofs.drop_excess()
 
-    def _note_own(self, call: AnsweredCall, name: str, arguments: dict[str, Json]) -> None:
-        """Note what a call of the agent itself changed, ran or read."""
-        seen = Call(call.tool, call.arguments)
-        if not seen.shell and seen.written:
-            if not call.failed:
-                self._note_written(call, seen, arguments)
-            self._texts.keep_file(arguments, call.answer, failed=call.failed)
-        elif command := _command_in(arguments):
+    def _note_own_call(self, call: AnsweredCall, name: str, arguments: dict[str, Json]) -> None:
+        """Note what a call of the agent itself changed, ran or read; the first row that fits decides.
+
+        | the call                             | is noted as                                                        |
+        |--------------------------------------|--------------------------------------------------------------------|
+        | writes files, without a shell        | changes of source and of the tests                                 |
+        | has a command                        | what the command ran and changed                                   |
+        | asks for the output of a task        | the end of the runs in that task                                   |
+        | any other                            | the text of a file that it read, and what its name says that it ran |
+        """
+        guarded_call = Call(call.tool, call.arguments)
+        command = _command_in(arguments)
+        if not guarded_call.shell and guarded_call.written:
+            self._note_editor(call, guarded_call.written, arguments)
+        elif command:
             self._texts.keep_shown(command, call.answer)
-            self._run(command, call, background=arguments.get("run_in_background") is True)
-            self._add_other(call, seen)
-        elif not self._more_output(call, arguments):
+            self._note_command(
+                command, call, is_in_background=arguments.get("run_in_background") is True
+            )
+            self._note_other_tool(call, is_shell=guarded_call.shell)
+        elif not self._proofs.note_output_of_task(call, arguments):
             self._texts.keep_file(arguments, call.answer, failed=call.failed)
-            self._note_read(arguments, call)
-            if "__" in call.tool or _RUNS_CHECKS.match(name):
-                words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-                self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
-            self._add_other(call, seen)
-        self._drop_excess()
+            self._suite_watcher.note_reader(arguments, call)
+            self._note_checking_tool(call, name)
+            self._note_other_tool(call, is_shell=guarded_call.shell)
 
-    def _drop_excess(self) -> None:
-        """Keep a bounded number of runs; those whose kind is known say more, and stay longest."""
-        while len(self.proofs) > _MOST_PROOFS:
-            unknown = (at for at, proof in enumerate(self.proofs) if proof.kind is ProofKind.ANY)
-            del self.proofs[next(unknown, 0)]
-
-    def _note_written(self, call: AnsweredCall, seen: Call, arguments: dict[str, Json]) -> None:
+    def _note_editor(
+        self, call: AnsweredCall, written: Sequence[str], arguments: dict[str, Json]
+    ) -> None:
         """Note what a call wrote, and what its edits do to the tests; an editor's `view` only looks."""
-        if arguments.get("command") != "view":
-            for path in seen.written:
-                self._changed(path)
-        edited = call.arguments
-        if not isinstance(edited, dict):
-            edited = {"patch": edited}
-        self._note_edits(edits_in(edited))
+        if not call.failed:
+            if arguments.get("command") != "view":
+                self._changes.note_files(self.step, written)
+            self._suite_watcher.note_editor(call.arguments)
+        self._texts.keep_file(arguments, call.answer, failed=call.failed)
 
-    def _note_edits(self, edits: Iterable[FileEdit]) -> None:
-        for edit in edits:
-            self.suite.note_edit(replace(edit, path=self._relative(edit.path)))
-
-    def _note_read(self, arguments: dict[str, Json], call: AnsweredCall) -> None:
-        """Keep the text of a file that a call read as a whole."""
-        path = next((str(arguments[key]) for key in _READ_PATHS if arguments.get(key)), "")
-        if path and not call.failed and not {"offset", "limit", "pattern"} & arguments.keys():
-            self.suite.note_read(self._relative(path), call.answer)
-
-    def _note_shell_edits(
-        self, commands: Sequence[Command], links: Sequence[Link], call: AnsweredCall
-    ) -> None:
-        """Note what commands of the shell did to the tests."""
-        for command, words in links:
-            written = [self._relative(path) for path in command.writes]
-            self.suite.note_command(" ".join(words), call.answer, written)
-            for path in removed_files(words):
-                self.suite.note_deleted(self._relative(path))
-            self._note_edits(edits_by_shell(command, words))
-            shown = file_shown_by(words)
-            if shown and len(links) == 1:
-                self.suite.note_read(self._relative(shown), call.answer)
-            if changes_with_git(words):
-                self.suite.forget()
-        for command in commands:
-            if "*** Begin Patch" in command.document:
-                self._note_edits(edits_in_patch(command.document))
-
-    def _add_other(self, call: AnsweredCall, seen: Call) -> None:
-        """Note a call of a tool that is no shell as a run of something: it may be the proof, and never speaks against."""
-        if not seen.shell and may_have_run(call.tool):
-            self._add_proof(ProofKind.ANY, call.tool, call.tool, call.answer, None)
-
-    def _add_tool(self, kinds: frozenset[ProofKind], call: AnsweredCall) -> None:
-        ending = Ending(int(call.failed))
-        for kind in sorted(kinds):
-            self._add_proof(kind, call.tool, call.tool, call.answer, ending)
-
-    def _add_proof(
-        self, kind: ProofKind, program: str, command: str, answer: str, ending: Ending | None
-    ) -> None:
-        """Keep a run as a proof, with the start of its command, and of a long answer the start and the end, which tell most."""
-        shown = " ".join(command[: 2 * _MOST_COMMAND].split())
-        if len(shown) > _MOST_COMMAND:
-            shown = f"{shown[: _MOST_COMMAND - 3]}..."
-        if len(answer) > 2 * _END:
-            answer = f"{answer[:_END]}\n{answer[-_END:]}"
-        proof = Proof(
-            kind=kind, program=program, command=shown, step=self.step, answer=answer, ending=ending
-        )
-        self.proofs.append(proof)
-
-    def _changed(self, path: str) -> None:
-        """Note the change of a file of source; documents, scratch files and files of unknown types do not count."""
-        relative = self._relative(path)
-        inside = relative != path
-        if is_source(relative) and (inside or not is_scratch(path)):
-            self.changes.append(Change(self.step, relative))
-
-    def _relative(self, path: str) -> str:
-        """Return a path as the folder of the session has it."""
-        if self.folder:
-            return path.removeprefix(f"{self.folder.rstrip('/')}/")
-        return path
-
-    def _more_output(self, call: AnsweredCall, arguments: Mapping[str, Json]) -> bool:
-        """Read what a command in the background has printed since."""
-        found = task_asked_for(arguments, self._running)
-        if found is None:
-            return False
-        end = task_end(call.answer, call.code, failed=call.failed)
-        if end is None:
-            return True
-        code = end.code
-        if code is None and end.failed:
-            code = 1
-        for proof in self._running[found]:
-            told = replace(proof, answer=end.output, ending=Ending(code, own=code is not None))
-            if told.outcome.passed is not None and proof in self.proofs:
-                self.proofs[self.proofs.index(proof)] = told
-        return True
-
-    def _run(self, command: str, call: AnsweredCall, *, background: bool) -> None:
-        """Note what a command of the shell ran and changed, one of its scripts after the other."""
-        self.suite.note_output(call.answer)
-        script = read_script(command)
-        if script.is_partial:  # nobody knows what ran: no last message is held on its account
-            self.delegated = self.step
+    def _note_checking_tool(self, call: AnsweredCall, name: str) -> None:
+        """Note what a tool of a server, or one that runs checks, shows by its name: tests of `runTests`."""
+        if "__" not in call.tool and not _CHECKING_TOOL.match(name):
             return
-        is_unended = background or call.is_unended
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("pull_request", "push")
+        for kind in sorted(kinds_of_name(words)):
+            self._add_proof_of_tool(kind, call, ReportedEnding(int(call.failed)))
+
+    def _note_other_tool(self, call: AnsweredCall, *, is_shell: bool) -> None:
+        """Note a call of a tool that is no shell as a run of something: it may be the proof, and never speaks against."""
+        if not is_shell and may_have_run(call.tool):
+            self._add_proof_of_tool(ProofKind.ANY, call, None)
+
+    def _add_proof_of_tool(
+        self, kind: ProofKind, call: AnsweredCall, ending: ReportedEnding | None
+    ) -> None:
+        """Keep a proof that a tool gives, which is its own program."""
+        self._proofs.add(
+            kind,
+            program=call.tool,
+            command=call.tool,
+            step=self.step,
+            answer=call.answer,
+            ending=ending,
+        )
+
+    def _note_command(self, text: str, call: AnsweredCall, *, is_in_background: bool) -> None:
+        """Note what a command of a shell ran and changed, one of its scripts after the other."""
+        self.suite.note_output(call.answer)
+        script = read_script(text)
+        if script.is_partial:  # nobody knows what ran: no last message is held on its account
+            self.last_unseen_step = self.step
+            return
+        is_unended = is_in_background or call.is_unended
+        run = AnsweredScript(script=text, call=call, step=self.step, is_unended=is_unended)
         count_before = len(self.proofs)
         chains = chains_of(script.commands)
-        bodies = "\n".join(link.document for link in script.commands)
-        for number, links in chains.items():
-            # What follows a script may end otherwise than the script.
-            outer = chains.get(0, ())
-            alone = number == 0 or all(link.before in ("", "&&") for link, _ in outer)
-            self._chain(links, command, call, background=is_unended, alone=alone)
-            if call.code in (0, None) and not (call.failed and len(links) == 1):
-                for _, words in links:
-                    self._shell_change(words, bodies, call.answer)
+        self._note_chains(chains, script.commands, run)
         if call.code in (0, None) and not call.failed:
             written = chain.from_iterable(map(written_files, script.commands))
-            for path in islice(written, _MOST_WRITTEN):
-                self._changed(path)
-            self._note_shell_edits(script.commands, [*chain.from_iterable(chains.values())], call)
+            self._changes.note_files(self.step, [*islice(written, _MOST_WRITTEN)])
+            links = [*chain.from_iterable(chains.values())]
+            self._suite_watcher.note_shell(script.commands, links, call)
         added = self.proofs[count_before:]
-        if is_unended and added and (task := _BACKGROUND_ID.search(call.answer[:2_000])):
-            self._running[task[1]] = added
-            while len(self._running) > _MOST_RUNNING:
-                del self._running[next(iter(self._running))]
+        if is_unended and added:
+            task = _BACKGROUND_ID.search(call.answer[:_MOST_OPENING])
+            if task is not None:
+                self._proofs.keep_for_task(task[1], added)
 
-    def _chain(
+    def _note_chains(
         self,
-        links: Sequence[Link],
-        text: str,
-        call: AnsweredCall,
-        *,
-        background: bool,
-        alone: bool,
+        chains: Mapping[int, Sequence[ChainedCommand]],
+        commands: Sequence[Command],
+        run: AnsweredScript,
     ) -> None:
-        """Note what each command of a chain shows, with how it ended as far as the end of the chain says it."""
-        kinds = [kinds_of(bare, self.programs) for _, bare in links]
-        code = exit_code(call)
-        is_known = call.answered and not background
-        for at, (command, bare) in enumerate(links):
-            shows = kinds[at]
-            if not prepares(bare) and may_show_any(bare, shows, self.programs):
-                shows |= self._note_unknown(bare, shows, text, call)
-            shown = text
-            if len(text) > _MOST_COMMAND:
-                shown = " ".join(command.line)
-            own = alone and ends_the_chain(links, at, text)
-            for kind in sorted(shows):
-                ending = None
-                if is_known:
-                    is_only_one = is_shown_by_all(kind, links, kinds, at)
-                    lists = kind is ProofKind.FORMAT and not _LISTING.isdisjoint(bare)
-                    ending = Ending(code, own=own, alone=is_only_one, lists=lists)
-                self._add_proof(kind, bare[0], shown, call.answer, ending)
+        """Note what the chains of a script prove and change; `chains` has them by their script, the outermost by 0.
 
-    def _note_unknown(
-        self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
-    ) -> frozenset[ProofKind]:
-        """Note what a run that the table does not know only may show; return what it shows beside the known `kinds`."""
-        if is_script(words):
-            return self._note_script(words, kinds, text, call)
-        return self._note_unknown_program(words, kinds, text, call)
-
-    def _note_unknown_program(
-        self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
-    ) -> frozenset[ProofKind]:
-        """A program that is not known may be the proof of anything: `frobnicate --all` shows `ANY`.
-
-        Where it has not failed, it also may show what its words name (`frobnicate test`) or its output ends with.
+        The exit code is that of an inner script (`bash -c "…"`) only where nothing but `&&` stands in the outermost one:
+        what follows may end otherwise.
         """
-        has_failed = exit_code(call) not in (0, None)
-        if not has_failed:
-            named = kinds_named_by(words, self.programs) | kinds_that_end(call.answer)
-            self._add_possible(named - kinds, words[0], text, call)
-        return frozenset({ProofKind.ANY})
+        reader = ChainReader(self._proofs, self._texts, self.programs)
+        documents = "\n".join(command.document for command in commands)
+        passes_code_on = all(link.command.before in ("", "&&") for link in chains.get(0, ()))
+        call = run.call
+        for script, links in chains.items():
+            is_outermost = script == 0
+            reader.note_chain(links, run, is_alone=is_outermost or passes_code_on)
+            is_failed_command = call.failed and len(links) == 1
+            if call.code in (0, None) and not is_failed_command:
+                for link in links:
+                    self._note_changes_by(link.words, documents, call.answer)
 
-    def _note_script(
-        self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
-    ) -> frozenset[ProofKind]:
-        """A script, such as `python tool.py`, shows what its output ends with, and may show what its text names.
-
-        One that neither says anything shows `ANY` where it failed. Where it worked, it shows nothing, but which of the
-        unknown runs that failed before it was put right is not known: these no longer count.
-        """
-        ended = kinds_that_end(call.answer)
-        maybe = self._texts.kinds_of_run(words, call.answer, self.programs) - ended - kinds
-        self._add_possible(maybe, words[0], text, call)
-        if ended or maybe or kinds:
-            return ended
-        has_failed = exit_code(call) not in (0, None)
-        if has_failed:
-            return frozenset({ProofKind.ANY})
-        self._drop_unknown_failures()
-        return frozenset()
-
-    def _drop_unknown_failures(self) -> None:
-        """Forget failed runs of unknown programs, since a later good end outdates them."""
-        self.proofs = [
-            proof
-            for proof in self.proofs
-            if not (proof.kind is ProofKind.ANY and proof.outcome.passed is False)
-        ]
-
-    def _add_possible(
-        self, kinds: frozenset[ProofKind], program: str, text: str, call: AnsweredCall
-    ) -> None:
-        """Add what a run may show; how it ended is not known."""
-        for kind in sorted(kinds):
-            self._add_proof(kind, program, text, call.answer, None)
-
-    def _shell_change(self, words: Sequence[str], bodies: str, answer: str) -> None:
-        """Note what a command of the shell changes of the source, as far as its words say it."""
+    def _note_changes_by(self, words: Sequence[str], documents: str, answer: str) -> None:
+        """Note what a command of a shell changes of the source, as far as its words say it."""
         if not words:
             return
-        for path in removed_files(words):
-            self._changed(path)
+        self._changes.note_files(self.step, removed_files(words))
         if puts_changes_away(words, answer):
-            self.delegated = self.step
-        if what := what_changed(words, bodies, answer, self.programs):
-            self.changes.append(Change(self.step, what))
+            self.last_unseen_step = self.step
+        changing_command = what_changed(words, documents, answer, self.programs)
+        if changing_command:
+            self._changes.note_command(self.step, changing_command)
 
 
-def _is_delegated(call: AnsweredCall, name: str, arguments: Mapping[str, Json]) -> bool:
+def _is_by_working_agent(call: AnsweredCall, name: str, arguments: Mapping[str, Json]) -> bool:
     """Return whether a call had another agent work, which may have run or changed anything."""
     if name.lower() in _AGENTS:
         kind = str(arguments.get("subagent_type", arguments.get("agent_type", "")))
-        return kind.lower() not in _READERS
+        return kind.lower() not in _READING_AGENTS
     return is_by_agent(call.tool, call.answer)
 
 
 def _command_in(arguments: dict[str, Json]) -> str:
-    """Return the command among the arguments of a call, also where it stands as a list of words."""
+    """Return the command among the arguments of a call, also where it stands as a list of words; empty for none."""
     words = arguments.get("argv")
     if isinstance(words, list) and words:
         return joined([str(word) for word in words])

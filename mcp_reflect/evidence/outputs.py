@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Final
 
 from mcp_reflect.evidence import claim_words
-from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of, may_show_any
-from mcp_reflect.evidence.outcomes import Ending, read_outcome
+from mcp_reflect.evidence.command_kinds import kinds_of, may_show_any
+from mcp_reflect.evidence.kinds import CHECKS, ProofKind
+from mcp_reflect.evidence.outcomes import ReportedEnding, read_outcome
 from mcp_reflect.evidence.runs import MOST_RESULTS
 from mcp_reflect.evidence.terms import terms_of
 from mcp_reflect.evidence.word_lists import read_word_list
@@ -342,7 +343,11 @@ class Output:
         if not is_of_kind:
             return False
         command = self.result.tool or ""
-        ending = Ending(self.result.exit_code, own="|" not in command, alone=";" not in command)
+        ending = ReportedEnding(
+            self.result.exit_code,
+            is_own_code="|" not in command,
+            is_only_program=";" not in command,
+        )
         return read_outcome(kind, self.content, ending).passed is False
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.kinds import ProofKind
-from mcp_reflect.evidence.outcomes import Ending, read_outcome
+from mcp_reflect.evidence.outcomes import ReportedEnding, read_outcome
 from mcp_reflect.evidence.outputs import (
     ERROR,
     HISTORY,
@@ -106,9 +106,11 @@ def _history_lines(output: Output) -> dict[int, float]:
     }
 
 
-def _ending_of(output: Output) -> Ending:
+def _ending_of(output: Output) -> ReportedEnding:
     command = output.result.tool or ""
-    return Ending(output.result.exit_code, own="|" not in command, alone=";" not in command)
+    return ReportedEnding(
+        output.result.exit_code, is_own_code="|" not in command, is_only_program=";" not in command
+    )
 
 
 def _last_summary(output: Output, kinds: Collection[ProofKind]) -> int | None:

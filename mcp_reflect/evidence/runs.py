@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from mcp_reflect.evidence.kinds import ProofKind, kinds_of
-from mcp_reflect.evidence.outcomes import Ending, lines_of, read_outcome
+from mcp_reflect.evidence.command_kinds import kinds_of
+from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.outcomes import ReportedEnding, lines_of, read_outcome
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.outcome import PARTIAL, Evidence, OutcomeDraft
 from mcp_reflect.shell import own_commands, read_script, unwrapped
@@ -133,8 +134,10 @@ def _runs(result: ToolResult) -> Iterator[RunReport]:
     known = set(named)
     if not known and _TESTS_END.search(result.content[-2_000:]):
         known.add(ProofKind.TESTS)
-    ending = Ending(
-        result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command
+    ending = ReportedEnding(
+        result.exit_code,
+        is_own_code=bool(named) and "|" not in command,
+        is_only_program=";" not in command,
     )
     for kind in sorted(known, key=_KINDS.index):
         outcome = read_outcome(kind, result.content, ending)

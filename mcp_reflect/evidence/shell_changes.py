@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from mcp_reflect.evidence.kinds import ProofKind, kinds_of
+from mcp_reflect.evidence.command_kinds import kinds_of
+from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.patterns import lazy_compile
 
 _WRITES: Final = lazy_compile(

@@ -19,6 +19,13 @@ _NAMED_SOURCE: Final = lazy_compile(
 )
 
 
+def path_within(folder: str, path: str) -> str:
+    """Return a path as it is named in a folder: `/app/src/a.py` in `/app` is `src/a.py`; one outside of it as it is."""
+    if not folder:
+        return path
+    return path.removeprefix(f"{folder.rstrip('/')}/")
+
+
 def is_source(path: str) -> bool:
     """Return whether a path names a file of source; documents and files of unknown types are none."""
     return bool(_NAMED_SOURCE.search(path)) and not _DOCUMENT.search(path)

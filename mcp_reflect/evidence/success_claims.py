@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Final
 
 from mcp_reflect.evidence import claim_words as words
-from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of_name
+from mcp_reflect.evidence.kinds import CHECKS, ProofKind
+from mcp_reflect.evidence.name_kinds import kinds_of_name
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.patterns import lazy_compile
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from mcp_reflect.evidence.kinds import ProofKind, kinds_of_name, words_of_kinds
+from mcp_reflect.evidence.command_kinds import words_of_kinds
+from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.name_kinds import kinds_of_name
 from mcp_reflect.models.common import Json
 from mcp_reflect.shell import read_script
 

@@ -15,7 +15,7 @@ from mcp_reflect.models.shown_lesson import named_lesson
 from mcp_reflect.models.warning import Due, KnownFailure, Match
 from mcp_reflect.moments.expected_failures import WatchedCall, expected_failure
 from mcp_reflect.moments.texts import REFUSED, correction_text, warning_text
-from mcp_reflect.sessions.known_failures import Forms, forms_of
+from mcp_reflect.sessions.call_forms import Forms, forms_of
 from mcp_reflect.text.signature import fingerprint
 
 # Sessions in which a call has failed, and never worked since, before it is refused.

@@ -13,7 +13,8 @@ from math import inf
 from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind
-from mcp_reflect.evidence.ledger import Ledger, Proof
+from mcp_reflect.evidence.ledger import Ledger
+from mcp_reflect.evidence.proofs import Proof
 from mcp_reflect.evidence.success_claims import SuccessClaim, claims_of, only_says_done
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.patterns import lazy_compile
@@ -105,7 +106,7 @@ def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:
         run for run in ledger.proofs if run.step > last_failure.step and run.kind is ProofKind.ANY
     ]
     may_have_passed = any(run.outcome.passed is not False for run in unknown_runs_later)
-    if may_have_passed or ledger.delegated > last_failure.step:
+    if may_have_passed or ledger.last_unseen_step > last_failure.step:
         return None
     claim = SuccessClaim(frozenset({last_failure.kind}), message.strip())
     return Doubt(claim, DoubtKind.UNSAID, last_failure)
@@ -156,7 +157,7 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
         if _has_not_failed_after(runs, _last_change(ledger)):
             return None
     last_step = runs[-1].step
-    if ledger.delegated > last_step:
+    if ledger.last_unseen_step > last_step:
         return None
     latest = [proof for proof in runs if proof.step == last_step]  # one command may run several
     failed_runs = [proof for proof in latest if proof.outcome.passed is False]
@@ -208,7 +209,7 @@ def _may_be_shown_otherwise(claim: SuccessClaim, ledger: Ledger) -> bool:
     A part of the session that the ledger lacks may, and so may another agent's work. So may a run of a kind that
     includes the claimed one (`_SHOWN_BY`): a deployment builds, too.
     """
-    another_agent_worked = ledger.delegated >= 0
+    another_agent_worked = ledger.last_unseen_step >= 0
     if ledger.partial or another_agent_worked:
         return True
     kinds_run = {proof.kind for proof in ledger.proofs}

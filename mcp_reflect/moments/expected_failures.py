@@ -20,7 +20,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.session_state import SessionState
 from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match
-from mcp_reflect.sessions.known_failures import Forms, drops_quotes, forms_of
+from mcp_reflect.sessions.call_forms import Forms, drops_quotes, forms_of
 from mcp_reflect.sessions.tools import Kind, is_code_search, kind_of
 
 CERTAINTY: Final = {Match.EXACT: 0.95, Match.LOOSE: 0.8, Match.TOOL_AND_ERROR: 0.7}

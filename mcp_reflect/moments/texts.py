@@ -10,7 +10,7 @@ from mcp_reflect.models.lesson import Lesson, Source
 from mcp_reflect.models.shown_lesson import MOST_SHOWN, HasWords, first_sentences, named_lesson
 from mcp_reflect.models.warning import MAY_BE_EMPTY, Due, KnownFailure, Match
 from mcp_reflect.security.injection import fence
-from mcp_reflect.sessions.text import call_text, clip, quote, times
+from mcp_reflect.sessions.text import call_text, clip, quote, times_in_words
 
 SHOWN_CALL: Final = 160  # characters of a call in a warning
 SHOWN_ERROR: Final = 240
@@ -59,7 +59,7 @@ def _failure_text(due: Due) -> str:
     """
     call = _call(due.known)
     error = quote(due.known.error, SHOWN_ERROR)
-    often = times(due.times)
+    often = times_in_words(due.times)
     if due.match is Match.EXACT:
         return f"{call} failed {often}, the last time with: {error}."
     if due.match is Match.LOOSE:
@@ -74,7 +74,9 @@ def correction_text(known: KnownFailure, lesson: str | None, *, same_call: bool)
     """
     failed_before = "had failed with the same error"
     if same_call:
-        failed_before = f"failed {times(known.times)} before: {quote(known.error, SHOWN_ERROR)}"
+        failed_before = (
+            f"failed {times_in_words(known.times)} before: {quote(known.error, SHOWN_ERROR)}"
+        )
     record = _with_advice(f"{_call(known)} {failed_before}.", known, lesson)
     return f"mcp-reflect: this failure is known. {DATA}\n{fence('known failure', record)}"
 

@@ -135,7 +135,7 @@ def _ledger_to_trust(hook: HookInput, file: SessionFile, *, lacks_calls: bool) -
     ledger = file.ledger
     if lacks_calls and not file.ends_with(hook.message):
         # What was done last is not in the file, as if somebody else had done it.
-        ledger = replace(ledger, delegated=ledger.step + 1)
+        ledger = replace(ledger, last_unseen_step=ledger.step + 1)
     if lacks_calls or (hook.of_agent and not ledger.changes):
         ledger = replace(ledger, partial=True)
     return ledger

@@ -25,7 +25,7 @@ from mcp_reflect.services.session_workers import (
     read_apart,
     read_here,
 )
-from mcp_reflect.sessions.session_places import SessionPlace, copies_in, sessions_of
+from mcp_reflect.sessions.session_sources import SessionSource, copies_in, sessions_of
 from mcp_reflect.sessions.session_times import last_worked
 from mcp_reflect.sessions.tools import file_of
 
@@ -94,7 +94,7 @@ def scopes_of_folders(
 
 
 def _is_chosen(
-    context: Context, place: SessionPlace, scope: Scope, *, every: bool, days: float | None
+    context: Context, place: SessionSource, scope: Scope, *, every: bool, days: float | None
 ) -> bool:
     """Return whether a session is to be read: of this project unless `every` one is, and not older than `days`."""
     if not every and scope != context.scopes.own:
@@ -208,7 +208,7 @@ class _Collector:
             await self._context.bank.findings.learn(scope, files, findings, weigh)
 
 
-def _without_folder(places: Iterable[SessionPlace]) -> list[tuple[str, str]]:
+def _without_folder(places: Iterable[SessionSource]) -> list[tuple[str, str]]:
     """Return the faults of sessions that belong to no project."""
     fault = "it does not say in which folder it worked"
     return [(str(place.path), fault) for place in places if place.folder is None]

@@ -23,11 +23,12 @@ from mcp_reflect.services.reminders import MOST_LESSONS
 from mcp_reflect.services.replayed_sessions import READ_ERRORS, places_of
 from mcp_reflect.sessions.aftermath import Aftermath, ComparedLesson, aftermath_of
 from mcp_reflect.sessions.call_words import call_line
-from mcp_reflect.sessions.replaying import CallStep, PromptStep, SteppedSession, read_steps
 from mcp_reflect.sessions.session_lines import (
     record_keys,
 )
-from mcp_reflect.sessions.session_places import SessionPlace, copies_in
+from mcp_reflect.sessions.session_sources import SessionSource, copies_in
+from mcp_reflect.sessions.session_steps import CallStep, PromptStep, SteppedSession
+from mcp_reflect.sessions.step_reader import read_steps
 from mcp_reflect.sessions.tallies import Tallies
 from mcp_reflect.sessions.text import clip
 
@@ -102,7 +103,7 @@ async def replay(
     return replayed
 
 
-def _steps_of(place: SessionPlace, originals: Sequence[Path]) -> SteppedSession:
+def _steps_of(place: SessionSource, originals: Sequence[Path]) -> SteppedSession:
     """Return the prompts and calls of a session, without those that it was copied with from other sessions' files."""
     copied_records: set[str] = set()
     for original in originals:
@@ -230,7 +231,7 @@ def _speaking_at_call(
 
 async def _replay_session(
     context: Context,
-    place: SessionPlace,
+    place: SessionSource,
     past: SteppedSession,
     advice: _AllAdvice,
     replayed: Replayed,
@@ -280,7 +281,7 @@ async def _shown_at_prompt(
 
 
 def _moment(
-    place: SessionPlace,
+    place: SessionSource,
     past: SteppedSession,
     number: int,
     compared: ComparedLesson,
@@ -305,7 +306,7 @@ def _moment(
         session=clean_text(past.name),
         host=place.host,
         line=step.line,
-        at=step.at,
+        at=step.time,
         trigger=trigger,
         said=clip(clean_text(prompt_or_call), _MOST_SHOWN),
         lesson_id=lesson.id,

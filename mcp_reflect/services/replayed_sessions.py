@@ -10,7 +10,7 @@ from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.learn import scopes_of_folders
 from mcp_reflect.sessions.session_lines import name_of_session, told_name_of_session
-from mcp_reflect.sessions.session_places import HOSTS, SessionPlace, sessions_of
+from mcp_reflect.sessions.session_sources import HOSTS, SessionSource, sessions_of
 from mcp_reflect.sessions.session_times import last_worked
 
 READ_ERRORS: Final = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -21,7 +21,7 @@ _MOST_NAMED: Final = 10  # sessions that an error lists
 
 def places_of(
     context: Context, *, session: str | None, days: float | None, faults: list[tuple[str, str]]
-) -> list[SessionPlace]:
+) -> list[SessionSource]:
     """Return the files of the project's past sessions in all hosts, the latest first.
 
     `session` is the path of a file, wherever it is, or the beginning of a session's name: of its file's, or of the one
@@ -40,7 +40,7 @@ def places_of(
     return [place for place in of_project if last_worked(place) >= oldest]
 
 
-def _place_of_file(file: Path) -> SessionPlace:
+def _place_of_file(file: Path) -> SessionSource:
     """Return a session's file that a person names; its host is told by a folder such as `.claude` in its path."""
     named_host = "file"
     for host in HOSTS:
@@ -49,10 +49,10 @@ def _place_of_file(file: Path) -> SessionPlace:
             named_host = host
             break
     status = file.stat()
-    return SessionPlace(file, named_host, status.st_size, status.st_mtime, None)
+    return SessionSource(file, named_host, status.st_size, status.st_mtime, None)
 
 
-def _with_name(places: Sequence[SessionPlace], session: str) -> list[SessionPlace]:
+def _with_name(places: Sequence[SessionSource], session: str) -> list[SessionSource]:
     """Return the sessions whose name begins so. InputError, which names the latest sessions, where there is none."""
     names = {place.path: _shown_name(place) for place in places}
     matching = [
@@ -78,7 +78,7 @@ def _fix_naming(names: Sequence[str]) -> str:
     return f"Give one of {shown}; or the path of a file."
 
 
-def _shown_name(place: SessionPlace) -> str:
+def _shown_name(place: SessionSource) -> str:
     """Return the name by which a session is shown: its own, or that of a file which tells none."""
     try:
         name = told_name_of_session(place.path)

@@ -18,10 +18,10 @@ from mcp_reflect.models.common import Scope, from_json, json_of
 from mcp_reflect.models.finding import Finding, FindingKind, Seen
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.findings import gives_orders
-from mcp_reflect.sessions.found import is_said
+from mcp_reflect.sessions.found import is_of_person
 from mcp_reflect.sessions.past_sessions import read_session
 from mcp_reflect.sessions.session_lines import record_keys
-from mcp_reflect.sessions.session_places import SessionPlace
+from mcp_reflect.sessions.session_sources import SessionSource
 from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.text.stemmer import STOP_WORDS
 
@@ -42,7 +42,7 @@ SessionFindings = list[tuple[Finding, Seen]]
 class SessionToRead:
     """The file of a past session, the project that it is of, and files from which it was copied."""
 
-    place: SessionPlace
+    place: SessionSource
     scope: Scope
     originals: tuple[Path, ...] = ()
 
@@ -156,7 +156,7 @@ def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]
     | any other                                                | as it is                                                  |
     """
     for finding, evidence in pairs:
-        if is_said(finding):
+        if is_of_person(finding):
             kept_finding = _known_by_stems(finding)
         elif gives_orders(finding):
             kept_finding = None

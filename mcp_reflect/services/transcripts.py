@@ -15,8 +15,9 @@ from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.schemas.value_checks import check_values
 from mcp_reflect.sessions.call_reader import records_in
 from mcp_reflect.sessions.own_calls import is_own_tool
+from mcp_reflect.sessions.run_builder import EMPTY_ANSWER, RunBuilder
 from mcp_reflect.sessions.tools import command_of, file_of
-from mcp_reflect.sessions.transcripts import NO_ANSWER, RunBuilder, read_records, read_transcript
+from mcp_reflect.sessions.transcripts import read_records, read_transcript
 from mcp_reflect.whole_files import open_regular
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
@@ -115,7 +116,7 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
         call = calls.get(call_id)
         if event["type"] != "tool_response" or call is None or not call.name:
             continue
-        printed = "" if event["content"] == NO_ANSWER else event["content"]
+        printed = "" if event["content"] == EMPTY_ANSWER else event["content"]
         content = with_written(printed, call, failed=bool(event.get("error")))
         results.append(
             ToolResult(tool=call.name, content=content, exit_code=metadata.get("exit_code"))

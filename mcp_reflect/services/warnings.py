@@ -31,10 +31,10 @@ from mcp_reflect.services.call_endings import (
     told_after_failure,
 )
 from mcp_reflect.services.context import Context
-from mcp_reflect.sessions.known_failures import Forms, forms_of
+from mcp_reflect.sessions.call_forms import Forms, forms_of
 from mcp_reflect.sessions.own_calls import is_own_tool
 from mcp_reflect.sessions.tools import without_labels
-from mcp_reflect.text.signature import drawn
+from mcp_reflect.text.signature import is_drawn
 
 if TYPE_CHECKING:
     from mcp_reflect.sessions.calls import CallWithAnswer
@@ -55,7 +55,7 @@ async def session_state(context: Context, scope: Scope, session: str) -> Session
     """Return the state of a session; InputError for an id that cannot be one."""
     session = _session_id(session)
     return await context.bank.warnings.session(
-        scope, session, held_out=drawn(session, context.settings.holdout)
+        scope, session, held_out=is_drawn(session, context.settings.holdout)
     )
 
 
@@ -94,7 +94,7 @@ async def _look_up(
     state, known = await context.bank.warnings.known_calls(
         scope,
         session,
-        held_out=drawn(session, context.settings.holdout),
+        held_out=is_drawn(session, context.settings.holdout),
         call=whole_call,
         bare_key=forms.bare_key,
         loose_key=forms.loose_key,

@@ -11,7 +11,8 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from mcp_reflect.evidence.kinds import CHECKS, kinds_of
+from mcp_reflect.evidence.command_kinds import kinds_of
+from mcp_reflect.evidence.kinds import CHECKS
 from mcp_reflect.guards.shell_tools import is_shell, tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall

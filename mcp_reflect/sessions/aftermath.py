@@ -10,7 +10,7 @@ from typing import Final
 from mcp_reflect.evidence.following import LessonCalls
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.replay import Next
-from mcp_reflect.sessions.replaying import CallStep, Step
+from mcp_reflect.sessions.session_steps import CallStep, Step
 from mcp_reflect.sessions.text import telling_words
 
 _MOST_AHEAD: Final = 400  # calls after a moment in which the failure or the cure is looked for
@@ -105,7 +105,7 @@ def aftermath_of(steps: Sequence[Step], position: int, lesson: ComparedLesson) -
     """
     calls = _calls_that_matter(steps, position, lesson)
     if calls.cure is not None:
-        minutes = round((calls.cure.worked - steps[position].worked) / 60, 1)
+        minutes = round((calls.cure.work_seconds - steps[position].work_seconds) / 60, 1)
         if calls.failure is not None:
             return Aftermath(Next.FAILURE, calls.failure.ending_line, minutes)
         return Aftermath(Next.CURE, "", minutes)

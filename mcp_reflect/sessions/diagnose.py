@@ -18,10 +18,11 @@ from mcp_reflect.models.run import (
     Trace,
     WorkedCall,
 )
+from mcp_reflect.sessions.call_forms import forms_of
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.error_categories import category_of
 from mcp_reflect.sessions.fact_sentences import facts_of_run
-from mcp_reflect.sessions.known_failures import failure_of, forms_of
+from mcp_reflect.sessions.known_failures import failure_of
 from mcp_reflect.sessions.run_reading import RunReading
 from mcp_reflect.sessions.text import clip, fitting, quoted_start, unique
 from mcp_reflect.sessions.tools import file_of, is_shell

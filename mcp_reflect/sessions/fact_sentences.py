@@ -8,7 +8,14 @@ from mcp_reflect.sessions.call_words import subject_of
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.run_reading import RunReading
 from mcp_reflect.sessions.session_calls import refusal_in
-from mcp_reflect.sessions.text import names, quote, quoted_start, sentence, times, unique
+from mcp_reflect.sessions.text import (
+    listed_ids,
+    quote,
+    quoted_start,
+    sentence,
+    times_in_words,
+    unique,
+)
 from mcp_reflect.sessions.what_followed import (
     differing_values,
     model_call_after,
@@ -40,9 +47,9 @@ def _failed(reading: RunReading, group: Sequence[CallWithAnswer]) -> Observation
     """Failures with one error: the call, how often, the error, and what worked later."""
     last = group[-1]
     ids = tuple(item.failing_event for item in group)
-    often = f"({names(ids)})"
+    often = f"({listed_ids(ids)})"
     if len(ids) > 1:
-        often = f"{times(len(ids))} {often}"
+        often = f"{times_in_words(len(ids))} {often}"
     worked = reading.worked_later.get(last.index)
     call = _with_values(last, worked or worked_with_other_values(reading.tried, last))
     later = _later(reading, last, worked)
@@ -110,8 +117,8 @@ def _with_values(call: CallWithAnswer, other: CallWithAnswer | None) -> str:
 def _loop(calls: Sequence[CallWithAnswer]) -> Observation:
     """The fact that one call was made several times in a row."""
     ids = tuple(item.event_id for item in calls)
-    often = times(len(ids))
-    text = f"The same call was made {often} in a row with the same answer ({names(ids)}): {calls[0].text}."
+    often = times_in_words(len(ids))
+    text = f"The same call was made {often} in a row with the same answer ({listed_ids(ids)}): {calls[0].text}."
     return Observation(event_ids=ids, text=text)
 
 
@@ -121,14 +128,14 @@ def _without_result(reading: RunReading, group: Sequence[CallWithAnswer]) -> Obs
     tools = " and ".join(unique(item.tool for item in group)[:MOST_TOOLS]) or "Search"
     often = ""
     if len(group) > 1:
-        often = f"{times(len(group))} in a row "
+        often = f"{times_in_words(len(group))} in a row "
     queries = _queries(group)
     shown = ", ".join(queries[:MOST_QUERIES])
     if len(queries) > MOST_QUERIES:
         shown += f" and {len(queries) - MOST_QUERIES} more"
     then = search_that_found(reading.tried, group)
     return Observation(
-        event_ids=ids, text=f"{tools} found nothing {often}({names(ids)}): {shown}.{then}"
+        event_ids=ids, text=f"{tools} found nothing {often}({listed_ids(ids)}): {shown}.{then}"
     )
 
 

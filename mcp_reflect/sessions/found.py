@@ -7,17 +7,17 @@ from mcp_reflect.sessions.call_words import call_line
 from mcp_reflect.sessions.text import clip
 from mcp_reflect.text.signature import fingerprint
 
-# Characters of a key, and of what a line shows.
-_MOST_THING: Final = 300
-_MOST_SHOWN: Final = 300
-_MOST_REFUSED: Final = 200
+_MOST_THING: Final = 300  # characters by which a finding is known again
+_MOST_SHOWN: Final = 300  # characters of a call or a line that are shown
+_MOST_REFUSED: Final = 200  # characters of a refused call beside the person's words
 
 
 def finding_of(
     kind: FindingKind,
     act: str,
+    *,
     failed: SessionCall,
-    worked: SessionCall | None,
+    worked: SessionCall | None = None,
     line: str | None = None,
 ) -> Finding:
     """Return the finding that an act failed, and then worked where `worked` is a call.
@@ -35,7 +35,7 @@ def finding_of(
         line=line,
         exit_code=failed.exit_code,
         failed=found_call(failed),
-        worked=found_call(worked) if worked else None,
+        worked=None if worked is None else found_call(worked),
     )
 
 
@@ -44,8 +44,8 @@ def found_call(call: SessionCall) -> FoundCall:
     return FoundCall(tool=call.tool, arguments=call.arguments, number=call.number)
 
 
-def is_said(finding: Finding) -> bool:
-    """True for what a person said."""
+def is_of_person(finding: Finding) -> bool:
+    """Return whether a finding has the words of a person, and not what a call did."""
     return finding.kind in (FindingKind.SAID, FindingKind.CORRECTION, FindingKind.UNDONE)
 
 
@@ -54,7 +54,7 @@ def facts_of(finding: Finding) -> str:
 
     "`npm test` failed: Cannot find module; then `npm ci`; later `npm test` worked"
     """
-    if is_said(finding):
+    if is_of_person(finding):
         return _words_of_person(finding)
     failed = _line_of(finding.failed) or finding.act
     text = f"`{clip(failed, _MOST_SHOWN)}` failed"

@@ -19,15 +19,18 @@ from mcp_reflect.sessions.session_calls import session_call
 from mcp_reflect.sessions.turned_checks import turned_check
 from mcp_reflect.sessions.worked_later import worked_later
 
-MOST_CALLS: Final = 40  # of a session that are looked at
-MOST_ASKS: Final = 3  # in a session
+RECENT_CALLS: Final = 40  # calls of a session in which the failure is looked for
+MOST_ASKS: Final = 3  # questions of a session about findings: more would disturb
 
 
 def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    """The finding that `call`, which was just answered, completes; None for none. `before` are the calls until then."""
+    """Return the finding that a call completes, which was just answered; None for none. `before` are the calls until then.
+
+    Two calls make a finding: one that failed or said no, and this one, which worked.
+    """
     if call.failed or call.expected:
         return None
-    recent = before[-MOST_CALLS:]
+    recent = before[-RECENT_CALLS:]
     return turned_check(recent, call) or worked_later(recent, call)
 
 
@@ -52,7 +55,8 @@ def _covers(asked: StoredFinding, new: StoredFinding) -> bool:
     Both are about the same act. Or the new one is a program's own check (`shopctl check`), and the agent kept a lesson
     about that program (`shopctl push`).
     """
-    act, asked_act = new.finding.act, asked.finding.act
+    act = new.finding.act
+    asked_act = asked.finding.act
     if asked_act == act:
         return True
     if new.finding.kind is not FindingKind.TURNED or asked.state is not FindingState.KEPT:

@@ -15,12 +15,12 @@ from mcp_reflect.evidence.background import started_task, task_asked_for, task_e
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
-from mcp_reflect.sessions.call_reader import LOOKS, CallReader
+from mcp_reflect.sessions.call_reader import LOOKING_TOOLS, CallReader
 from mcp_reflect.sessions.call_words import in_words
 from mcp_reflect.sessions.calls import answered_call
 from mcp_reflect.sessions.faults import Fault
 from mcp_reflect.sessions.found import finding_of, found_call
-from mcp_reflect.sessions.noticing import MOST_CALLS, found_after
+from mcp_reflect.sessions.noticing import RECENT_CALLS, found_after
 from mcp_reflect.sessions.own_calls import is_own_refusal, is_own_tool
 from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_calls import preference_in, refusal_in, session_call
@@ -38,7 +38,7 @@ from mcp_reflect.shell import READING_PROGRAMS
 from mcp_reflect.text.signature import fingerprint
 
 # Seconds between two records that count as work at most: for longer the person was away.
-AWAY: Final = 300.0
+LONGEST_PAUSE: Final = 300.0
 MOST_SAID: Final = 600  # characters of a person's words that are kept
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
@@ -46,13 +46,15 @@ _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as faile
 _OF_HOST: Final = re.compile(
     r"\s*(?:[</]|\[Request interrupted|Caveat: |This session is being continued|# AGENTS\.md instructions|\[Image)"
 )
-_VAGUE: Final = re.compile(
+_SAYS_NOTHING: Final = re.compile(
     r"\W*(?:exit(?:ed with)?(?: code)?|found|(?:error|problem|issue|diagnostic)s?"
     r"|failed|command failed|<n>|code|status|\W)*\Z"
 )
 
 
-_SOON: Final = 6  # calls after a person's words in which the agent undoes what it did
+_MOST_CALLS_UNTIL_UNDONE: Final = (
+    6  # calls after a person's words in which the agent undoes what it did
+)
 _MOST_SHOWN: Final = 3  # failed calls of a finding whose lines are kept
 _MOST_EVIDENCE: Final = 300  # characters of a line of evidence
 _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
@@ -62,12 +64,13 @@ _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
 class _Answered:
     """A call of the session that was answered.
 
-    `line` is the line of the file with the answer, `began` the seconds of work in the session when the call was sent.
+    `line` is the number of the line in the file that has the answer, `began_at_work` counts the seconds of work in the
+    session until the call was sent.
     """
 
     call: SessionCall
     line: int
-    began: float
+    began_at_work: float
     fault: Fault | None
 
 
@@ -96,33 +99,42 @@ class _EvidenceLine(NamedTuple):
 class SessionReader(CallReader):
     """Gathers what a session teaches while its records are added.
 
-    `line` and `at` are the line and the time of the latest record, `of_person` says whether a person wrote the latest
-    prompt. `found` has each finding by its thing, with at most `most_lines` lines of evidence. `_said` has a person's
-    latest words, `_said_at` the number of calls before them, and `_started` the calls that go on in the background, by
-    the ids of their tasks.
+    | attribute             | what it has                                                                        |
+    |-----------------------|------------------------------------------------------------------------------------|
+    | `line`, `time`        | the line and the time (seconds since 1970) of the latest record                    |
+    | `works_for_person`    | whether a person, and no program, wrote the latest prompt                          |
+    | `found`               | each finding by its thing, with at most `most_lines` lines of evidence             |
+    | `_calls`, `_edits`    | the latest calls and edits                                                         |
+    | `_failed`             | the calls that failed and that nothing has put right so far, by their numbers      |
+    | `_last_words`         | the person's latest words; before them the session had `_calls_before_words` calls |
+    | `_background_calls`   | the tool and the arguments of calls that go on in the background, by their task    |
     """
 
     host: str = ""
     most_lines: int = 8
     line: int = 0
-    at: float | None = None
-    of_person: bool = True
+    time: float | None = None
+    works_for_person: bool = True
     found: dict[str, FoundInSession] = field(default_factory=dict[str, FoundInSession])
-    _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
+    _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=RECENT_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
-    _edits: deque[Edit] = field(default_factory=lambda: deque[Edit](maxlen=MOST_CALLS))
-    _said: str = ""
-    _said_at: int = 0
-    _number: int = 0
-    _started: dict[str, tuple[str, Json]] = field(default_factory=dict[str, tuple[str, Json]])
+    _edits: deque[Edit] = field(default_factory=lambda: deque[Edit](maxlen=RECENT_CALLS))
+    _last_words: str = ""
+    _calls_before_words: int = 0
+    _calls_read: int = 0
+    _background_calls: dict[str, tuple[str, Json]] = field(
+        default_factory=dict[str, tuple[str, Json]]
+    )
 
     def begin_record(self, number: int, record: Record) -> None:
         """Note the line of the next record, and its time; the time since the record before counts as work."""
         self.line = number
-        at = _seconds_of(record.get("timestamp"))
-        if at is not None:
-            self.worked += min(max(at - (self.at or at), 0.0), AWAY)
-            self.at = at
+        time = _seconds_of(record.get("timestamp"))
+        if time is None:
+            return
+        if self.time is not None:
+            self.work_seconds += min(max(time - self.time, 0.0), LONGEST_PAUSE)
+        self.time = time
 
     def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Note a person's words, and whether it is a person whom the agent works for now.
@@ -131,9 +143,10 @@ class SessionReader(CallReader):
         """
         words = text.strip()
         if by is not PromptAuthor.HOST:
-            self.of_person = by is PromptAuthor.PERSON
+            self.works_for_person = by is PromptAuthor.PERSON
         if by is PromptAuthor.PERSON and words and not is_word_of_host(words):
-            self._said, self._said_at = words[:MOST_SAID], self._number
+            self._last_words = words[:MOST_SAID]
+            self._calls_before_words = self._calls_read
             self._note_words(FindingKind.SAID, words)
 
     def spoke(self, text: str) -> None:
@@ -147,19 +160,16 @@ class SessionReader(CallReader):
         One that only started a task in the background is looked at when the task ends: with the call that asks for its
         output.
         """
-        if not failed:
-            task = started_task(content)
-            if task is not None:
-                self._started[task] = tool, arguments
-                return
-        asked_for = None
-        if self._started:
-            asked_for = task_asked_for(named_arguments(arguments), self._started)
+        started = None if failed else started_task(content)
+        if started is not None:
+            self._background_calls[started] = tool, arguments
+            return
+        asked_for = task_asked_for(named_arguments(arguments), self._background_calls)
         if asked_for is not None:
             end = task_end(content, code, failed=failed)
             if end is None or not end.surely:
                 return
-            tool, arguments = self._started.pop(asked_for)
+            tool, arguments = self._background_calls.pop(asked_for)
             content, code, failed = end.output, end.code, end.failed
         if not (is_own_tool(tool, arguments) or (failed and is_own_refusal(content))):
             self._look_at(tool, without_labels(tool, arguments), content, failed=failed, code=code)
@@ -168,16 +178,16 @@ class SessionReader(CallReader):
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
         """Look at a call: what it put right, what it undid, and whether it failed or was refused by the person."""
-        most = _MOST_ANSWER
-        if failed:
-            most = _MOST_ERROR
-        content = ends(content, most)
+        limit = _MOST_ERROR if failed else _MOST_ANSWER
+        content = ends(content, limit)
         call = answered_call(tool, arguments, content, failed=failed, code=code)
-        self._number += 1
-        answered = _Answered(session_call(self._number, call), self.line, self.sent, call.fault)
+        self._calls_read += 1
+        answered = _Answered(
+            session_call(self._calls_read, call), self.line, self.sent_at_work, call.fault
+        )
         finding = found_after([earlier.call for earlier in self._calls], answered.call)
         if finding is not None:
-            self._note_won(finding, answered)
+            self._note_hard_won(finding, answered)
         self._calls.append(answered)
         self._note_undone(answered.call)
         if answered.call.failed:
@@ -191,7 +201,7 @@ class SessionReader(CallReader):
         """
         call = answered.call
         if preference_in(content):
-            if self.of_person and is_shell(call.tool):
+            if self.works_for_person and is_shell(call.tool):
                 self._note_words(FindingKind.CORRECTION, refusal_in(content) or "", call)
         elif not call.expected:
             self._failed[call.number] = answered
@@ -215,22 +225,25 @@ class SessionReader(CallReader):
         """
         if call.failed:
             return
-        undoes = False
-        edit = edit_of(call)
-        if edit is not None:
-            turned_round = Edit(edit.file, old=edit.new, new=edit.old)
-            undoes = turned_round in self._edits
-            self._edits.append(edit)
-        if is_shell(call.tool) and undoes_changes(command_of(call.arguments) or ""):
-            undoes = True
-        is_soon = 0 < call.number - self._said_at <= _SOON
-        is_first_prompt = self._said_at == 0
-        if undoes and self._said and is_soon and not is_first_prompt:
-            self.found.pop(self._said, None)
-            self._note_words(FindingKind.UNDONE, self._said)
-            self._said = ""
+        undoes_work = self._turns_edit_round(call) or _runs_undo_command(call)
+        is_soon = 0 < call.number - self._calls_before_words <= _MOST_CALLS_UNTIL_UNDONE
+        is_first_prompt = self._calls_before_words == 0
+        if undoes_work and self._last_words and is_soon and not is_first_prompt:
+            self.found.pop(self._last_words, None)
+            self._note_words(FindingKind.UNDONE, self._last_words)
+            self._last_words = ""
 
-    def _note_won(self, finding: Finding, worked: _Answered) -> None:
+    def _turns_edit_round(self, call: SessionCall) -> bool:
+        """Return whether a call is an edit that takes back an earlier one, and keep it where it is an edit."""
+        edit = edit_of(call)
+        if edit is None:
+            return False
+        turned_round = Edit(edit.file, old=edit.new, new=edit.old)
+        is_turned_round = turned_round in self._edits
+        self._edits.append(edit)
+        return is_turned_round
+
+    def _note_hard_won(self, finding: Finding, worked: _Answered) -> None:
         """Note what was hard-won: the failed calls, the one that worked, and the work between them as the cost.
 
         Other failures with the same line are put right by that call, too: they are not noted by themselves.
@@ -247,8 +260,10 @@ class SessionReader(CallReader):
             if answered.call.line == finding.line:
                 del self._failed[number]
         lines = [_evidence_of(answered) for answered in (*failed[:_MOST_SHOWN], worked)]
-        began = min((answered.began for answered in failed), default=self.worked)
-        self._note(finding, self.worked - began, lines)
+        began_at_work = min(
+            (answered.began_at_work for answered in failed), default=self.work_seconds
+        )
+        self._note(finding, self.work_seconds - began_at_work, lines)
 
     def end(self) -> list[FoundInSession]:
         """Return all that was found in the session. Only now it is known which failures nothing put right."""
@@ -264,7 +279,7 @@ class SessionReader(CallReader):
         """Note a call that failed and was not put right, unless its error says nothing to another session."""
         act = _act_that_failed(failed)
         if act is not None:
-            finding = finding_of(FindingKind.FAILED, act, failed.call, None)
+            finding = finding_of(FindingKind.FAILED, act, failed=failed.call)
             self._note(finding, 0.0, [_evidence_of(failed)])
 
     def _note(self, finding: Finding, seconds: float, lines: Sequence[_EvidenceLine]) -> None:
@@ -273,15 +288,17 @@ class SessionReader(CallReader):
         Of two findings about one thing the first stays, unless the later one alone has the call that worked.
         """
         shown = tuple(f"{line.number}: {clip(line.text, _MOST_EVIDENCE)}" for line in lines)
-        seen = Seen(session="", host=self.host, at=self.at, seconds=round(seconds, 1), lines=shown)
+        seen = Seen(
+            session="", host=self.host, at=self.time, seconds=round(seconds, 1), lines=shown
+        )
         before = self.found.get(finding.thing)
         if before is not None:
             if before.finding.worked or not finding.worked:
                 finding = before.finding
-            seen = self._together(before.seen, seen)
+            seen = self._merged(before.seen, seen)
         self.found[finding.thing] = FoundInSession(finding, seen)
 
-    def _together(self, before: Seen, seen: Seen) -> Seen:
+    def _merged(self, before: Seen, seen: Seen) -> Seen:
         """Return the evidence of both times: how often, the seconds that it cost, and the first lines."""
         lines = sorted(dict.fromkeys((*before.lines, *seen.lines)), key=_number_of_evidence)
         return replace(
@@ -290,6 +307,11 @@ class SessionReader(CallReader):
             times=before.times + 1,
             lines=tuple(lines[: self.most_lines]),
         )
+
+
+def _runs_undo_command(call: SessionCall) -> bool:
+    """Return whether a call runs a command that takes changes back, such as `git restore app.py`."""
+    return is_shell(call.tool) and undoes_changes(command_of(call.arguments) or "")
 
 
 def is_word_of_host(text: str) -> bool:
@@ -328,20 +350,23 @@ def _act_that_failed(failed: _Answered) -> str | None:
     call only looked at something.
     """
     is_of_the_task = failed.fault is not None and failed.fault.category in _OF_THE_TASK
-    if is_of_the_task or _VAGUE.match(fingerprint(failed.call.line)):
+    if is_of_the_task or _SAYS_NOTHING.match(fingerprint(failed.call.line)):
         return None
-    return _head_of_work(failed.call)
+    return _acting_head(failed.call)
 
 
-def _head_of_work(call: SessionCall) -> str | None:
-    """Return the last program of a command with its subcommand, or the tool; None for a call that only looks."""
+def _acting_head(call: SessionCall) -> str | None:
+    """Return what a call acted with, `git push` of a command, else its tool; None for a call that only looks.
+
+    Of several commands in a line the last one counts: its output comes last, and so does the line that names an error.
+    """
     parts = parts_of(call.tool, call.arguments)
     if parts:
         last = parts[-1]
         if last.program in READING_PROGRAMS:
             return None
         return last.head
-    if is_shell(call.tool) or call.tool.lower() in LOOKS:
+    if is_shell(call.tool) or call.tool.lower() in LOOKING_TOOLS:
         return None
     return call.tool
 

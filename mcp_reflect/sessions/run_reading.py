@@ -9,7 +9,7 @@ from mcp_reflect.sessions.calls import CallWithAnswer, calls_of
 from mcp_reflect.sessions.noticing import findings_in
 from mcp_reflect.sessions.tools import finishes
 from mcp_reflect.sessions.what_followed import HORIZON
-from mcp_reflect.text.signature import steady
+from mcp_reflect.text.signature import with_placeholders
 
 KEY_TEXT: Final = 20_000  # characters of an answer that are compared
 
@@ -138,5 +138,5 @@ def _loop_key(item: CallWithAnswer) -> object:
         return None
     answer = (item.error or item.answer)[:KEY_TEXT]
     if item.failed:  # the same error at another time of day is the same answer
-        answer = steady(answer)
+        answer = with_placeholders(answer)
     return (item.exact, item.answered, item.prompts_before, tuple(answer.split()))

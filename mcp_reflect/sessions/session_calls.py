@@ -20,8 +20,8 @@ MOST_TEXT: Final = 600  # characters of a text among the arguments of a call
 MOST_LINE: Final = 200
 MOST_DEPTH: Final = 6  # levels of nested arguments
 MOST_ITEMS: Final = 20  # fields or entries of arguments
-SHORT: Final = 300  # characters of an answer that can say as a whole that there is nothing
-BRIEF: Final = 80  # characters of the line that says so
+SHORT_ANSWER: Final = 300  # characters of an answer that can say as a whole that there is nothing
+SHORT_LINE: Final = 80  # characters of the line that says so
 ENDING: Final = 2_000  # characters in which the last lines are looked for
 OPENING: Final = 3_000  # characters in which a host says that a call was refused
 
@@ -84,12 +84,12 @@ def _telling_line(call: CallWithAnswer, text: str) -> str:
     if is_shell(call.tool):
         line_without_error = -1
     line = headline(text, line_without_error)
-    if not is_bare_no(line):
+    if not only_says_no(line):
         return line
     return _refusing_line(text) or line
 
 
-def is_bare_no(line: str) -> bool:
+def only_says_no(line: str) -> bool:
     """True for a line that only says no, and not why: "not done", "failed"."""
     return bool(_WORDS["bare no"].match(line))
 
@@ -97,7 +97,7 @@ def is_bare_no(line: str) -> bool:
 def _refusing_line(text: str) -> str:
     """Return the last line that says what was refused or is wrong, empty where each only says no."""
     for line in _lines_from_last(text):
-        if _WORDS["refusing"].search(line) and not is_bare_no(line):
+        if _WORDS["refusing"].search(line) and not only_says_no(line):
             return line
     return ""
 
@@ -118,7 +118,7 @@ def _lines_from_last(text: str) -> Iterator[str]:
 
 def _says_no(text: str, line: str) -> bool:
     """True where a whole short answer says that there is nothing, or that something is not done."""
-    is_short = len(text) <= SHORT and len(line) <= BRIEF
+    is_short = len(text) <= SHORT_ANSWER and len(line) <= SHORT_LINE
     return is_short and bool(_WORDS["no"].search(line)) and not _WORDS["no fault"].search(line)
 
 

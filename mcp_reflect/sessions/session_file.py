@@ -61,14 +61,14 @@ class _Calls(CallReader):
         """Take the words of a prompt.
 
         A person who says to have run the tests may know that they pass, which no call of the session shows. So from then
-        on the ledger counts as one of which others did a part (`delegated`).
+        on the ledger counts as one of which others did a part.
         """
         if self.at_prompt is not None:
             self.at_prompt(self.last_words)
         by_host = by is PromptAuthor.HOST
         says_it_was_run = not by_host and _SAYS_IT_WAS_RUN.search(text[:_MOST_PROMPT])
         if says_it_was_run or _RAN_BY_PERSON.search(text[:_MOST_OPENING]):
-            self.ledger.delegated = self.ledger.step
+            self.ledger.last_unseen_step = self.ledger.step
         if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
             self.ledger.partial = True
         self.last_words = ""
@@ -76,7 +76,7 @@ class _Calls(CallReader):
     def unseen(self) -> None:
         """Count a step of which nobody knows what was done in it, which may be what a claim speaks of."""
         self.ledger.step += 1
-        self.ledger.delegated = self.ledger.step
+        self.ledger.last_unseen_step = self.ledger.step
 
     def spoke(self, text: str) -> None:
         """Add the agent's words."""

@@ -21,7 +21,7 @@ from mcp_reflect.sessions.session_lines import (
     is_value,
     open_session,
 )
-from mcp_reflect.sessions.session_places import SessionPlace
+from mcp_reflect.sessions.session_sources import SessionSource
 
 _TAIL: Final = 1_000_000  # bytes at the end of a session in which its last time is looked for
 _LAST_LINES: Final = 50  # of a compressed session, whose end cannot be jumped to
@@ -30,7 +30,7 @@ _MILLISECONDS: Final = 100_000_000_000  # numbers above this count milliseconds 
 _READ_ERRORS: Final = (OSError, ValueError, EOFError, ModuleNotFoundError, RecursionError)
 
 
-def last_worked(session: SessionPlace) -> float:
+def last_worked(session: SessionSource) -> float:
     """Return when a session was last worked in: by its records, else by its file."""
     if is_in_database(session.path):
         return session.changed  # the host notes the time beside the session

@@ -15,7 +15,7 @@ from mcp_reflect.models.replay import FailedStep, ReplayedLesson, SpokenMoment
 from mcp_reflect.models.root import Ground, Standing
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.sessions.aftermath import SHARED, ComparedLesson
-from mcp_reflect.sessions.replaying import CallStep, SteppedSession
+from mcp_reflect.sessions.session_steps import CallStep, SteppedSession
 from mcp_reflect.sessions.text import clip, telling_words
 
 _MOST_LINE: Final = 300  # characters of an error that are shown
@@ -38,7 +38,7 @@ class _CallCounts:
         """Count a call, and keep it as the latest failure where it is one."""
         self.made += 1
         if not step.failed:
-            self.worked.append((session, step.at))
+            self.worked.append((session, step.time))
             return
         self.failed += 1
         made = _failed_step(step, session)
@@ -202,7 +202,7 @@ class _OpenFailure:
         else:
             self.unsure.append(failed_step)
         if self.began is None:
-            self.began = step.worked
+            self.began = step.work_seconds
 
     def cure(self, step: CallStep) -> None:
         """Note that a call as the lesson says worked: so the failures before were about the lesson."""
@@ -210,7 +210,7 @@ class _OpenFailure:
             return
         self.certain += self.unsure
         self.unsure = []
-        self.lost = (self.lost or 0.0) + step.worked - self.began
+        self.lost = (self.lost or 0.0) + step.work_seconds - self.began
         self.began = None
 
 
@@ -224,7 +224,7 @@ def _failed_step(step: CallStep, session: str) -> FailedStep:
     return FailedStep(
         session=session,
         line=step.line,
-        at=step.at,
+        at=step.time,
         error=clip(clean_text(step.ending_line), _MOST_LINE),
     )
 

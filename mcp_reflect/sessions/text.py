@@ -8,7 +8,7 @@ from typing import Final
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.word_tables import word_set
-from mcp_reflect.text.signature import steady
+from mcp_reflect.text.signature import with_placeholders
 
 # Words that say nothing of what a lesson is about.
 COMMON_WORDS: Final = word_set("""
@@ -16,26 +16,36 @@ COMMON_WORDS: Final = word_set("""
     error the and not for with was that this from have has are file line most recent call last code none true first
     false instead again then that works same use run read include more
 """)
-_SHARED: Final = 2  # telling words that two texts about one thing share
+_SHARED_WORDS: Final = 2  # telling words that two texts about one thing share
+QUOTE_LIMIT: Final = 120  # characters of anything quoted in a sentence
+NAMED_EVENTS: Final = 6  # event ids named in a sentence; the rest is counted
+_MOST_START: Final = 800  # characters of a text whose beginning is quoted
+_SENTENCE_END: Final = lazy_compile(r"(?<=[\w)\"']{3})[.;:](?= )")
+_HOME_PATH: Final = lazy_compile(
+    r"(?<![\w<>.:/])(?:~|/(?!(?:usr|bin|etc|opt|dev|proc|var|lib|sbin)/)[\w.@+-]{1,100})(?:/[\w.@+-]{1,100}){1,30}"
+)
+"""A path in a folder of a person: not one of the system's own folders, which are the same on each machine."""
 
 
 def shares_words(one: str, other: str) -> bool:
     """True for two texts about one thing: they share telling words."""
-    return len(telling_words(one) & telling_words(other)) >= _SHARED
+    return len(telling_words(one) & telling_words(other)) >= _SHARED_WORDS
 
 
 def telling_words(text: str) -> frozenset[str]:
-    """The words of four letters and more that tell what a text is about."""
+    """Return the words that tell what a text is about: those of four letters and more that are not in every text.
+
+    "Cannot find module 'vitest'" -> {"cannot", "module", "vitest"}
+    """
     words = re.findall(r"[\w.-]{4,}", text.lower())
     return frozenset(word.strip("._-") for word in words) - COMMON_WORDS - {"been", "them", "tool"}
 
 
-QUOTE_LIMIT = 120  # characters of anything quoted in a sentence
-NAMED_EVENTS = 6  # event ids named in a sentence; the rest is counted
-
-
 def ends(text: str, limit: int) -> str:
-    """The text; of a longer one than `limit` characters, half of them from each end, on two lines."""
+    """Return a text of at most `limit` characters as it is, and of a longer one half of the limit from each end.
+
+    The middle is what is left out, since the beginning of an output says what ran, and its end how it ended.
+    """
     if len(text) <= limit:
         return text
     return f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
@@ -48,9 +58,9 @@ def clip(text: str, limit: int = QUOTE_LIMIT) -> str:
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
-    head = limit * 2 // 3
-    tail = limit - head - len(" ... ")
-    return f"{line[:head].rstrip()} ... {line[-tail:].lstrip()}"
+    head_length = limit * 2 // 3
+    tail_length = limit - head_length - len(" ... ")
+    return f"{line[:head_length].rstrip()} ... {line[-tail_length:].lstrip()}"
 
 
 def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
@@ -64,11 +74,8 @@ def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
 
 
 def quoted_start(text: str) -> str:
-    """The first sentence or so of a text, in quotation marks, on one line."""
+    """Return the first sentences of a text in quotation marks, on one line: at most a quarter of `_MOST_START` characters."""
     return quote(sentence(text[:_MOST_START], _MOST_START // 4), _MOST_START // 2)
-
-
-_MOST_START: Final = 800  # characters of a text whose beginning is quoted
 
 
 def sentence(text: str, limit: int) -> str:
@@ -109,7 +116,7 @@ def fitting(sentences: Iterable[str], limit: int) -> str:
 
 def without_own_values(text: str) -> str:
     """The text with what is different on another day or machine as placeholders: folders, dates, ids, hashes."""
-    return without_paths(steady(text))
+    return without_paths(with_placeholders(text))
 
 
 def without_paths(text: str) -> str:
@@ -117,7 +124,7 @@ def without_paths(text: str) -> str:
     return _HOME_PATH.sub("<path>", text)
 
 
-def names(event_ids: Sequence[str]) -> str:
+def listed_ids(event_ids: Sequence[str]) -> str:
     """`e4, e6, e8`, or the first few and how many more."""
     shown = ", ".join(event_ids[:NAMED_EVENTS])
     rest = len(event_ids) - NAMED_EVENTS
@@ -126,9 +133,15 @@ def names(event_ids: Sequence[str]) -> str:
     return f"{shown} and {rest} more"
 
 
-def times(count: int) -> str:
+def times_in_words(count: int) -> str:
     """`twice`, `three times`, `12 times`."""
-    words = {1: "once", 2: "twice", 3: "three times", 4: "four times", 5: "five times"}
+    words = {
+        1: "once",
+        2: "twice",
+        3: "three times",
+        4: "four times",
+        5: "five times",
+    }
     return words.get(count, f"{count} times")
 
 
@@ -148,12 +161,6 @@ def call_text(tool: str, arguments: Json, limit: int = QUOTE_LIMIT) -> str:
 def unique(items: Iterable[str]) -> tuple[str, ...]:
     """The items in order, each once."""
     return tuple(dict.fromkeys(items))
-
-
-_SENTENCE_END = lazy_compile(r"(?<=[\w)\"']{3})[.;:](?= )")
-_HOME_PATH = lazy_compile(
-    r"(?<![\w<>.:/])(?:~|/(?!(?:usr|bin|etc|opt|dev|proc|var|lib|sbin)/)[\w.@+-]{1,100})(?:/[\w.@+-]{1,100}){1,30}"
-)
 
 
 def json_text(value: Json) -> str | None:

@@ -48,6 +48,15 @@ _FILES: Final = (
     "target_file",
     "uri",
 )
+_SHELL_KEYWORDS: Final = word_set("for while until case select if fi done esac set exec }")
+"""Words of the shell's own, which run nothing."""
+
+_CODE_SEARCHES: Final = word_set("grep rg egrep ag ack")
+_WINDOWS_SHELLS: Final = word_set("pwsh cmd")
+_FOLDERS: Final = ("cwd", "workdir", "dir_path", "directory")
+_COMMANDS: Final = ("command", "cmd")
+_COMMANDS_AND_CODE: Final = (*_COMMANDS, "code", "script", "input")
+_MOST_WORDS_OF_FINISH: Final = 3  # words in the name of a tool that hands over an answer
 _MOST_PATCH: Final = 4_000  # characters of a patch in which its first file is looked for
 _PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
 
@@ -150,16 +159,18 @@ def first_text(values: Mapping[str, Json], names: Iterable[str]) -> str | None:
 def is_code_search(tool: str, arguments: Json) -> bool:
     """True for grep and its kin in a shell, where what they print is the answer: not with `-q`, nor into a file."""
     command = command_of(arguments)
-    if not command or not tool_words(tool) & _RUNS or ">" in command or " -q" in command:
+    if not command or not tool_words(tool) & _RUNS:
+        return False
+    if ">" in command or " -q" in command:
         return False
     part = doing_in(command)
-    return part is not None and part.program in {"grep", "rg", "egrep", "ag", "ack"}
+    return part is not None and part.program in _CODE_SEARCHES
 
 
 def finishes(tool: str) -> bool:
     """True for a call with which an agent hands over its answer: Finish, submit, attempt_completion."""
     words = tool_words(tool)
-    return len(words) <= 3 and bool(words & _FINISHES) and not words & _RUNS
+    return len(words) <= _MOST_WORDS_OF_FINISH and bool(words & _FINISHES) and not words & _RUNS
 
 
 def may_change(tool: str, arguments: Json) -> bool:
@@ -175,21 +186,15 @@ def command_of(arguments: Json) -> str | None:
     if isinstance(arguments, str):
         return arguments
     values = named_arguments(arguments)
-    for name in ("command", "cmd", "code", "script", "input"):
+    for name in _COMMANDS_AND_CODE:
         value = values.get(name)
-        if isinstance(value, str) and name in ("command", "cmd"):
+        if isinstance(value, str) and name in _COMMANDS:
             return with_arguments(value, values)
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return joined(list(map(str, value)))
     return None
-
-
-# Words of the shell's own, which run nothing.
-_SYNTAX: Final = word_set("for while until case select if fi done esac set exec }")
-_WINDOWS_SHELLS: Final = word_set("pwsh cmd")
-_FOLDERS: Final = ("cwd", "workdir", "dir_path", "directory")
 
 
 def parts_of(tool: str, arguments: Json, *, syntax: bool = False) -> tuple[Part, ...]:
@@ -204,9 +209,9 @@ def parts_of(tool: str, arguments: Json, *, syntax: bool = False) -> tuple[Part,
     if syntax:
         parts = parts_in(command)
     elif _is_windows_shell(tool):
-        parts = _windows_parts(command)
+        parts = _commands_of_powershell(command)
     else:
-        parts = _running(command)
+        parts = _running_commands(command)
     folder = _folder_of(arguments)
     if not folder or not parts:
         return parts
@@ -234,19 +239,13 @@ def _is_windows_shell(tool: str) -> bool:
 
 
 @lru_cache(maxsize=1_000)
-def _windows_parts(command: str) -> tuple[Part, ...]:
+def _commands_of_powershell(command: str) -> tuple[Part, ...]:
     """The commands of a script of PowerShell."""
     script = read_powershell(command)
     return tuple(part_of(found.words) for found in script.commands if found.words)
 
 
 @lru_cache(maxsize=1_000)
-def _running(command: str) -> tuple[Part, ...]:
-    """The commands of a script, without the shell's own words."""
-    return tuple(part for part in parts_in(command) if part.program not in _SYNTAX)
-
-
-# A call in the words of a sentence.
-
-
-# Answers that say that a search found nothing.
+def _running_commands(command: str) -> tuple[Part, ...]:
+    """The commands of a script that run something: `for f in *.py; do ruff $f; done` has `ruff $f` alone."""
+    return tuple(part for part in parts_in(command) if part.program not in _SHELL_KEYWORDS)

@@ -16,7 +16,7 @@ from mcp_reflect.sessions.acts import (
     normalized,
 )
 from mcp_reflect.sessions.found import finding_of, found_call
-from mcp_reflect.sessions.session_calls import is_bare_no
+from mcp_reflect.sessions.session_calls import only_says_no
 
 MOST_BETWEEN: Final = 2  # calls between two checks that are named
 
@@ -45,13 +45,13 @@ def turned_check(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
     if not was_worked_on or not done_since:
         return None
     line = _telling_line(before, last_check, check)
-    finding = finding_of(FindingKind.TURNED, check.name, last_check, call, line)
-    between = _different(item for item in done_since if item is not call)
+    finding = finding_of(FindingKind.TURNED, check.name, failed=last_check, worked=call, line=line)
+    between = _each_once(item for item in done_since if item is not call)
     named = tuple(found_call(item) for item in between[-MOST_BETWEEN:])
     return replace(finding, between=named, done_between=len(between))
 
 
-def _different(calls: Iterable[SessionCall]) -> list[SessionCall]:
+def _each_once(calls: Iterable[SessionCall]) -> list[SessionCall]:
     """Return the calls in order; the same call made again counts once, where it was made last."""
     last: dict[tuple[str, str], SessionCall] = {}
     for call in calls:
@@ -93,15 +93,15 @@ def _telling_line(before: Sequence[SessionCall], said_no: SessionCall, check: Se
     | that of the check                                           | its program ran alone, or the line only says no         |
     | none                                                        | another program in the command may have printed it      |
     """
-    only_says_no = is_bare_no(said_no.line)
-    is_of_check = only_says_no or _runs_only(said_no, check.program)
-    if said_no.failed and is_of_check and not only_says_no:
+    tells_no_reason = only_says_no(said_no.line)
+    ran_alone = _runs_only(said_no, check.program)
+    if said_no.failed and ran_alone and not tells_no_reason:
         return said_no.line
     for call in reversed(before):
         is_failure = call.failed and _works_for(call, check) and _runs_only(call, check.program)
-        if is_failure and not is_bare_no(call.line):
+        if is_failure and not only_says_no(call.line):
             return call.line
-    if is_of_check:
+    if ran_alone or tells_no_reason:
         return said_no.line
     return ""
 

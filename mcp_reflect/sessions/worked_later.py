@@ -7,7 +7,7 @@ works when it is made again is not: it failed by chance.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
 from mcp_reflect.patterns import lazy_compile
@@ -27,7 +27,9 @@ from mcp_reflect.sessions.word_tables import word_set
 NEAR: Final = 12
 """The most calls between a failure and the call that worked: further apart they have little to do with each other."""
 
-_SEVERAL: Final = 2  # words of a command by which it is known under another name of its subcommand
+_WORDS_FOR_SAME_ACT: Final = (
+    2  # words of a command by which it is known under another name of its subcommand
+)
 TRIES: Final = 2  # failures of a test or build, after which its success after an edit is hard-won
 _MOST_ACTS: Final = 20  # of a call that are compared by their words
 
@@ -37,7 +39,7 @@ _HOST: Final = re.compile(r"\w{1,20}://([^/\s?#]+)")
 _MENDING: Final = word_set("--fix --write --unsafe --autofix --apply --in-index")
 _QUOTES: Final = str.maketrans("", "", "\"'`\\")
 _NO_PROGRAM: Final = lazy_compile(r"(?i)command not found|not recognized|not installed")
-_LATE: Final = lazy_compile(
+_NOT_THERE_YET: Final = lazy_compile(
     r"(?i)timed? ?out|connection refused|connect to|ECONNREFUSED|not ready|unreachable|unavailable|still \w+ing"
 )
 
@@ -55,18 +57,24 @@ def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
     for index in reversed(range(first_near, len(before))):
         failed = before[index]
         between = before[index + 1 :]
-        acts_made_again = _failed_acts(failed, acts)
-        if not acts_made_again:
-            if _is_stood_in_for(failed, acts_of(call)):
-                return finding_of(FindingKind.WORKED, acts_of(failed)[-1].name, failed, call)
+        made_again = _acts_made_again(failed, acts)
+        if not made_again:
+            if _is_replaced_by_another_program(failed, acts_of(call)):
+                return finding_of(
+                    FindingKind.WORKED, acts_of(failed)[-1].name, failed=failed, worked=call
+                )
             continue
         if _has_worked(between, failed):
             return None
-        for act, again in acts_made_again:
-            tries = _Tries(before, failed, act, between, call, again)
+        for act, again in made_again:
+            tries = _Tries(
+                before=before, failed=failed, act=act, between=between, call=call, again=again
+            )
             if _is_hard_won(tries):
                 line = _line_of_failure(failed, call)
-                return finding_of(FindingKind.WORKED, act.name, failed, call, line)
+                return finding_of(
+                    FindingKind.WORKED, act.name, failed=failed, worked=call, line=line
+                )
     return None
 
 
@@ -79,26 +87,44 @@ def _line_of_failure(failed: SessionCall, worked: SessionCall) -> str:
 
 
 def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
-    """True where the second call does an act of the failed one in another form: `git push -u origin main` of `git push`.
-
-    A test or build that passes later in another form tells nothing, unless its folder or environment is another one, or
-    it has a flag that the error asked for.
-    """
+    """Return whether a call does an act of a failed one in another form: `git push -u origin main` for `git push`."""
     if worked.says_no:
         return False
     acts = {act.name: act for act in acts_of(worked) if not act.is_idle}
-    for act, again in _failed_acts(failed, acts):
-        if act.is_test:
-            is_moved = (act.folder, act.setup) != (again.folder, again.setup)
-            was_told = any(flag in failed.line for flag in again.flags - act.flags)
-            if (is_moved or was_told) and _does_more(act, again):
-                return True
-        elif not (act.is_own_check or _is_same(act, again)) and _is_alike(act, again, failed):
-            return True
-    return False
+    return any(
+        _works_in_other_form(act, again, failed) for act, again in _acts_made_again(failed, acts)
+    )
 
 
-@dataclass(frozen=True, slots=True)
+def _works_in_other_form(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:
+    """Return whether the form of an act is why it then worked; the first row that fits decides.
+
+    | the act                    | its other form is why                                                             |
+    |----------------------------|-----------------------------------------------------------------------------------|
+    | is a test or a build       | where its folder or setup is another one, or the error asked for a flag that it has |
+    | is a program's own check   | never: what it checks has changed                                                 |
+    | is the same                | never                                                                             |
+    | is any other               | where it is about the same object                                                 |
+
+    A test that passes later in another form alone may have been mended in between.
+    """
+    if act.is_test:
+        is_moved = (act.folder, act.setup) != (again.folder, again.setup)
+        has_flag_of_error = any(flag in failed.line for flag in again.flags - act.flags)
+        return (is_moved or has_flag_of_error) and _covers(act, again)
+    if act.is_own_check or _is_same(act, again):
+        return False
+    return _is_alike(act, again, failed)
+
+
+class _ActMadeAgain(NamedTuple):
+    """An act of a failed call, and the act of a later call that does the same."""
+
+    act: SessionAct
+    again: SessionAct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Tries:
     """An act that failed and worked later: `act` in the `failed` call, and `again` in the `call` that worked.
 
@@ -131,25 +157,24 @@ class _Tries:
         return any((act.name, act.operands, act.flags) not in failed_acts for act in acts_before)
 
 
-def _failed_acts(
-    failed: SessionCall, acts: Mapping[str, SessionAct]
-) -> list[tuple[SessionAct, SessionAct]]:
+def _acts_made_again(failed: SessionCall, acts: Mapping[str, SessionAct]) -> list[_ActMadeAgain]:
     """Return the acts of a failed call that are made again, each with the one among `acts` (by name) that does the same.
 
     Which act of a line failed is not known, so that the last one comes first, and a program's own checks at the end.
     Where an act is not made again, those before it in the line are left out: that a part of the line works says nothing
     of the rest.
     """
-    if not failed.says_no or failed.expected or (not failed.failed and ends_with_look(failed)):
+    is_output_of_another = not failed.failed and ends_with_look(failed)
+    if not failed.says_no or failed.expected or is_output_of_another:
         return []
-    made_again: list[tuple[SessionAct, SessionAct]] = []
+    made_again: list[_ActMadeAgain] = []
     for act in reversed(acts_of(failed)):
         again = _same_act(act, acts)
         if again is not None:
-            made_again.append((act, again))
+            made_again.append(_ActMadeAgain(act, again))
         elif not act.is_own_check:
             break
-    return sorted(made_again, key=lambda act_and_again: act_and_again[0].is_own_check)
+    return sorted(made_again, key=lambda pair: pair.act.is_own_check)
 
 
 def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | None:
@@ -159,7 +184,7 @@ def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | N
     """
     if act.name in acts:
         return acts[act.name]
-    if len(act.words) < _SEVERAL or len(acts) > _MOST_ACTS:
+    if len(act.words) < _WORDS_FOR_SAME_ACT or len(acts) > _MOST_ACTS:
         return None
     for other in acts.values():
         if other.program == act.program and act.words <= other.words:
@@ -167,7 +192,7 @@ def _same_act(act: SessionAct, acts: Mapping[str, SessionAct]) -> SessionAct | N
     return None
 
 
-def _is_stood_in_for(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
+def _is_replaced_by_another_program(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
     """True where the program of a failed call was not there, and another one did the same: `pnpm install` for `npm install`.
 
     The same letters in another order are a slip of the fingers, which teaches nothing: `gti status`.
@@ -208,7 +233,7 @@ def _is_hard_won(tries: _Tries) -> bool:
     """
     if _was_waited_for(tries.failed, (*tries.between, tries.call)):
         return False
-    if _is_quoted_otherwise(tries.failed, tries.call):
+    if _has_other_quotes(tries.failed, tries.call):
         return True
     act, again = tries.act, tries.again
     if _is_same(act, again):
@@ -216,7 +241,7 @@ def _is_hard_won(tries: _Tries) -> bool:
     if act.is_test and tries.is_edited:
         return _was_prepared(tries)
     if act.is_test:
-        return _does_more(act, again)
+        return _covers(act, again)
     return not act.is_own_check and _is_alike(act, again, tries.failed)
 
 
@@ -226,7 +251,7 @@ def _is_same(act: SessionAct, again: SessionAct) -> bool:
     return same_program and replace(act, part=None) == replace(again, part=None)
 
 
-def _is_quoted_otherwise(failed: SessionCall, worked: SessionCall) -> bool:
+def _has_other_quotes(failed: SessionCall, worked: SessionCall) -> bool:
     """True for the same command in other quotation marks: a parser reads the same words, but the shell refused them."""
     one, other = command_of(failed.arguments), command_of(worked.arguments)
     if one is None or other is None or not failed.failed:
@@ -235,8 +260,8 @@ def _is_quoted_otherwise(failed: SessionCall, worked: SessionCall) -> bool:
 
 
 def _was_waited_for(failed: SessionCall, later: Sequence[SessionCall]) -> bool:
-    """True where something was only not there yet ("connection refused"), and the agent waited (`sleep 5`)."""
-    return bool(_LATE.search(failed.line)) and any(map(waits, later))
+    """Return whether something was only not there yet ("connection refused"), and the agent waited for it (`sleep 5`)."""
+    return bool(_NOT_THERE_YET.search(failed.line)) and any(map(waits, later))
 
 
 def _was_prepared(tries: _Tries) -> bool:
@@ -276,7 +301,7 @@ def _failures_in_a_row(before: Sequence[SessionCall], act: SessionAct) -> int:
     return count
 
 
-def _does_more(act: SessionAct, again: SessionAct) -> bool:
+def _covers(act: SessionAct, again: SessionAct) -> bool:
     """True where the run of a test that worked does all that the failed one did: a smaller run proves nothing.
 
     `again` is the one that worked. A linter that was told to mend what it finds is the normal course of work, and

@@ -27,7 +27,7 @@ from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, words_query
 from mcp_reflect.storage.rows import Row
 from mcp_reflect.storage.values import Derived, scoped
-from mcp_reflect.text.signature import drawn
+from mcp_reflect.text.signature import is_drawn
 
 _MOST_TASK: Final = 2_000
 """Characters of a task that are kept."""
@@ -51,7 +51,7 @@ def withheld(scope: Scope, task: str, share: float) -> bool:
     case and spacing do not matter.
     """
     task_key = "\0".join((scope.tenant, scope.project, *task.casefold().split()))
-    return drawn(task_key, share)
+    return is_drawn(task_key, share)
 
 
 class RecallRepository(Repository):

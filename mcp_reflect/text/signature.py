@@ -53,7 +53,7 @@ _SPACE = lazy_compile(r"\s+")
 
 
 @lru_cache(maxsize=512)  # a failure's text is asked for several times
-def steady(text: str) -> str:
+def with_placeholders(text: str) -> str:
     """Return the text with placeholders for what differs between runs: ids, dates, times, temporary paths, ports.
 
     "2026-01-02 took 3.1 s on localhost:8080" -> "<date> took <duration> on localhost:<port>"
@@ -63,32 +63,32 @@ def steady(text: str) -> str:
     return text
 
 
-def plain(text: str) -> str:
-    """Return the text with single spaces and without quotation marks around it."""
+def without_outer_quotes(text: str) -> str:
+    """Return the text with single spaces and without quotation marks around it: `"nick  park"` -> `nick park`."""
     return _SPACE.sub(" ", text).strip().strip(_QUOTES).strip()
 
 
 def normalized_call(tool: str, arguments: Json) -> str:
     """Return one line, like `search({"query":"nick park"})`, the same for calls that differ in ids and dates."""
-    return bounded(_line(tool, arguments, _steady_and_plain))
+    return bounded(_line(tool, arguments, _normalized_text))
 
 
-def _steady_and_plain(text: str) -> str:
-    """Return the start of a text, as far as a line may show it, without what differs between runs."""
-    return steady(plain(text[: 4 * CALL_LIMIT]))
+def _normalized_text(text: str) -> str:
+    """Return a text as `normalized_call` has it, without what differs between runs; only what a line may show is read."""
+    return with_placeholders(without_outer_quotes(text[: 4 * CALL_LIMIT]))
 
 
-def unquoted(tool: str, arguments: Json) -> str:
+def call_without_quotes(tool: str, arguments: Json) -> str:
     """Return one line, the same for calls that differ only in white space, order of keys and outer quotes."""
-    return bounded(_line(tool, arguments, plain))
+    return bounded(_line(tool, arguments, without_outer_quotes))
 
 
-def dressed_call(tool: str, arguments: Json) -> str:
+def call_with_quotes(tool: str, arguments: Json) -> str:
     """Return one line, the same for calls that differ only in white space, order of keys and kind of quotes."""
-    return bounded(_line(tool, arguments, _with_straight_quotes))
+    return bounded(_line(tool, arguments, _with_one_kind_of_quotes))
 
 
-def _with_straight_quotes(text: str) -> str:
+def _with_one_kind_of_quotes(text: str) -> str:
     """Return the text with single spaces, and with one kind of quotes for all."""
     return _SPACE.sub(" ", text.translate(_STRAIGHT)).strip()
 
@@ -103,7 +103,7 @@ def fingerprint(error: str) -> str:
 
     "src/App.py:12: Cannot read 3 rows" -> "<path>:<n>: cannot read <n> rows"
     """
-    text = _PATH.sub("<path>", steady(_SPACE.sub(" ", error[: 5 * ERROR_LIMIT]).strip()))
+    text = _PATH.sub("<path>", with_placeholders(_SPACE.sub(" ", error[: 5 * ERROR_LIMIT]).strip()))
     return _NUMBER.sub("<n>", text).lower()[:ERROR_LIMIT].rstrip()
 
 
@@ -124,8 +124,8 @@ def digest(text: str, digits: int = 16) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:digits]
 
 
-def drawn(text: str, share: float) -> bool:
-    """Return whether a text is among the `share` (0..1) of all texts that is drawn: the same ones in every process.
+def is_drawn(text: str, share: float) -> bool:
+    """Return whether a text is among the `share` (0..1) of all texts that is is_drawn: the same ones in every process.
 
     By it sessions are chosen for the control group.
     """

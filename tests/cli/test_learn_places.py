@@ -9,7 +9,7 @@ import pytest
 
 from mcp_reflect.sessions.session_folders import folder_in, local_path
 from mcp_reflect.sessions.session_lines import unpacker
-from mcp_reflect.sessions.session_places import HOSTS
+from mcp_reflect.sessions.session_sources import HOSTS
 from tests.cli.test_learn import Home, home
 from tests.sessions import opencode_database as opencode
 from tests.sessions.past_home import HARD_WON, PNPM, claude, codex, gemini

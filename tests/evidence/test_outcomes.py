@@ -4,7 +4,7 @@ import pytest
 
 from mcp_reflect.evidence.following import names_calls
 from mcp_reflect.evidence.kinds import ProofKind
-from mcp_reflect.evidence.outcomes import Ending, read_outcome
+from mcp_reflect.evidence.outcomes import ReportedEnding, read_outcome
 from mcp_reflect.evidence.outputs import Output
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import LessonDraft
@@ -23,7 +23,7 @@ LONG = "a line of the file\n" * 60
 def test_a_failure_that_names_no_error_shows_its_last_line_or_its_code(
     output: str, line: str
 ) -> None:
-    ending = read_outcome(ProofKind.BUILD, output, Ending(code=3))
+    ending = read_outcome(ProofKind.BUILD, output, ReportedEnding(code=3))
     assert (ending.passed, ending.line) == (False, line)
 
 

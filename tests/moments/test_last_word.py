@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.evidence.answered_call import AnsweredCall
-from mcp_reflect.evidence.kinds import ProofKind, kinds_of
+from mcp_reflect.evidence.command_kinds import kinds_of
+from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.models.common import Json

@@ -17,7 +17,7 @@ from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.outcome import OutcomeResult
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.warning_settling import MOST_WRONG
-from mcp_reflect.text.signature import drawn
+from mcp_reflect.text.signature import is_drawn
 from tests.held_clock import HeldClock
 
 PUSH: Json = {"command": "git push origin main"}
@@ -160,7 +160,7 @@ async def test_sessions_that_are_warned_are_counted_beside_those_held_out(
         await play(engine, 20)
         stats: dict[str, Any] = dict(await engine.get_stats())
     found = stats["proof"]
-    held = sum(drawn(f"session-{number}", 0.5) for number in range(20))
+    held = sum(is_drawn(f"session-{number}", 0.5) for number in range(20))
     assert (found["held_out"]["sessions"], found["held_out"]["recurrences"]) == (held, 2 * held)
     assert found["warned"]["recurrences"] == 0
     assert found["held_out"]["sequels"] == {"failed": 2 * held}

@@ -12,8 +12,9 @@ from mcp_reflect.cli import main
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.sessions.known_failures import drops_quotes, forms_of
-from mcp_reflect.sessions.transcripts import MOST_EVENTS, read_transcript
+from mcp_reflect.sessions.call_forms import drops_quotes, forms_of
+from mcp_reflect.sessions.run_builder import MOST_EVENTS
+from mcp_reflect.sessions.transcripts import read_transcript
 from mcp_reflect.text.signature import (
     CALL_LIMIT,
     ERROR_LIMIT,
@@ -372,4 +373,4 @@ def test_a_call_in_its_four_forms() -> None:
     assert forms.exact == "shell[git log --grep 'fix 2026-11-28']"
     assert forms.bare == "shell(git log --grep fix 2026-11-28)"
     assert forms.loose == "shell(git log --grep fix <date>)"
-    assert (forms.head, forms.family) == ("shell:git log", "shell")
+    assert (forms.head, forms.tool_name) == ("shell:git log", "shell")

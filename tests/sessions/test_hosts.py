@@ -501,7 +501,7 @@ def test_what_the_person_ran_may_be_the_proof(tmp_path: Path, text: str) -> None
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
     file = SessionFile(path, Ledger())
     file.read()
-    assert (file.ledger.step, file.ledger.delegated) == (1, 1)
+    assert (file.ledger.step, file.ledger.last_unseen_step) == (1, 1)
 
 
 def test_a_session_that_is_rewritten_is_read_anew_while_it_grows(tmp_path: Path) -> None:

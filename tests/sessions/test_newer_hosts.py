@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.sessions.records import PromptAuthor
-from mcp_reflect.sessions.session_places import sessions_of
+from mcp_reflect.sessions.session_sources import sessions_of
 from tests.sessions.test_hosts import heard
 
 # Copilot CLI 1.0.102.

@@ -10,7 +10,7 @@ from mcp_reflect.sessions import session_database
 from mcp_reflect.sessions.records import PromptAuthor
 from mcp_reflect.sessions.session_database import DATABASE
 from mcp_reflect.sessions.session_lines import open_session, read_file
-from mcp_reflect.sessions.session_places import SessionPlace, sessions_of
+from mcp_reflect.sessions.session_sources import SessionSource, sessions_of
 from mcp_reflect.sessions.session_times import last_worked
 from tests.sessions.opencode_database import BEGAN, failed, keep, ran, said
 from tests.sessions.test_hosts import Heard
@@ -32,14 +32,14 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "share" / "opencode" / DATABASE
 
 
-def places() -> list[SessionPlace]:
+def places() -> list[SessionSource]:
     faults: list[tuple[str, str]] = []
     found = list(sessions_of("opencode", faults))
     assert faults == []
     return found
 
 
-def heard(place: SessionPlace) -> Heard:
+def heard(place: SessionSource) -> Heard:
     reader = Heard()
     with open_session(place.path) as file:
         assert read_file(file, reader, is_value=False) == []

@@ -1,4 +1,8 @@
-"""The sessions that hosts leave on this machine: where they lie, and which are copies of one another."""
+"""The sessions that hosts leave on this machine.
+
+Each host writes them into a folder of its own. Here they are found, before any is read; a session that goes on from another
+one begins with a copy of its records, which is found as well.
+"""
 
 import os
 from collections import defaultdict
@@ -6,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from errno import EIO
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, as_record, as_text, parsed
@@ -28,11 +32,17 @@ _MOST_LOOKED_AT: Final = 40_000_000  # bytes of a file in which its folder is lo
 
 @dataclass(frozen=True, slots=True)
 class HostFolder:
-    """The folder of a host: the variable that moves it, its name in the home, and the parts with sessions.
+    """The folder of a host, in which its sessions lie.
 
-    `is_home`: the variable names the home in which the host's folder lies, not that folder. Where a host has other files
-    beside its sessions, `within` is the folder that has sessions alone, or `file` the end of their names. `is_database`:
-    the sessions lie in a database in each part.
+    | field         | what it has                                                                                   |
+    |---------------|-----------------------------------------------------------------------------------------------|
+    | `variable`    | the environment variable that moves the folder                                                |
+    | `name`        | its name in the person's home                                                                 |
+    | `parts`       | the folders in it that have sessions                                                          |
+    | `is_home`     | whether the variable names the home in which the host's folder lies, and not that folder      |
+    | `within`      | the folder that has sessions alone, where others beside it have other files                   |
+    | `file`        | the end of the names of sessions, where other files lie beside them                           |
+    | `is_database` | whether the sessions lie in a database in each part                                           |
     """
 
     variable: str
@@ -46,7 +56,7 @@ class HostFolder:
     def may_be_session(self, path: Path) -> bool:
         """Return whether a file may be a session, by its name and the folders above it."""
         is_inside = not self.within or self.within in path.parts
-        return is_inside and (path.name.endswith(self.file))
+        return is_inside and path.name.endswith(self.file)
 
     def path(self) -> Path:
         """Return the folder: where the variable says, else in the home."""
@@ -54,7 +64,9 @@ class HostFolder:
         if not named:
             return Path.home() / self.name
         moved = Path(named).expanduser()
-        return moved / self.name if self.is_home else moved
+        if self.is_home:
+            return moved / self.name
+        return moved
 
 
 HOSTS: Final[Mapping[str, HostFolder]] = {
@@ -68,6 +80,13 @@ HOSTS: Final[Mapping[str, HostFolder]] = {
     "pi": HostFolder("PI_CODING_AGENT_DIR", ".pi/agent", ("sessions",)),
 }
 """The folder of each host whose sessions are read."""
+
+
+class _Beginning(NamedTuple):
+    """What the first records of a session tell: the folder in which the agent worked, and how the session began."""
+
+    folder: str | None
+    origin: "Origin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +103,11 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionSource:
     """Where a session lies, and what is known of it before it is read.
 
-    `size` is in bytes, `changed` in seconds since 1970, `folder` the one in which the agent worked, None where nobody
-    tells it. `origin` tells of which session it may be a copy.
+    `path` is that of its file, `size` is in bytes, and `changed` in seconds since 1970. `folder` is the one in which the
+    agent worked, None where no record names it. `origin` tells of which session it may be a copy.
     """
 
     path: Path
@@ -100,7 +119,7 @@ class SessionPlace:
 
     @property
     def order(self) -> tuple[bool, str]:
-        """What sessions with the same records are sorted by: an original comes before its copies."""
+        """The key by which sessions with the same records are sorted: an original comes before its copies."""
         return self.origin.is_copy, str(self.path)
 
     @property
@@ -109,7 +128,7 @@ class SessionPlace:
         return digest(str(self.path), 32)
 
 
-def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPlace]:
+def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionSource]:
     """Yield a host's sessions, the latest first.
 
     A file that cannot be read, or a link out of the host's folder, is added to `faults` as (path, reason).
@@ -124,22 +143,22 @@ def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPla
                 f"there is no such folder, which {host_folder.variable} names",
             )
         )
-    places = _session_files(host, host_folder, faults)
+    sources = _session_files(host, host_folder, faults)
     if host_folder.is_database:
-        places = _stored_sessions(host, host_folder, faults)
-    yield from sorted(places, key=lambda place: -place.changed)
+        sources = _stored_sessions(host, host_folder, faults)
+    yield from sorted(sources, key=lambda source: -source.changed)
 
 
 def _session_files(
     host: str, host_folder: HostFolder, faults: list[tuple[str, str]]
-) -> Iterator[SessionPlace]:
+) -> Iterator[SessionSource]:
     """Yield the sessions that lie in files of their own; one that cannot be read is added to `faults`."""
     for part in host_folder.parts:
         for path in _files(host_folder.path() / part, faults):
             if not host_folder.may_be_session(path):
                 continue
             try:
-                yield _place(path, host)
+                yield _source_of(path, host)
             except OSError as error:
                 faults.append((str(path), error.strerror or "it cannot be read"))
             except ModuleNotFoundError:
@@ -150,7 +169,7 @@ def _session_files(
 
 def _stored_sessions(
     host: str, host_folder: HostFolder, faults: list[tuple[str, str]]
-) -> Iterator[SessionPlace]:
+) -> Iterator[SessionSource]:
     """Yield the sessions that lie in the host's database; one that cannot be read is added to `faults`."""
     for part in host_folder.parts:
         database = host_folder.path() / part / DATABASE
@@ -159,7 +178,7 @@ def _stored_sessions(
         try:
             for stored in sessions_in(database):
                 folder = absolute_folder(stored.folder)
-                yield SessionPlace(stored.path, host, stored.size, stored.changed, folder)
+                yield SessionSource(stored.path, host, stored.size, stored.changed, folder)
         except OSError as error:
             faults.append((str(database), error.strerror or "it cannot be read"))
 
@@ -187,25 +206,25 @@ def _files(root: Path, faults: list[tuple[str, str]]) -> Iterator[Path]:
                 faults.append((str(path), "a link out of the folder, which is not followed"))
 
 
-def _place(path: Path, host: str) -> SessionPlace:
+def _source_of(path: Path, host: str) -> SessionSource:
     """Return a session's file with its folder of work and how it began."""
     facts = path.stat()
     with open_session(path) as file:
-        folder, origin = _head_of(file, one_value=is_value(path))
+        folder, origin = _beginning_of(file, one_value=is_value(path))
     if host == "gemini":
         folder = folder or gemini_folder(path)
     if host == "cline":
         folder = cline_folder(path)
-    return SessionPlace(path, host, facts.st_size, facts.st_mtime, folder, origin)
+    return SessionSource(path, host, facts.st_size, facts.st_mtime, folder, origin)
 
 
-def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
+def _beginning_of(file: BinaryIO, *, one_value: bool) -> _Beginning:
     """Return the folder of a session and how it began, from the first records that tell either.
 
     Only lines that may tell it are parsed, since some lines are very long.
     """
     if one_value:
-        return folder_in(file.read(HEAD)), Origin()
+        return _Beginning(folder_in(file.read(HEAD)), Origin())
     folder: str | None = None
     origin = Origin()
     looked_at = 0
@@ -219,13 +238,15 @@ def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
         if not line:
             break
         looked_at += len(line)
-        if not (b'"cwd"' in line or (not origin.first and b'"uuid"' in line)):
+        may_tell_folder = b'"cwd"' in line
+        may_tell_origin = not origin.first and b'"uuid"' in line
+        if not (may_tell_folder or may_tell_origin):
             continue
         record = parsed(line)
         folder = folder_of_record(record)
         if not origin.first:
             origin = _origin_of(record)
-    return folder, origin
+    return _Beginning(folder, origin)
 
 
 def _origin_of(record: Record) -> Origin:
@@ -237,26 +258,29 @@ def _origin_of(record: Record) -> Origin:
     if record.get("type") == "session_meta":
         facts = as_record(record.get("payload"))
         own, forked = as_text(facts.get("id")), as_text(facts.get("forked_from_id"))
-        return Origin(own, forked or own, bool(forked))
+        return Origin(own=own, first=forked or own, is_copy=bool(forked))
     form = form_of(record)
-    return Origin("", form.key(record) if form else "", "forkedFrom" in record)
+    first_key = "" if form is None else form.key(record)
+    return Origin(own="", first=first_key, is_copy="forkedFrom" in record)
 
 
-def copies_in(places: Iterable[SessionPlace]) -> dict[Path, tuple[Path, ...]]:
+def copies_in(sources: Iterable[SessionSource]) -> dict[Path, tuple[Path, ...]]:
     """Return the files whose records a session may have copied, by the session's own file; most sessions have none.
 
     `{copy.jsonl: (original.jsonl,)}`: a record that is in both is read in the original alone. Which of two files counts as
     the original is the same at every reading, so that no record is read twice.
     """
-    by_origin: dict[tuple[str, str], list[SessionPlace]] = defaultdict(list)
-    for place in places:
-        for name in {place.origin.own, place.origin.first} - {""}:
-            by_origin[place.host, name].append(place)
+    by_origin: dict[tuple[str, str], list[SessionSource]] = defaultdict(list)
+    for source in sources:
+        for name in {source.origin.own, source.origin.first} - {""}:
+            by_origin[source.host, name].append(source)
     earlier_of: dict[Path, tuple[Path, ...]] = {}
     for (_, name), of_one_origin in by_origin.items():
         # The session of that name comes first, then originals before copies.
-        ordered = sorted(of_one_origin, key=lambda place: (place.origin.own != name, place.order))
-        for number, place in enumerate(ordered):
+        ordered = sorted(
+            of_one_origin, key=lambda source: (source.origin.own != name, source.order)
+        )
+        for number, source in enumerate(ordered):
             earlier = [other.path for other in ordered[:number]]
-            earlier_of[place.path] = (*earlier_of.get(place.path, ()), *earlier)
+            earlier_of[source.path] = (*earlier_of.get(source.path, ()), *earlier)
     return {path: tuple(dict.fromkeys(earlier)) for path, earlier in earlier_of.items() if earlier}
