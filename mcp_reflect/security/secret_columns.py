@@ -47,6 +47,7 @@ def _under_heads(text: str, folded: str, run: str) -> Iterator[Secret]:
 
 
 def _under_head(text: str, start: int, end: int) -> Iterator[Secret]:
+    start = _without_words_before(text, start, end)
     line = text[start:end]
     sign = next((sign for sign in _SIGNS if sign in line), "")
     if not sign or not _is_head(line):
@@ -56,6 +57,13 @@ def _under_head(text: str, start: int, end: int) -> Iterator[Secret]:
     if "password" in kinds and any(map(_is_whose, names)):
         for first, last in _cells(text, end + 1, sign, kinds):
             yield (first, last, "password")
+
+
+def _without_words_before(text: str, start: int, end: int) -> int:
+    """Return where the head of a table begins behind words on its line: `Never do this: | user | password |`."""
+    has_bar_below = text.startswith("|", end + 1)
+    bar = text.find("|", start, end)
+    return bar if has_bar_below and bar > 0 else start
 
 
 def _is_head(line: str) -> bool:
@@ -84,6 +92,8 @@ def _cells(text: str, at: int, sign: str, kinds: Sequence[str]) -> Iterator[Span
         if end < 0:
             end = len(text)
         cells = _cells_of(text, at, end, sign)
+        if sign == "|" and len(cells) == len(kinds) + 1:
+            del cells[-1]  # words behind the table
         if len(cells) != len(kinds):
             return
         for kind, (start, stop) in zip(kinds, cells, strict=True):

@@ -13,7 +13,7 @@ from mcp_reflect.security.secret_values import Secret
 _MOST: Final = 100  # documents, statements or rows of one
 _LONGEST_DOCUMENT: Final = 20_000  # characters on each side of the line that says its kind
 
-_KIND: Final = lazy_compile(r"^[ \t]{0,20}kind:[ \t]{1,4}[\"']?Secret[\"']?[ \t\r]*$", re.MULTILINE)
+_KIND: Final = lazy_compile(r"(?<![\w-])kind:[ \t]{1,4}[\"']?Secret[\"']?[ \t\r]*$", re.MULTILINE)
 _JSON_KIND: Final = lazy_compile(r"\"kind\"[ \t]{0,3}:[ \t]{0,3}\"Secret\"")
 _DATA: Final = lazy_compile(
     r"^(?P<indent>[ \t]{0,20})(?P<name>data|stringData):[ \t\r]{0,4}\n"

@@ -30,7 +30,7 @@ _QUOTED: Final = lazy_compile(
 )
 _BARE: Final = lazy_compile(
     r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)"
-    r"(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
+    r"(?=[.,;:!?)`*]{0,3}(?:[\"”»'][.,;:!?)}\]\"']{0,6})?(?:\s|$|\\)|[,;])"
 )
 _STUCK_SIGNS: Final = frozenset("は是为為는은가이")  # `パスワードはX1です`: no blank ends the value
 _SIGNS: Final = lazy_compile(r"(?P<secret>(?![\"'`])[!-~]{5,100})")

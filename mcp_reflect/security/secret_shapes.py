@@ -231,7 +231,7 @@ _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
 
 # A line of a .pgpass file, host:port:database:user:password
 _PGPASS: Final = lazy_compile(
-    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>|#))",
+    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"'`]{4,200}?)(?=[ \t\"'`)\]},]{0,8}(?:$|\\|>|#|\"[\w:]))",
     re.MULTILINE,
 )
 _HOST: Final = lazy_compile(r"[\w.*-]{1,100}\Z")

@@ -48,7 +48,9 @@ _SHOWN: Final = (
     "mF_9.B5f-4.1JqM",
     "dXNlcjpwYXNz",
 )
-_ATTRIBUTE: Final = lazy_compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
+_ATTRIBUTE: Final = lazy_compile(
+    r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?\*{0,2}(?:$|(?= [a-z]))"  # `var.x in main.tf`
+)
 _PATH: Final = lazy_compile(lambda: _stand_ins("path"))
 _FOLDER: Final = lazy_compile(r"(?:~|\.{1,2})?(?:/[\w.-]{1,40}){2,12}/?$")
 _SETTING: Final = lazy_compile(  # at most three digits
@@ -267,7 +269,7 @@ def is_phrase(value: str, *, may_have_glue: bool) -> bool:
     words = value.split()
     if not 2 <= len(words) <= _MOST_WORDS or is_placeholder(value) or "://" in value:
         return False
-    if _is_code(value) or (len(words) > 2 and value[-1] in ".?:…"):
+    if _is_code(value) or is_reference(value) or (len(words) > 2 and value[-1] in ".?:…"):
         return False
     return not any(_tells(word, may_have_glue=may_have_glue) for word in words)
 

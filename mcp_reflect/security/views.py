@@ -17,10 +17,22 @@ from mcp_reflect.security.secret_shapes import long_words
 _SHORT: Final = 5_000  # characters of a text of which every view is read
 _LONG_WORD: Final = 20  # characters before a line end that may be a part of a key
 
-_ESCAPE: Final = lazy_compile(r"\\{1,16}(?:u([0-9a-fA-F]{4})|([nrt\"'/])|x([0-9a-fA-F]{2}))")
+_ESCAPE: Final = lazy_compile(
+    r"\\{1,16}(?:(?:u001[bB]|x1[bB]|033|e)(\[[0-?]{0,60}[ -/]{0,8}[@-~])"  # a color of a terminal
+    r"|u([0-9a-fA-F]{4})|([nrt\"'/])|x([0-9a-fA-F]{2}))"
+)
+_BYTES: Final = lazy_compile(r"(?:\\{1,2}x[89a-fA-F][0-9a-fA-F]){2,4}")  # a letter in UTF-8
+_ENTITY: Final = lazy_compile(r"&(?:quot|apos|amp|lt|gt|nbsp|#\d{1,5}|#[xX][0-9a-fA-F]{1,4});")
+_QUOTE_IN_QUOTES: Final = lazy_compile(r"'(?:\\'|\"'\")'")  # of a shell: 'it'\''s'
+_CELL_IN_QUOTES: Final = lazy_compile(
+    r"(?:^|(?<=[,;\t]))\"(?=[^\"])(?:[^\"]|\"\"){2,4000}+\"(?=[,;\t\r\n]|\Z)", re.MULTILINE
+)
+_RETURN: Final = lazy_compile(r"\r+(?=\n)")
 _HIGHLIGHT: Final = lazy_compile(r"</?(?:em|b|i|u|strong|mark|span|font|code|wbr)\b[^<>\n]{0,80}>")
 _PERCENT: Final = lazy_compile(r"(?:%[0-9A-Fa-f]{2})+")
-_WIDE: Final = lazy_compile("[\uff01-\uff5e]")
+_WIDE: Final = lazy_compile(
+    "[\uff01-\uff5e]|[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+)  # signs of full width, and blanks of other widths
 _BASE64: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4000}={0,2}")
 _OF_MAIL: Final = ("quoted-printable", "=3A", "=3D", "=C3=")
 """What quoted-printable leaves in a text: an encoded colon, sign of equality or letter."""
@@ -34,12 +46,19 @@ _JOINED: Final = (
 _CONTINUED: Final = lazy_compile(r"\\[ \t]{0,8}\r?\n[ \t]{0,80}")
 _FOLDED_BLOCK: Final = lazy_compile(r":[ \t]{0,8}>[+-]?[ \t]{0,8}\n")  # of YAML
 _INDENT: Final = lazy_compile(r"\n[ \t]{1,80}")
-_PREFIX: Final = lazy_compile(  # of diffs, quotations, comments, `grep -n`, numbered lines, logs; cells of tables
-    r"^(?:[ \t]{0,20}(?:[+>|#*]|//|--?)(?=[ \t\w\"'-])[ \t]?|[\w./-]{1,80}:\d{1,7}:(?:\d{1,5}:)?[ \t]?"
-    r"|[ \t]{0,8}\d{1,6}[:|\t][ \t]?|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}[ \t]{1,4}(?:\S{1,40}[ \t]{1,4})?"
-    r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?)|<br ?/?>|\\\|",
-    re.MULTILINE,
+_PREFIXES: Final = (
+    # a time, with the job and step of a workflow before it, and a level and a logger behind it
+    r"(?:[^\t\n]{1,60}\t){0,2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,12}Z (?![A-Z]{4,8}\b)",
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}[ \t]{1,4}(?:\S{1,40}[ \t]{1,4})?"
+    r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?",
+    r"[ \t]{0,20}(?:[+>|│┃#*]|//|--?)(?=[ \t\w\"'|-])[ \t]?",  # a diff, a quotation, a comment, a cell of a table
+    r"[\w./-]{1,80}:\d{1,7}:(?:\d{1,5}:)?[ \t]?",  # grep -n
+    r"[\w./-]{1,80}-\d{1,7}-",  # grep -C
+    r"[ \t]{0,8}\d{1,6}[:|\t→][ \t]?",  # a numbered line
+    r"E {3}(?= )",  # pytest
+    r"[\w.-]{1,40}[ \t]{1,8}\|[ \t]?",  # docker compose logs
 )
+_PREFIX: Final = lazy_compile(rf"^(?:{'|'.join(_PREFIXES)})|<br ?/?>|\\\|", re.MULTILINE)
 _WIDTHS: Final = frozenset(
     (40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132)
 )  # columns at which programs wrap
@@ -126,6 +145,7 @@ def views_of(text: str) -> Iterator[Changes]:
     """Yield sets of changes that decode a text, each where the text has the signs for it."""
     if "\\" in text:
         yield Changes([(*escape.span(), _unescaped(escape)) for escape in _ESCAPE.finditer(text)])
+        yield Changes([*_plain_bytes(text)], is_local=True)
     if "base64" in text:
         yield Changes([*_plain_base64(text)])
     if "%" in text:
@@ -139,8 +159,17 @@ def views_of(text: str) -> Iterator[Changes]:
         yield Changes([(*tag.span(), "") for tag in _HIGHLIGHT.finditer(text)], only_across=True)
     if not text.isascii():
         wide = _WIDE.finditer(text)
-        yield Changes([(*sign.span(), chr(ord(sign[0]) - 0xFEE0)) for sign in wide])
-    if "\n" in text or "<br" in text:
+        yield Changes([(*sign.span(), _narrowed(sign[0])) for sign in wide])
+    if '""' in text:
+        yield Changes([*_plain_cells(text)], is_local=True)
+    if "'\\''" in text or "'\"'\"'" in text:
+        quotes = _QUOTE_IN_QUOTES.finditer(text)
+        yield Changes([(*quote.span(), "'") for quote in quotes], is_local=True)
+    if "&" in text and ";" in text:
+        yield Changes([*_plain_entities(text)], is_local=True)
+    if "\r\n" in text:
+        yield Changes([(*end.span(), "") for end in _RETURN.finditer(text)])
+    if "\n" in text or "<br" in text or _PREFIX.match(text):
         yield from _views_of_lines(text)
 
 
@@ -184,10 +213,48 @@ def _unfolded(text: str, start: int) -> Iterator[Change]:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    if escape[2]:
-        return _SIGNS.get(escape[2], escape[2])
-    code = int(escape[1] or escape[3], 16)
-    return " " if 0xD800 <= code < 0xE000 else chr(code)
+    color, code_of_unicode, sign, code_of_byte = escape.groups()
+    if color:
+        return ""
+    if sign:
+        return _SIGNS.get(sign, sign)
+    code = int(code_of_unicode or code_of_byte, 16)
+    is_half = 0xD800 <= code < 0xE000
+    return " " if is_half or chr(code).isspace() and code > 0x7F else chr(code)
+
+
+def _plain_bytes(text: str) -> Iterator[Change]:
+    """Yield the letters that a representation of bytes holds: `contrase\\xc3\\xb1a`."""
+    for letter in _BYTES.finditer(text):
+        digits = letter[0].replace("\\", "").replace("x", "")
+        try:
+            yield (*letter.span(), bytes.fromhex(digits).decode())
+        except ValueError:
+            continue
+
+
+def _narrowed(sign: str) -> str:
+    """Return a sign of full width as the one of ASCII, and any blank as a plain one."""
+    return " " if sign.isspace() else chr(ord(sign) - 0xFEE0)
+
+
+def _plain_cells(text: str) -> Iterator[Change]:
+    """Yield the doubled quotes in cells of CSV: `1,"{""user"": ""ada""}"` has `{"user": "ada"}`."""
+    for cell in _CELL_IN_QUOTES.finditer(text):
+        start, end = cell.start() + 1, cell.end() - 1
+        at = text.find('""', start, end)
+        while at >= 0:
+            yield (at, at + 2, '"')
+            at = text.find('""', at + 2, end)
+
+
+def _plain_entities(text: str) -> Iterator[Change]:
+    """Yield what entities of HTML stand for: `&quot;` is a quote."""
+    from html import unescape  # noqa: PLC0415 - few texts have any, and a hook has no time
+
+    for entity in _ENTITY.finditer(text):
+        plain = unescape(entity[0])
+        yield (*entity.span(), " " if plain.isspace() else plain)
 
 
 def _plain_base64(text: str) -> Iterator[Change]:

@@ -1,7 +1,9 @@
 """The door against the cases that were written down before its rules: what goes, what stays, and that it is stable."""
 
+import html
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -141,6 +143,69 @@ def test_values_are_read_as_their_format_has_them(
     }
     assert missed <= still_missed
     assert touched == set()
+
+
+def by_lines(prefix: str) -> Callable[[str], str]:
+    """A wrap that puts the same words before each line of a text; `#` in them is the number of the line."""
+
+    def wrap(text: str) -> str:
+        lines = enumerate(text.split("\n"), start=10)
+        return "\n".join(prefix.replace("#", str(number)) + line for number, line in lines)
+
+    return wrap
+
+
+WRAPS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "behind words": lambda text: f"I ran it and saw: {text}",
+    "read with numbers": by_lines("    #→"),
+    "grep -n": by_lines("deploy/x.yaml:#:"),
+    "grep -C": by_lines("x.yaml-#-"),
+    "docker compose logs": by_lines("web_1  | "),
+    "log with times": by_lines("2026-11-02T10:11:#.123Z "),
+    "diff": by_lines("+"),
+    "pytest": by_lines("E       "),
+    "JSON": lambda text: json.dumps({"stdout": text, "code": 1}),
+    "JSON in JSON": lambda text: json.dumps({"r": json.dumps({"stdout": text})}),
+    "HTML": lambda text: f"<pre>{html.escape(text)}</pre>",
+    "lines of a terminal": lambda text: text.replace("\n", "\r\n") + "\r\n",
+    "in backticks": lambda text: f"Never run `{text}` here",
+    "blanks that do not break": lambda text: text.replace(" ", "\u00a0"),
+    "quoted in a shell": lambda text: "bash -c '" + text.replace("'", "'\\''") + "'",
+}
+CUT_IN_WRAPS = {"HTML": {"wl049"}}
+STILL_KEPT = {"ws079"}  # a token that a terminal broke in two: its second half
+KEPT_IN_WRAPS = {"in backticks": {"ws025"}, "HTML": {"ws036", "ws037"}}
+
+
+@pytest.mark.parametrize("name", WRAPS)
+def test_a_secret_is_found_in_what_programs_put_around_its_text(name: str) -> None:
+    """Written by somebody who had not seen the rules: 290 of 4,400 were kept before those for wraps, 34 are now."""
+    wrap = WRAPS[name]
+    kept = {
+        case["id"]
+        for case in cases("wrapped_secrets")
+        if survives(clean_text(wrap(case["text"])), case["secret"])
+    }
+    assert kept <= STILL_KEPT | KEPT_IN_WRAPS.get(name, set())
+
+
+@pytest.mark.parametrize("name", WRAPS)
+def test_what_only_looks_like_a_secret_stays_in_what_programs_put_around_it(name: str) -> None:
+    wrap = WRAPS[name]
+    cut = {
+        case["id"]
+        for case in cases("wrapped_lookalikes")
+        if "[redacted" in clean_text(wrap(case["text"]))
+    }
+    assert cut <= CUT_IN_WRAPS.get(name, set())
+
+
+def test_a_secret_is_found_that_a_program_has_escaped_quoted_or_numbered() -> None:
+    secrets, others = cases("put_in_secrets"), cases("put_in_lookalikes")
+    kept = [c["id"] for c in secrets if survives(clean_text(c["text"]), c["secret"])]
+    cut = [c["id"] for c in others if "[redacted" in clean_text(c["text"])]
+    assert (kept, cut) == ([], [])
 
 
 @pytest.mark.parametrize("wrap", ["text", "json", "json in json", "value"])
