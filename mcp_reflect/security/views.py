@@ -6,7 +6,8 @@ A secret is searched in every view, and cut out of the text itself: a view knows
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
@@ -49,8 +50,10 @@ _INDENT: Final = lazy_compile(r"\n[ \t]{1,80}")
 _PREFIXES: Final = (
     # a time, with the job and step of a workflow before it, and a level and a logger behind it
     r"(?:[^\t\n]{1,60}\t){0,2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,12}Z (?![A-Z]{4,8}\b)",
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}[ \t]{1,4}(?:\S{1,40}[ \t]{1,4})?"
-    r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?",
+    (
+        r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}[ \t]{1,4}(?:\S{1,40}[ \t]{1,4})?"
+        r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?"
+    ),
     r"[ \t]{0,20}(?:[+>|│┃#*]|//|--?)(?=[ \t\w\"'|-])[ \t]?",  # a diff, a quotation, a comment, a cell of a table
     r"[\w./-]{1,80}:\d{1,7}:(?:\d{1,5}:)?[ \t]?",  # grep -n
     r"[\w./-]{1,80}-\d{1,7}-",  # grep -C
@@ -143,34 +146,31 @@ class View:
 
 def views_of(text: str) -> Iterator[Changes]:
     """Yield sets of changes that decode a text, each where the text has the signs for it."""
-    if "\\" in text:
-        yield Changes([(*escape.span(), _unescaped(escape)) for escape in _ESCAPE.finditer(text)])
-        yield Changes([*_plain_bytes(text)], is_local=True)
-    if "base64" in text:
-        yield Changes([*_plain_base64(text)])
-    if "%" in text:
-        yield Changes(_plain_percents(text))
-    if any(sign in text for sign in _OF_MAIL):
-        yield Changes([*_plain_mail(text)], is_local=True)
-    if '"' in text or "'" in text:
-        joints = [(*joined.span(), "") for joined in _JOINED.finditer(text)]
-        yield Changes(joints, only_across=True, is_local=True)
-    if "<" in text:  # the marks of a search around what it found
-        yield Changes([(*tag.span(), "") for tag in _HIGHLIGHT.finditer(text)], only_across=True)
-    if not text.isascii():
-        wide = _WIDE.finditer(text)
-        yield Changes([(*sign.span(), _narrowed(sign[0])) for sign in wide])
-    if '""' in text:
-        yield Changes([*_plain_cells(text)], is_local=True)
-    if "'\\''" in text or "'\"'\"'" in text:
-        quotes = _QUOTE_IN_QUOTES.finditer(text)
-        yield Changes([(*quote.span(), "'") for quote in quotes], is_local=True)
-    if "&" in text and ";" in text:
-        yield Changes([*_plain_entities(text)], is_local=True)
-    if "\r\n" in text:
-        yield Changes([(*end.span(), "") for end in _RETURN.finditer(text)])
+    for decoding in _DECODINGS:
+        if decoding.has_signs(text):
+            changes = [*decoding.changes_in(text)]
+            yield Changes(changes, only_across=decoding.only_across, is_local=decoding.is_local)
     if "\n" in text or "<br" in text or _PREFIX.match(text):
         yield from _views_of_lines(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """A way in which programs write a text, and its undoing.
+
+    `signs`: one of them stands in a text that has it. For `only_across` and `is_local` see `Changes`.
+    """
+
+    signs: tuple[str, ...]
+    changes_in: Callable[[str], Iterable[Change]]
+    only_across: bool = False
+    is_local: bool = False
+
+    def has_signs(self, text: str) -> bool:
+        """Return whether a text may be written so; of no signs, one beyond ASCII is the sign."""
+        if not self.signs:
+            return not text.isascii()
+        return any(sign in text for sign in self.signs)
 
 
 def _views_of_lines(text: str) -> Iterator[Changes]:
@@ -212,6 +212,12 @@ def _unfolded(text: str, start: int) -> Iterator[Change]:
         yield (*end.span(), instead)
 
 
+def _plain_escapes(text: str) -> Iterator[Change]:
+    r"""Yield what escapes of JSON and of programs stand for: `\n`, `\u003d`, and `\u001b[1m` for nothing."""
+    for escape in _ESCAPE.finditer(text):
+        yield (*escape.span(), _unescaped(escape))
+
+
 def _unescaped(escape: re.Match[str]) -> str:
     color, code_of_unicode, sign, code_of_byte = escape.groups()
     if color:
@@ -220,11 +226,12 @@ def _unescaped(escape: re.Match[str]) -> str:
         return _SIGNS.get(sign, sign)
     code = int(code_of_unicode or code_of_byte, 16)
     is_half = 0xD800 <= code < 0xE000
-    return " " if is_half or chr(code).isspace() and code > 0x7F else chr(code)
+    is_other_blank = code > 0x7F and chr(code).isspace()
+    return " " if is_half or is_other_blank else chr(code)
 
 
 def _plain_bytes(text: str) -> Iterator[Change]:
-    """Yield the letters that a representation of bytes holds: `contrase\\xc3\\xb1a`."""
+    r"""Yield the letters that a representation of bytes holds: `contrase\xc3\xb1a`."""
     for letter in _BYTES.finditer(text):
         digits = letter[0].replace("\\", "").replace("x", "")
         try:
@@ -233,9 +240,27 @@ def _plain_bytes(text: str) -> Iterator[Change]:
             continue
 
 
-def _narrowed(sign: str) -> str:
-    """Return a sign of full width as the one of ASCII, and any blank as a plain one."""
-    return " " if sign.isspace() else chr(ord(sign) - 0xFEE0)
+def _plain_widths(text: str) -> Iterator[Change]:
+    """Yield the signs of full width as those of ASCII, and any blank as a plain one."""
+    for sign in _WIDE.finditer(text):
+        plain = " " if sign[0].isspace() else chr(ord(sign[0]) - 0xFEE0)
+        yield (*sign.span(), plain)
+
+
+def _removals(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Change]]:
+    """Return a function that takes out of a text what matches a pattern."""
+
+    def removals(text: str) -> Iterator[Change]:
+        for found in pattern.finditer(text):
+            yield (*found.span(), "")
+
+    return removals
+
+
+def _plain_quotes(text: str) -> Iterator[Change]:
+    r"""Yield the quotes that a shell has within quotes: `'it'\''s'` is `'it's'`."""
+    for quote in _QUOTE_IN_QUOTES.finditer(text):
+        yield (*quote.span(), "'")
 
 
 def _plain_cells(text: str) -> Iterator[Change]:
@@ -321,3 +346,22 @@ def _is_broken(text: str, end: int) -> bool:
         and not any(map(str.isspace, before))
         and any(map(str.isdigit, before))
     )
+
+
+_DECODINGS: Final = (
+    Decoding(("\\",), _plain_escapes),
+    Decoding(("\\x",), _plain_bytes, is_local=True),
+    Decoding(("base64",), _plain_base64),
+    Decoding(("%",), _plain_percents),
+    Decoding(_OF_MAIL, _plain_mail, is_local=True),
+    Decoding(('"', "'"), _removals(_JOINED), only_across=True, is_local=True),
+    Decoding(
+        ("<",), _removals(_HIGHLIGHT), only_across=True
+    ),  # a search's marks around what it found
+    Decoding((), _plain_widths),
+    Decoding(('""',), _plain_cells, is_local=True),
+    Decoding(("'\\''", "'\"'\"'"), _plain_quotes, is_local=True),
+    Decoding(("&",), _plain_entities, is_local=True),
+    Decoding(("\r\n",), _removals(_RETURN)),
+)
+"""Each is applied alone to the text itself."""
