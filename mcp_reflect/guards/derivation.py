@@ -24,6 +24,7 @@ from mcp_reflect.guards.knowledge import (
 from mcp_reflect.guards.matching import matches
 from mcp_reflect.guards.program import Program, after_head
 from mcp_reflect.shell import VALUED, is_viewed
+from mcp_reflect.shell.tables import usual_names
 
 _PLAIN_WORD: Final = re.compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*")
 _LONG_OPTION: Final = re.compile(r"--?[a-z][a-z0-9]+(?:-[a-z0-9]+)*", re.IGNORECASE)
@@ -192,7 +193,7 @@ def _works(call: Call) -> list[_Work]:
     works: list[_Work] = []
     for command, programs in call.by_command:
         working = programs[-1]
-        if len(programs) > 1 and _is_script(working):
+        if len(programs) > 1 and (_is_script(working) or _is_usual_name(working)):
             working = programs[-2]
         if working.invocation.name in _PREPARING or is_viewed(command):
             continue
@@ -208,6 +209,11 @@ def _is_script(program: Program) -> bool:
     """
     wrapper = next(reversed(program.invocation.wrappers), "")
     return wrapper in _SILENT_WRAPPERS and program.invocation.name not in _PYTHON_PROGRAMS
+
+
+def _is_usual_name(program: Program) -> bool:
+    """True for `docker compose`, where `docker-compose` is written: that is what a guard has to name."""
+    return next(reversed(program.invocation.wrappers), "") in usual_names()
 
 
 def _words(work: _Work) -> tuple[str, ...]:

@@ -84,6 +84,8 @@ def is_argument(word: str, item: str) -> bool:
 
 def is_path(path: str, item: str) -> bool:
     """True if a path is `item` or ends with it, lies in the folder `item/`, or matches the pattern `item`."""
+    if item in (".", "./"):
+        return path in (".", "./")
     path = path.replace("\\", "/").removeprefix("./")
     item = item.replace("\\", "/").removeprefix("./")
     if not path or not item:

@@ -73,8 +73,36 @@ def whole_option(name: str, head: Sequence[str]) -> str:
 
 
 def whole_subcommand(word: str, program: str) -> str:
-    """Return a subcommand of which the beginning is written: `npm publi` is `npm publish`."""
+    """Return a subcommand by its usual name: `npm publi` is `npm publish`, and `npm i` is `npm install`."""
+    usual = _other_subcommands().get(program, {})
+    if word in usual:
+        return usual[word]
     return _completed(word, _tables()["npm shortens"].get(program, _NONE))
+
+
+@lru_cache(maxsize=1)
+def _other_subcommands() -> dict[str, dict[str, str]]:
+    """Return, by program, the usual name of each subcommand that has another: `install` for the `i` of npm."""
+    return {
+        program: dict(entry.split("=") for entry in entries)
+        for program, entries in _tables()["other subcommands"].items()
+    }
+
+
+def _attached(word: str, head: Sequence[str]) -> Option:
+    """Return the option of a word whose value stands in it, `no` for `-uno` of `git commit`; one without a name for none."""
+    letters = _tables()["with an attached value"].get(" ".join(head[:2]), _NONE)
+    if word[:2] == "--":
+        return Option()
+    for index, letter in enumerate(word[1:], start=1):
+        if f"-{letter}" in letters:
+            return Option(f"-{letter}", word[index + 1 :])
+    return Option()
+
+
+def ends_options(head: Sequence[str]) -> bool:
+    """Return whether the options of a program end at its first operand, as those of `docker run`."""
+    return ":".join(head) in _tables()["options before the first operand"]
 
 
 def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
@@ -87,12 +115,16 @@ def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
         place += 1
         if word == "--" and program not in _tables()["hands on"]:
             return
+        if word[:1] != "-" and ends_options(head):
+            return
         if word[:1] != "-" and len(head) < _LONGEST_HEAD:
             head.append(word)
             valued = valued_options(head)
         if word[:1] != "-" or word in ("-", "--"):
             continue
-        option = read_option(word, valued)
+        option = _attached(word, head)
+        if not option.name:
+            option = read_option(word, valued)
         yield OptionWord(word, "".join(words[place : place + 1]), option)
         if option.takes_next:
             place += 1

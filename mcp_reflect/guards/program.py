@@ -137,7 +137,16 @@ class Program:
             word[:1] == "+" for word in self.invocation.arguments
         ):
             flags.append(("--force", ""))  # `git push origin +main`
+        if self._deletes_branch_by_force(flags):
+            flags.append(("-D", ""))
         return flags
+
+    def _deletes_branch_by_force(self, flags: Sequence[tuple[str, str]]) -> bool:
+        """Return whether it is `git branch -d -f`, which is `git branch -D`."""
+        if self.invocation.name != "git" or "branch" not in self.invocation.arguments:
+            return False
+        names = {name for name, _ in flags}
+        return not names.isdisjoint(("-d", "--delete")) and not names.isdisjoint(("-f", "--force"))
 
     @cached_property
     def pretending_flags(self) -> frozenset[str]:
@@ -226,6 +235,9 @@ class Program:
         is_of_files = len(words) <= _MOST_PATHS and changes_files(self.invocation.name)
         if "/" in item and is_of_files:
             return any(self._reaches(word, item) for word in words)
+        if self.invocation.name == "systemctl":
+            words = [word.removesuffix(".service") for word in words]
+            item = item.removesuffix(".service")
         if self.invocation.name == "chmod" and _OCTAL_MODE.fullmatch(item):
             return any(_is_same_mode(word, item) for word in words)
         is_its_path = "/" in item and is_path(self.invocation.program, item)
@@ -262,6 +274,8 @@ class Program:
         """Return whether it has a flag, or all flags of a cluster; the item `--depth=5` asks for the value as well."""
         name, equal, value = item.partition("=")
         values = self._values.get(self._flag_name(name))
+        if values == {"false"} and not equal:  # `--privileged=false`
+            return False
         if item in self._values or (values is not None and (not equal or value in values)):
             return True
         return self.has_clusters and self._has_letters(letters_of_cluster(item))
@@ -377,6 +391,18 @@ def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
     return tuple(words)
 
 
+def _is_same_subcommand(word: str, subcommand: str, program: str) -> bool:
+    """Return whether a word is a subcommand by another name, or its beginning: `i` and `inst` of npm are `install`."""
+    return whole_subcommand(word, program) == whole_subcommand(subcommand, program)
+
+
+def _is_passed_over(word: str, program: str) -> bool:
+    """Return whether a word before a subcommand is another target, `build` in `make build deploy`, or a toolchain."""
+    if word[:1] == "-":
+        return False
+    return program in words_about("several targets") or (program == "cargo" and word[:1] == "+")
+
+
 def _index_of_subcommand(
     words: Sequence[str], start: int, subcommand: str, head: Sequence[str]
 ) -> int | None:
@@ -392,8 +418,11 @@ def _index_of_subcommand(
         word = words[index]
         if word == subcommand or is_path(word, subcommand):
             return index
-        if len(head) == 1 and whole_subcommand(word, head[0]) == subcommand:
+        if len(head) == 1 and _is_same_subcommand(word, subcommand, head[0]):
             return index
+        if _is_passed_over(word, head[0]):
+            index += 1
+            continue
         if word[:1] != "-":
             if not may_be_value:
                 return None

@@ -12,6 +12,7 @@ from mcp_reflect.shell.commands import Command
 from mcp_reflect.shell.programs import Invocation, Option, read_option
 from mcp_reflect.shell.tables import options_with_scripts, words_of_table
 
+_MOST_SUBCOMMANDS: Final = 2  # before an option with a script: `gcloud compute ssh`
 _SHELLS: Final = words_of_table("shells")
 _POWERSHELLS: Final = words_of_table("PowerShell and cmd")
 _COMMAND_FLAGS: Final = frozenset(("-c", "-command", "--command", "/c", "/k"))
@@ -254,7 +255,8 @@ def _of_option(invocation: Invocation) -> Iterator[FedScript]:
     """Yield the scripts behind options: `su -c '…'`, `git rebase --exec '…'`, `npx --call='…'`."""
     name, words = invocation.name, invocation.arguments
     options = options_with_scripts()
-    known = options.get(name) or options.get(" ".join((name, *words[:1])))
+    heads = (" ".join((name, *words[:count])) for count in range(_MOST_SUBCOMMANDS + 1))
+    known = next((options[head] for head in heads if head in options), None)
     if known is None:
         return
     for at, word in enumerate(words):

@@ -12,6 +12,7 @@ from mcp_reflect.shell.tables import (
     Wrapper,
     interpreters,
     other_names,
+    usual_names,
     words_of_table,
     wrapper_subcommands,
     wrappers,
@@ -130,6 +131,9 @@ def _started_by(outer: Invocation) -> list[_Started]:
     started = _wrapper_of(name, words)
     if started is not None:
         return [started]
+    usual = _by_usual_name(name, words)
+    if usual:
+        return [_Started(name, usual)]
     if name in _MANAGERS:
         is_program = bool(words) and words[0][:1] != "-" and words[0] not in _OF_MANAGERS
         if is_program:
@@ -140,6 +144,21 @@ def _started_by(outer: Invocation) -> list[_Started]:
     return []
 
 
+def _by_usual_name(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command with the program and subcommand that it is mostly called by; nothing for most commands.
+
+    `docker-compose down -v` is `docker compose down -v`, and `docker container run x` is `docker run x`.
+    """
+    usual = usual_names().get(name)
+    if usual is not None:
+        return (*usual, *words)
+    usual = usual_names().get(" ".join((name, *words[:1])))
+    if usual is None:
+        return ()
+    behind = words[2:] if words[1:2] == ("--",) else words[1:]
+    return (*usual, *behind)
+
+
 def _first_started(outer: Invocation) -> _Started:
     """Return the first program that one starts, with no words if it starts none."""
     return next(iter(_started_by(outer)), _Started("", ()))
@@ -148,7 +167,8 @@ def _first_started(outer: Invocation) -> _Started:
 @lru_cache(maxsize=1)
 def _starting_programs() -> frozenset[str]:
     """Return the names of all programs that may start another: most programs are sorted out so."""
-    return wrapping_programs() | _MANAGERS | interpreters().keys() | _WITH_EXEC
+    renamed = frozenset(name.partition(" ")[0] for name in usual_names())
+    return wrapping_programs() | _MANAGERS | interpreters().keys() | _WITH_EXEC | renamed
 
 
 def _behind_exec(words: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -58,6 +58,16 @@ def other_names() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
+def usual_names() -> dict[str, tuple[str, ...]]:
+    """Return programs, or programs with a subcommand, by which another command goes, each with the words of that.
+
+    `docker-compose` goes for `docker compose`, and `k3s kubectl` for `kubectl`.
+    """
+    pairs = (line.partition("|") for line in _lines("usual_names.txt"))
+    return {name.strip(): tuple(usual.split()) for name, _, usual in pairs}
+
+
+@lru_cache(maxsize=1)
 def wrappers() -> dict[str, Wrapper]:
     """Return the programs that start others, by their name with subcommands: `sudo`, `docker exec`."""
     by_name: dict[str, Wrapper] = {}

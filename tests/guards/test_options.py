@@ -207,3 +207,249 @@ def test_a_word_counts_in_each_way_to_write_it(
     read = parse_guard(guard)
     held = [text for text in (*met, *not_met) if matches(read, Call("Bash", {"command": text}))]
     assert held == list(met)
+
+
+OTHER_SPELLINGS = (
+    (
+        "`npm install`",
+        (
+            "npm i",
+            "npm add x",
+            "npm in x",
+            "cd web && npm i",
+            "npm i -g x",
+            "npm --prefix web i",
+            "npm install",
+        ),
+    ),
+    (
+        "`npm i`",
+        (
+            "npm install x",
+            "npm i",
+        ),
+    ),
+    ("`terraform apply` with `-auto-approve`", ("terraform apply --auto-approve",)),
+    (
+        "`make deploy`",
+        (
+            "make build deploy",
+            "make clean deploy",
+            "make ENV=prod deploy",
+            "gmake deploy",
+            "make -j4 deploy",
+            "make -C infra deploy",
+        ),
+    ),
+    (
+        "`mvn deploy`",
+        (
+            "mvn clean deploy",
+            "mvn clean deploy -DskipTests",
+            "mvn -P prod deploy",
+            "./mvnw clean deploy",
+        ),
+    ),
+    (
+        "`gradle publish`",
+        (
+            "gradle clean publish",
+            "./gradlew build publish",
+        ),
+    ),
+    (
+        "`docker compose down` with `-v`",
+        (
+            "docker-compose down -v",
+            "sudo docker-compose -f x.yml down -v",
+        ),
+    ),
+    (
+        "`docker run` with `--privileged`",
+        (
+            "docker container run --privileged x",
+            "docker run -it --privileged x",
+            "docker run -v a:b --privileged x",
+        ),
+    ),
+    ("`cargo publish`", ("cargo +nightly publish",)),
+    (
+        "`git add` with `.`",
+        (
+            "git add ./",
+            "git add .",
+            "git add -- .",
+        ),
+    ),
+    (
+        "`git checkout` with `.`",
+        (
+            "git checkout ./",
+            "git checkout -- ./",
+            "git checkout -- .",
+        ),
+    ),
+    (
+        "`git branch` with `-D`",
+        (
+            "git branch -d -f x",
+            "git branch -df x",
+            "git branch --delete --force x",
+            "git branch -D x",
+        ),
+    ),
+    (
+        "`systemctl restart` with `nginx`",
+        (
+            "systemctl restart nginx.service",
+            "systemctl restart nginx",
+        ),
+    ),
+    (
+        "`tsc` without `--noEmit`",
+        (
+            "tsc --noEmit false",
+            "tsc",
+        ),
+    ),
+    (
+        "`pytest` without `-x`",
+        (
+            "py.test",
+            "pytest",
+        ),
+    ),
+    (
+        "`npm run dev` without `&`",
+        (
+            "npm run-script dev",
+            "npm rum dev",
+        ),
+    ),
+    (
+        "`kubectl delete`",
+        (
+            "gcloud compute ssh vm --command 'kubectl delete pod x'",
+            "gcloud compute ssh vm -- kubectl delete pod x",
+            "ansible all -m shell -a 'kubectl delete pod x'",
+            'fly ssh console -C "kubectl delete pod x"',
+            "tailscale ssh h kubectl delete pod x",
+            "autossh -M 0 h kubectl delete pod x",
+            "multipass exec vm -- kubectl delete pod x",
+            "limactl shell default kubectl delete pod x",
+            "minikube kubectl -- delete pod x",
+            "k3s kubectl delete pod x",
+            "microk8s kubectl delete pod x",
+        ),
+    ),
+    ("`cargo publish`", ("rustup run stable cargo publish",)),
+)
+
+ANOTHER_MEANING = (
+    (
+        "`git commit` with `-a` or `--all`",
+        (
+            "git commit -uall -m x",
+            "git commit -unormal -m x",
+        ),
+    ),
+    (
+        "`git commit` with `--no-verify` or `-n`",
+        (
+            "git commit -uno -m x",
+            "git commit -Sn -m x",
+        ),
+    ),
+    ("`go test` without `-race`", ("go test --race ./...",)),
+    (
+        "`mvn deploy`",
+        (
+            "mvn -P deploy package",
+            "mvn -pl deploy test",
+            "mvn -pl services/deploy test",
+            "mvn clean package",
+        ),
+    ),
+    (
+        "`gradle publish`",
+        (
+            "gradle build -x publish",
+            "gradle -p publish build",
+        ),
+    ),
+    (
+        "`docker run` with `--privileged`",
+        (
+            "docker run --privileged=false x",
+            "docker run x --privileged",
+            "docker container ls",
+        ),
+    ),
+    (
+        "`git add` with `.`",
+        (
+            "git add src/.",
+            "git add src",
+        ),
+    ),
+    (
+        "`npm install`",
+        (
+            "npm ci",
+            "npm test",
+            "npm run i",
+            "npm view i",
+            "npm init",
+        ),
+    ),
+    (
+        "`make deploy`",
+        (
+            "make build",
+            "make -f deploy build",
+            "make -C deploy build",
+        ),
+    ),
+    (
+        "`docker compose down` with `-v`",
+        (
+            "docker-compose down",
+            "docker-compose up -v",
+        ),
+    ),
+    (
+        "`systemctl restart` with `nginx`",
+        (
+            "systemctl restart nginx-exporter.service",
+            "systemctl status nginx",
+        ),
+    ),
+    (
+        "`pytest` without `-x`",
+        (
+            "pytest -x",
+            "py.test -x",
+        ),
+    ),
+    (
+        "`cargo publish`",
+        (
+            "cargo +nightly build",
+            "cargo run publish",
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(("guard", "texts"), OTHER_SPELLINGS)
+def test_a_command_is_held_by_each_name_that_it_goes_by(guard: str, texts: tuple[str, ...]) -> None:
+    read = parse_guard(f"Bash: {guard}")
+    assert [text for text in texts if not matches(read, Call("Bash", {"command": text}))] == []
+
+
+@pytest.mark.parametrize(("guard", "texts"), ANOTHER_MEANING)
+def test_words_that_mean_something_else_there_are_not_held(
+    guard: str, texts: tuple[str, ...]
+) -> None:
+    read = parse_guard(f"Bash: {guard}")
+    assert [text for text in texts if matches(read, Call("Bash", {"command": text}))] == []

@@ -9,11 +9,11 @@ PACKAGE = Path(__file__).parents[2] / "mcp_reflect"
 SPLITTING = {"children.py"}
 # What is looked for in a command as in any text, each with the reason why the parser has no part in it.
 SEARCHING = {
-    "evidence/kinds.py": "one word, which may name a file that an interpreter runs",
+    "evidence/command_kinds.py": "one word, which may name a file that an interpreter runs",
     "replan/syntax.py": "a search with grep, which is given back with `-i`",
     "evidence/shell_changes.py": "words of programs that write, in a script of another language",
     "evidence/deciding.py": "whether a command names a script, where the claim says that one was run",
-    "sessions/known_failures.py": "whether a command has more than plain words, so that it is compared as it is written",
+    "sessions/call_forms.py": "whether a command has more than plain words, so that it is compared as it is written",
     "evidence/shell_edits.py": "the script of sed, which is another language",
     "security/secret_inputs.py": "programs that read secrets from their input, in any text, also where none is run",
     "evidence/suite_text.py": "patterns that are data, for each runner, with the flags that rewrite snapshots",
