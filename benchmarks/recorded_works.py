@@ -21,7 +21,7 @@ from mcp_reflect.evidence.shown_outputs import APART
 from mcp_reflect.evidence.verifying import letters
 from mcp_reflect.evidence.work import split, statements_of
 from mcp_reflect.models.critique import Claim, ToolResult
-from mcp_reflect.services.transcripts import NamedCall, call_of, with_written
+from mcp_reflect.services.transcripts import NamedCall, named_call, with_written_lines
 
 _MOST_RESULTS: Final = 400
 _LONG_LINE: Final = 8  # letters and digits
@@ -80,10 +80,10 @@ def results_before(run: Mapping[str, Any], event: int) -> list[tuple[int, ToolRe
     for place, one in enumerate(run["events"][:event]):
         if one["type"] == "tool_call":
             arguments = {name: _value(name, value) for name, value in one["arguments"].items()}
-            last = calls[one.get("call_id")] = call_of(one["tool"], arguments)
+            last = calls[one.get("call_id")] = named_call(one["tool"], arguments)
         elif one["type"] in _RESPONSES and last is not None:
             call = calls.get(one.get("call_id"), last)
-            content = with_written(one["content"], call, failed=bool(one.get("error")))
+            content = with_written_lines(one["content"], call, failed=bool(one.get("error")))
             result = ToolResult(tool=call.name, content=content, exit_code=one.get("exit_code"))
             found.append((place, result))
     return found[-_MOST_RESULTS:]

@@ -91,7 +91,7 @@ class Commits:
 
 async def is_marked(engine: Engine, lesson_id: str) -> bool:
     """Return whether a lesson is marked, wherever it is shown."""
-    return lesson_id in await services.ground.marks_of(
+    return lesson_id in await services.ground.remarks_on(
         engine.context, engine.scopes.own, [lesson_id]
     )
 

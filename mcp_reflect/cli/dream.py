@@ -51,7 +51,7 @@ async def _dream(engine: Engine, options: Namespace) -> None:
     if options.list:
         await _list_dreams(engine, options)
     elif options.prompt:
-        from mcp_reflect.services.consolidate import prompt  # noqa: PLC0415 - only here
+        from mcp_reflect.services.dream_proposals import prompt  # noqa: PLC0415 - only here
 
         write_line(await prompt(engine.context))
     elif options.undo:

@@ -63,7 +63,7 @@ async def _set_guards(engine: Engine, options: Namespace) -> None:
     mode: GuardMode | None = None
     if options.mode != "default":
         mode = GuardMode(options.mode)
-    await engine.bank.lessons.set_guard_mode(engine.scopes.own, mode, by=Speaker.PERSON)
+    await engine.bank.guards.set_mode(engine.scopes.own, mode, by=Speaker.PERSON)
     text = f"Guards in {engine.scopes.own}: {mode or engine.settings.guards}."
     write_result(options, {"project": engine.scopes.own.project, "guards": mode}, text)
 

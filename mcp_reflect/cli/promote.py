@@ -9,6 +9,7 @@ from mcp_reflect.cli.running import with_engine
 from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.instruction_files import FILES, files_there, root_of
+from mcp_reflect.services.promoted_file import Plan
 from mcp_reflect.speaker import refuse_agent, speaker_of_process
 
 
@@ -60,7 +61,7 @@ async def _promote(engine: Engine, options: Namespace) -> int:
     return 0
 
 
-async def _plans(engine: Engine, options: Namespace) -> list[promote.Plan]:
+async def _plans(engine: Engine, options: Namespace) -> list[Plan]:
     """Return the changes of files that the options ask for."""
     context = engine.context
     if options.undo:
@@ -79,7 +80,7 @@ def _file_names(engine: Engine, options: Namespace) -> list[str]:
 
 
 async def _apply(
-    engine: Engine, plans: list[promote.Plan], changed: list[promote.Plan], options: Namespace
+    engine: Engine, plans: list[Plan], changed: list[promote.Plan], options: Namespace
 ) -> None:
     """Carry out the plans that change a file; of an undo all plans, since the bank has to note each of them.
 
@@ -93,7 +94,7 @@ async def _apply(
         await promote.apply(engine.context, plan)
 
 
-def _record_of_plan(plan: promote.Plan, *, is_changed: bool) -> dict[str, Any]:
+def _record_of_plan(plan: Plan, *, is_changed: bool) -> dict[str, Any]:
     """Return a change of a file for a program."""
     lessons: list[str] = []
     if plan.promotion is not None:
@@ -113,7 +114,7 @@ def _done_text(options: Namespace) -> str:
     return "Written. `mcp-reflect promote --undo` takes it out again."
 
 
-def _show_plan(plan: promote.Plan) -> None:
+def _show_plan(plan: Plan) -> None:
     """Print which lessons are left out, and the change of a file."""
     for name, reason in plan.left_out:
         write_line(f"{name}: left out, {reason}.")

@@ -82,7 +82,7 @@ def run_recall(options: Namespace) -> None:
         own, holdout = engine.scopes.own, engine.settings.holdout
         recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
         if recall.lessons:
-            recall = await services.ground.marked(engine.context, own, recall)
+            recall = await services.ground.with_remarks(engine.context, own, recall)
         text = _recall_text(recall)
         if not recall.lessons:
             text += await _hint_at_other_projects(engine)

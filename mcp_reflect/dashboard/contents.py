@@ -33,7 +33,7 @@ async def collect(
         most: The most records, best first.
         whole: Whether a person looks: then the words of quarantined records and what waits for them are included.
     """
-    from mcp_reflect.services.consolidate import by_rules  # noqa: PLC0415 - slow to import, needed here alone
+    from mcp_reflect.services.dream_proposals import by_rules  # noqa: PLC0415 - slow to import, needed here alone
 
     scope = engine.scopes.own
     data = await engine.bank.views.board(scope, most=most, whole=whole)

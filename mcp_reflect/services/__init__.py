@@ -7,7 +7,9 @@ if TYPE_CHECKING:
     from mcp_reflect.services import consolidate as consolidate
     from mcp_reflect.services import critique as critique
     from mcp_reflect.services import critique_models as critique_models
+    from mcp_reflect.services import dream_proposals as dream_proposals
     from mcp_reflect.services import enforced as enforced
+    from mcp_reflect.services import finding_asks as finding_asks
     from mcp_reflect.services import findings as findings
     from mcp_reflect.services import ground as ground
     from mcp_reflect.services import guards as guards
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import lessons as lessons
     from mcp_reflect.services import outcomes as outcomes
     from mcp_reflect.services import promote as promote
+    from mcp_reflect.services import promotion_refresh as promotion_refresh
     from mcp_reflect.services import proposals as proposals
     from mcp_reflect.services import reflect as reflect
     from mcp_reflect.services import reminders as reminders

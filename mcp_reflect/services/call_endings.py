@@ -1,4 +1,4 @@
-"""The end of a call: what is recorded of it, and what the agent is told where it failed."""
+"""The end of a call: it is recorded whether the call worked, and after a failure the agent reads the lesson about it."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -30,7 +30,7 @@ class CallEnding:
     """How a call ended."""
 
     failure: Failure | None  # None: it worked
-    repeats: KnownFailure | None  # the known failure that this one repeats, if any
+    repeated_failure: KnownFailure | None  # the known failure that this one repeats, if any
     was_warned: bool  # the agent was warned before this very call
 
 
@@ -40,10 +40,12 @@ async def note_ending(
     """Record how a call ended: that it worked, or its failure, and whether that repeats a known one."""
     from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
-    forms, fault = call.forms, answered.fault
-    failure = repeats = None
+    forms = call.forms
+    fault = answered.fault
+    failure: Failure | None = None
+    repeated_failure: KnownFailure | None = None
     if fault is not None:
-        repeats = recurring_failure(call)
+        repeated_failure = recurring_failure(call)
         failure = failure_of(call.tool, call.arguments, fault, "", forms=forms)
     was_warned = await context.bank.warnings.note_call(
         scope,
@@ -52,14 +54,14 @@ async def note_ending(
         head=forms.head,
         failure=failure,
         judged=failure is not None and _has_failed_so(call, failure),
-        recurrence=repeats is not None,
+        recurrence=repeated_failure is not None,
         changed=fault is None and may_change(call.tool, call.arguments),
     )
-    return CallEnding(failure, repeats, was_warned)
+    return CallEnding(failure, repeated_failure, was_warned)
 
 
 def _has_failed_so(call: WatchedCall, failure: Failure) -> bool:
-    """Return whether the same call failed with the same error before."""
+    """Return whether the bank knows a failure of the same call with the same error."""
     return any(known.error == failure.error for known in call.known.same_call)
 
 
@@ -67,44 +69,53 @@ async def note_followed(
     context: Context,
     scope: Scope,
     call: WatchedCall,
-    whole: Call,
-    ended: CallEnding,
+    whole_call: Call,
+    ending: CallEnding,
+    *,
     call_id: str | None,
 ) -> None:
-    """Record what the call means for guards that spoke before, and for lessons that the session was shown.
+    """Record whether a call did as advised: by guards that spoke before it, and by lessons that the session was shown.
 
-    `whole` is the call with all of its arguments, of which `call` has the ends of long texts alone.
+    By these records hooks prove later that a lesson helped. `whole_call` is the call with all of its arguments; in
+    `call` long texts are cut in the middle.
     """
     state = call.session
-    worked = ended.failure is None
+    worked = ending.failure is None
     if state.notes.guarded:
-        exact = call.forms.exact_key
-        await context.bank.warnings.settle_guards(scope, state, whole, exact, worked=worked)
-    # What a session was shown of failures has names with a colon; the others are ids of lessons.
+        await context.bank.warnings.settle_guards(
+            scope, state, whole_call, call.forms.exact_key, worked=worked
+        )
+    # `shown` names failures with a colon in them; all other names are ids of lessons.
     lesson_ids = [name for name in state.shown if ":" not in name]
     await context.bank.outcomes.note_followed(
-        scope, state.id, whole, shown=lesson_ids, worked=worked, call_id=call_id
+        scope, state.id, whole_call, shown=lesson_ids, worked=worked, call_id=call_id
     )
 
 
-async def told_after_failure(
-    context: Context, scope: Scope, call: WatchedCall, ended: CallEnding, failure: Failure
+async def answer_to_failure(
+    context: Context, scope: Scope, call: WatchedCall, ending: CallEnding, failure: Failure
 ) -> AfterCall:
     """Return the answer to a call that failed, with the lesson about its failure if there is one.
 
-    No lesson is told to a session of the control group, nor where the agent was warned before the call. If the failure
-    repeats none that is known of such a call, the lessons about the same error of this tool count as well.
+    | the call                                            | lessons that may be in the answer                    |
+    |-----------------------------------------------------|------------------------------------------------------|
+    | the agent was warned before it                      | none: it has just read one                           |
+    | is of a session of the control group                | none: it measures work without lessons               |
+    | repeats a known failure                             | those about the same call                            |
+    | fails as no such call is known to fail              | these, and those about the same error of this tool   |
     """
-    if ended.was_warned or call.session.held_out:
+    if ending.was_warned or call.session.held_out:
         return AfterCall(failed=True)
     with_same_error = KnownCalls()
-    if ended.repeats is None:
+    if ending.repeated_failure is None:
         with_same_error = await context.bank.warnings.same_error(
             scope, call.tool, failure.fingerprint
         )
     lessons = {**call.known.lessons, **with_same_error.lessons}
-    call = replace(call, known=replace(call.known, lessons=lessons))
-    advice = correct_after(call, failure, ended.repeats, with_same_error.same_call)
+    call_with_lessons = replace(call, known=replace(call.known, lessons=lessons))
+    advice = correct_after(
+        call_with_lessons, failure, ending.repeated_failure, with_same_error.same_call
+    )
     if advice is None:
         return AfterCall(failed=True)
     await _note_shown(context, scope, call.session, advice.shown)
@@ -112,7 +123,7 @@ async def told_after_failure(
 
 
 def answered_call(tool: str, arguments: Json, result: Json, error: str | None) -> "CallWithAnswer":
-    """Return a call with its answer, as the analysis reads it."""
+    """Return a call with its answer, in the type from which the analysis of sessions reads faults."""
     from mcp_reflect.sessions.calls import CallWithAnswer  # noqa: PLC0415 - not needed before a call
 
     return CallWithAnswer(
@@ -130,7 +141,10 @@ def answered_call(tool: str, arguments: Json, result: Json, error: str | None) -
 async def _note_shown(
     context: Context, scope: Scope, state: SessionState, shown: Iterable[str]
 ) -> None:
-    """Note what a session was shown. Where that fails, it is shown once more: better than not at all."""
+    """Note what a session was shown, so that it is shown once.
+
+    Where the bank cannot be written, the lesson is shown once more later: better than not at all.
+    """
     with suppress(BankError):
         await context.bank.warnings.note(scope, state, shown=[*shown])
 
@@ -140,7 +154,8 @@ async def record_correction(
 ) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent.
 
-    Only shell commands and edits of files say their intent: the arguments of another tool are values of its task.
+    `npm tset` failed and `npm test` works: the second corrects the first. Only shell commands and edits of files say
+    their intent: the arguments of another tool are values of its task.
     """
     recent_failures = [*maybe_corrected(call)]
     if not recent_failures:
@@ -151,9 +166,11 @@ async def record_correction(
 
     if not is_shell(call.tool) and file_of(call.arguments) is None:
         return
-    worked = session_call(0, answered)
-    for known in recent_failures:
-        failed = session_call(0, answered_call(known.tool, known.arguments, None, known.error))
-        if works_in_place_of(failed, worked):
-            await context.bank.warnings.note_correction(scope, known, call.arguments)
+    working_call = session_call(0, answered)
+    for failure in recent_failures:
+        failed_call = session_call(
+            0, answered_call(failure.tool, failure.arguments, None, failure.error)
+        )
+        if works_in_place_of(failed_call, working_call):
+            await context.bank.warnings.note_correction(scope, failure, call.arguments)
             return

@@ -15,10 +15,12 @@ def checked_arguments(
 ) -> tuple[dict[str, Any], str]:
     """Return the arguments of a call without secrets, and the words that tell what was cut out of them.
 
-    InputError names the place of a value that no JSON carries. This check comes before redaction, which takes out
-    characters that nobody sees and goes down each level: the fault would be gone, or its place unknown. Redaction comes
-    before all else: the parts of a secret, or one in JSON, would not be recognized. Arguments that the tool does not
-    have lose their values, which nobody reads.
+    The order matters:
+
+    1. A value that JSON cannot carry is an InputError that names its field. Redaction takes out invisible characters,
+       so that the fault would be gone after it.
+    2. Arguments that the tool does not have lose their values, which nobody reads.
+    3. Secrets are redacted before the arguments are read: in parts, or in JSON, a secret would not be recognized.
     """
     from mcp_reflect.schemas.reading import without_unknown  # noqa: PLC0415 - the engine starts sooner
     from mcp_reflect.schemas.value_checks import CheckedArguments, check_values  # noqa: PLC0415 - same
@@ -36,9 +38,9 @@ def _refuse_long_task(arguments: Mapping[str, Any], settings: Settings) -> None:
     A shorter one is measured after redaction, which may leave less than the limit.
     """
     task = arguments.get("task")
-    most = 2 * settings.max_task_chars
-    if not isinstance(task, str) or len(task) <= most:
+    most_chars = 2 * settings.max_task_chars
+    if not isinstance(task, str) or len(task) <= most_chars:
         return
-    chars = len(normalize(task))
-    if chars > most:
-        settings.refuse_more("max_task_chars", "task", chars)
+    task_chars = len(normalize(task))
+    if task_chars > most_chars:
+        settings.refuse_more("max_task_chars", "task", task_chars)

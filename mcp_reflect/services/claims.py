@@ -1,6 +1,6 @@
-"""Which project a folder is by the origin of its repository, as a person has to be told.
+"""The lines that tell a person of a folder's project where that follows from the origin of its repository.
 
-A file in the folder names that origin, and whoever wrote the file may have named another's project.
+A file in the folder (`.git/config`) names the origin, and whoever wrote the file may have named another's project.
 """
 
 from mcp_reflect.services.engine import Engine
@@ -11,12 +11,13 @@ async def accept_claim(engine: Engine) -> str:
 
     Nothing is done, and the line is empty, where the folder is known or its first commit says the same.
     """
-    claimed, folder = engine.scopes.claimed, engine.scopes.folder
-    if not claimed or folder is None:
+    claimed_project = engine.scopes.claimed
+    folder = engine.scopes.folder
+    if not claimed_project or folder is None:
         return ""
     engine.use(await engine.bank.projects.accept_claim(engine.scopes))
     return (
-        f"mcp-reflect: by its origin, {folder.path} is {claimed}; lessons of that project are used here from now on. "
+        f"mcp-reflect: by its origin, {folder.path} is {claimed_project}; lessons of that project are used here from now on. "
         "If it is another project, set MCP_REFLECT_PROJECT to a name."
     )
 
@@ -26,11 +27,9 @@ async def tell_new_origin(engine: Engine) -> str:
 
     Empty where the origin is as it was, or the person was told.
     """
-    origin, folder, project = (
-        engine.scopes.new_origin,
-        engine.scopes.folder,
-        engine.scopes.own.project,
-    )
+    origin = engine.scopes.new_origin
+    folder = engine.scopes.folder
+    project = engine.scopes.own.project
     if not origin or folder is None:
         return ""
     engine.use(await engine.bank.projects.note_told(engine.scopes))

@@ -1,4 +1,4 @@
-"""What every service function is given: settings, the bank, the clock, the log, and what an engine remembers."""
+"""The context of every service function: settings, the bank, the clock, the log, and the memory of an engine."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,10 +25,10 @@ _MOST_REPORTED: Final = 200  # of a session, the latest
 
 
 class ReportedCalls:
-    """The ids of calls that an agent's hook tool reported, by session, to be compared with the session's transcript.
+    """The ids of calls that an agent reported by the hook tool, by session, to be compared with the session's transcript.
 
-    Calls of subagents, which have transcripts of their own, are not among them. `missing` has those that their
-    transcript did not show in time: a call that only an agent reports proves nothing.
+    A call that only an agent reports proves nothing: `missing` has those that their transcript did not show in time.
+    Calls of subagents, which have transcripts of their own, are not among them.
     """
 
     def __init__(self) -> None:
@@ -36,10 +36,11 @@ class ReportedCalls:
         self.missing: set[str] = set()
 
     def note(self, session: str, call_id: str, *, is_missing: bool) -> None:
-        """Add a call; the sessions and calls that were noted last are kept."""
+        """Add a call. Of the sessions, and of the calls of each, the latest stay."""
         if is_missing and len(self.missing) < _MOST_REPORTED * _MOST_SESSIONS:
             self.missing.add(call_id)
-        earlier_calls = self._by_session.pop(session, ())  # and put in again as the latest session
+        earlier_calls = self._by_session.pop(session, ())
+        # A key that was taken out comes last when it is put in again, so that the first key is the oldest.
         self._by_session[session] = (*earlier_calls, call_id)[-_MOST_REPORTED:]
         while len(self._by_session) > _MOST_SESSIONS:
             oldest_session = next(iter(self._by_session))

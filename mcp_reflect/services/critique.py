@@ -1,4 +1,9 @@
-"""Check a piece of work: its statements, the outputs that bear on it, what is certainly wrong, and the verdicts."""
+"""The tool critique: a piece of work is verified against its outputs, and corrected as far as possible.
+
+Rules find the statements that are certainly wrong (`evidence/`). Whether the others are right, the host says in its
+verdicts, or a language model does (`critique_models.py`). A critique may take several calls, whose state is kept in
+the bank (`critique_state.py`).
+"""
 
 import asyncio
 import time
@@ -24,7 +29,7 @@ from mcp_reflect.services.critique_state import CritiqueState, body_of, message_
 from mcp_reflect.services.triggers import note_task
 
 Callback = Callable[[int, tuple[str, ...]], None]
-"""Receives the number of a correction, and its issues when it starts or its steps when it is complete."""
+"""Receives the number of a correction, with its issues at its start, or with its steps once it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,12 @@ class Listeners:
     on_start: Callback | None
     on_complete: Callback | None
 
-    def starts(self, iteration: int, issues: tuple[str, ...]) -> None:
+    def correction_starts(self, iteration: int, issues: tuple[str, ...]) -> None:
         """Tell of a correction that starts, by its number and the issues that it is to solve."""
         if self.on_start is not None:
             self.on_start(iteration, issues)
 
-    async def is_there(self, iteration: int, version: Verified) -> None:
+    async def version_verified(self, iteration: int, version: Verified) -> None:
         """Tell of a version that is verified, by the number of its correction; 0 is the work as it was sent."""
         if iteration:
             self.context.log.debug(
@@ -67,19 +72,22 @@ async def critique(
     A call may go on with an earlier critique (`critique_id`), with verdicts or more evidence. The callbacks are told of
     each correction, `on_text` of what models write.
     """
-    began = time.monotonic()
+    start_time = time.monotonic()
     sent = await asyncio.to_thread(read, CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     if sent.goal:
         note_task(context, "critique", sent.goal)
     state = await state_for(context, scope, sent)
     message = await asyncio.to_thread(message_of, sent)
-    if state.answer is not None and sent.critique_id is not None and state.message == message:
-        return state.answer  # the same message once more, as where its answer was lost
+    is_repeated_message = sent.critique_id is not None and state.message == message
+    if state.answer is not None and is_repeated_message:
+        return state.answer  # the client may have lost the answer
     listeners = Listeners(context, client, on_start, on_complete)
-    models = CritiqueModels(context, replace(client, on_text=on_text), state, began + CALL_SECONDS)
+    models = CritiqueModels(
+        context, replace(client, on_text=on_text), state, until=start_time + CALL_SECONDS
+    )
     result = await _run_versions(context, sent, state, models, listeners)
-    answer = _answer_to(context, state, models, result, began)
+    answer = _answer_to(context, state, models, result, start_time)
     after = _state_after(replace(state, message=message), sent, result, answer)
     body = await asyncio.to_thread(body_of, after)
     await context.bank.critique_sessions.save(scope, state.critique_id, body)
@@ -106,8 +114,10 @@ async def _run_versions(
 ) -> LoopResult:
     """Verify the work and correct it; return the first and the best version.
 
-    Where the host sent its verdicts, that is one turn with these. Else a critic and a corrector take turns: models, as
-    far as any are configured.
+    | the host                              | the versions                                                       |
+    |---------------------------------------|--------------------------------------------------------------------|
+    | sent its verdicts, or an analysis     | the work, and the host's correction of it: one turn, without models|
+    | did not                               | a critic and a corrector take turns: models, if any are configured |
     """
     verify = await asyncio.to_thread(verifier, state.checked_work)  # it reads all of the output
     if _is_judged_by_host(sent):
@@ -120,8 +130,8 @@ async def _run_versions(
         critic=models.criticize,
         corrector=models.correct,
         max_iterations=state.max_iterations,
-        on_start=listeners.starts,
-        on_version=listeners.is_there,
+        on_start=listeners.correction_starts,
+        on_version=listeners.version_verified,
         until=models.until,
     )
 
@@ -131,9 +141,9 @@ def _answer_to(
     state: CritiqueState,
     models: CritiqueModels,
     result: LoopResult,
-    began: float,
+    start_time: float,
 ) -> Critique:
-    """Return the answer of the tool: what the versions of the work say, and what it took to make them."""
+    """Return the answer of the tool: the verdicts on the versions of the work, with the cost of making them."""
     return answer_of(
         result,
         Judging(
@@ -147,14 +157,14 @@ def _answer_to(
         evidence=state.source,
         tokens=models.tokens,
         triggered_by=state.work.trigger,
-        reflection_time_ms=round((time.monotonic() - began) * 1000),
+        reflection_time_ms=round((time.monotonic() - start_time) * 1000),
     )
 
 
 def _state_after(
     state: CritiqueState, sent: CritiqueArguments, result: LoopResult, answer: Critique
 ) -> CritiqueState:
-    """Return what is kept for the next call.
+    """Return the state for the next call.
 
     Only the host's corrections are counted over several calls: those of a model belong to the one call that made them.
     """
@@ -173,7 +183,7 @@ def _state_after(
 def _host_opinion(
     context: Context, state: CritiqueState, sent: CritiqueArguments, verify: Verify
 ) -> Opinion:
-    """Return the host's opinion: what it sends now, and its earlier verdicts on other claims of this work."""
+    """Return the host's opinion: its analysis and verdicts of this call, and its earlier verdicts on other claims."""
     claims = verify(state.work.steps).claims
     opinion = Opinion()
     if sent.analysis is not None:
@@ -208,40 +218,40 @@ async def _turn_of_host(
     """
     current = await asyncio.to_thread(verify, state.work.steps)
     first = Version(verified=current, opinion=opinion)
-    await listeners.is_there(0, current)
+    await listeners.version_verified(0, current)
     steps_by_rules = current.steps
     if state.max_iterations:
         steps_by_rules = await asyncio.to_thread(current.corrected)
     corrected_steps = opinion.corrected_steps or with_corrections(steps_by_rules, first.claims)
-    after = await asyncio.to_thread(verify, corrected_steps)
+    corrected = await asyncio.to_thread(verify, corrected_steps)
     # Claims that the host calls wrong, and leaves as they are: it is asked to correct them.
-    standing_claims = uncorrected(first, after)
-    if standing_claims:
+    uncorrected_claims = uncorrected(first, corrected)
+    if uncorrected_claims:
         return LoopResult(
             first=first,
             best=first,
             iterations=state.iterations,
             stopped=None,
-            uncorrected=standing_claims,
+            uncorrected=uncorrected_claims,
         )
     if corrected_steps == current.steps:
-        return _unchanged(state, first)
+        return _result_without_change(state, first)
     iteration = state.iterations + 1
-    listeners.starts(iteration, first.issues)
-    await listeners.is_there(iteration, after)
+    listeners.correction_starts(iteration, first.issues)
+    await listeners.version_verified(iteration, corrected)
     best = first
-    if len(after.faults) <= len(current.faults):
+    if len(corrected.faults) <= len(current.faults):
         author = RULES if corrected_steps == steps_by_rules else HOST
-        best = Version(verified=after, author=author)
+        best = Version(verified=corrected, author=author)
     return LoopResult(
         first=first,
         best=best,
         iterations=iteration,
-        stopped=_stopped(state, current, after, iteration),
+        stopped=_stop_reason(state, current, corrected, iteration),
     )
 
 
-def _unchanged(state: CritiqueState, first: Version) -> LoopResult:
+def _result_without_change(state: CritiqueState, first: Version) -> LoopResult:
     """Return the result of a turn in which the steps stay as they are.
 
     | the host sent              | counts as a correction | stopped                                  |
@@ -261,13 +271,21 @@ def _unchanged(state: CritiqueState, first: Version) -> LoopResult:
     return LoopResult(first=first, best=first, iterations=state.iterations, stopped=stopped)
 
 
-def _stopped(
-    state: CritiqueState, current: Verified, after: Verified, iteration: int
+def _stop_reason(
+    state: CritiqueState, current: Verified, corrected: Verified, iteration: int
 ) -> StopReason | None:
-    """Return why the host is not asked for one more correction after its `iteration`-th, None where it is."""
-    if not after.faults:
+    """Return why the host is not asked for one more correction after its `iteration`-th, None where it is asked.
+
+    | the corrected version                        | the reason     |
+    |----------------------------------------------|----------------|
+    | has no fault                                 | PASSED         |
+    | has the same issues as the one before        | SAME_ISSUES    |
+    | is the last one that the critique allows     | BUDGET         |
+    | is any other                                 | None           |
+    """
+    if not corrected.faults:
         return StopReason.PASSED
-    if set(after.issues) == set(current.issues):
+    if set(corrected.issues) == set(current.issues):
         return StopReason.SAME_ISSUES
     if iteration >= state.max_iterations:
         return StopReason.BUDGET
@@ -286,20 +304,25 @@ class Iteration:
 async def stream(
     context: Context, arguments: Mapping[str, Any]
 ) -> AsyncGenerator[TextChunk | Iteration | Critique]:
-    """Yield text as models write it, each correction as it is verified, the critique. Closing it ends the work."""
-    queue: asyncio.Queue[TextChunk | Iteration | None] = asyncio.Queue()
-    issues: dict[int, tuple[str, ...]] = {}
+    """Yield text as models write it, then each correction as it is verified, and at the end the critique.
 
-    def complete(iteration: int, steps: tuple[str, ...]) -> None:
-        """Put a version that is complete into the queue, with the issues that were told at its start."""
-        queue.put_nowait(Iteration(iteration=iteration, issues=issues[iteration], steps=steps))
+    The critique runs in a task of its own, which puts its events into a queue; None is the last of them. Closing this
+    generator ends the task.
+    """
+    queue: asyncio.Queue[TextChunk | Iteration | None] = asyncio.Queue()
+    issues_by_iteration: dict[int, tuple[str, ...]] = {}
+
+    def put_version(iteration: int, steps: tuple[str, ...]) -> None:
+        """Put a version that is complete into the queue, with the issues that led to it."""
+        issues = issues_by_iteration[iteration]
+        queue.put_nowait(Iteration(iteration=iteration, issues=issues, steps=steps))
 
     task = asyncio.create_task(
         critique(
             context,
             arguments,
-            on_start=issues.__setitem__,
-            on_complete=complete,
+            on_start=issues_by_iteration.__setitem__,
+            on_complete=put_version,
             on_text=queue.put_nowait,
         )
     )

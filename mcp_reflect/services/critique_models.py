@@ -1,4 +1,4 @@
-"""The language models of a critique: what the one that judges and the one that corrects are asked, and answer."""
+"""The language models of a critique: the critic, who judges the claims of a work, and the corrector of its steps."""
 
 import asyncio
 import time
@@ -21,29 +21,31 @@ from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.critique_state import CritiqueState
 
-_PROMPT_CHARS: Final = 16_000  # of steps, evidence and claims in a prompt, each
+_MAX_INPUT_CHARS: Final = (
+    16_000  # of the steps in a prompt, and as many of the evidence and the claims
+)
 
 
 @dataclass(slots=True)
 class CritiqueModels:
-    """Asks the models about one critique until a time (monotonic seconds), and notes who answered at what cost."""
+    """Asks the models about one critique, and notes who answered at what cost."""
 
     context: Context
     client: ClientCapabilities
     state: CritiqueState
-    until: float
-    thinker: str = RULES
-    note: str | None = None
+    until: float  # the end of the time for their answers, in seconds of `time.monotonic`
+    thinker: str = RULES  # who judged the work
+    note: str | None = None  # why a model gave no answer
     tokens: dict[str, int] = field(default_factory=lambda: {"input": 0, "output": 0})
     critic_replied: bool = False
 
     async def criticize(self, verified: Verified) -> Opinion | None:
         """Return the critic's opinion; None if it need not or cannot be asked."""
-        if not self._wants_a_critic(verified):
+        if not self._wants_critic(verified):
             return None
         inputs = {
             "step_description": self.state.work.step_description,
-            "claims": listed_claims(verified)[:_PROMPT_CHARS],
+            "claims": listed_claims(verified)[:_MAX_INPUT_CHARS],
             "criteria": "\n".join(self.state.work.criteria),
             "lessons": self.state.lessons,
         }
@@ -52,11 +54,15 @@ class CritiqueModels:
         self.critic_replied = self.critic_replied or opinion is not None
         return opinion
 
-    def _wants_a_critic(self, verified: Verified) -> bool:
+    def _wants_critic(self, verified: Verified) -> bool:
         """Return whether to ask the critic about this version of the work, by the setting `critique`.
 
-        With `auto`, what rules are certain is wrong is corrected first, without a critic; one that was asked before is
-        asked again whether its issues are gone.
+        | the setting | the critic is asked                                                                        |
+        |-------------|--------------------------------------------------------------------------------------------|
+        | `off`       | never                                                                                      |
+        | `always`    | always                                                                                     |
+        | `auto`      | where rules find no fault: what is certainly wrong is corrected first                      |
+        | `auto`      | also where there are criteria, or where it was asked before: are its issues gone?          |
         """
         match self.context.settings.critique:
             case "off":
@@ -71,9 +77,10 @@ class CritiqueModels:
         """Return the corrector's steps; empty if nobody can be asked or gave all of them."""
         if self.context.settings.critique == "off":
             return ()
-        inputs = {"issues": "\n".join(issues)[:_PROMPT_CHARS]}
+        inputs = {"issues": "\n".join(issues)[:_MAX_INPUT_CHARS]}
         read_reply = partial(_read_steps, least=len(verified.steps))
-        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_reply) or ()
+        steps = await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_reply)
+        return steps or ()
 
     async def _ask(
         self,
@@ -83,17 +90,17 @@ class CritiqueModels:
         inputs: Mapping[str, Any],
         read: Callable[[Any], Any],
     ) -> Any:
-        """Return what a model answers to a prompt about this version, as `read` reads it; None if it cannot be asked.
+        """Return a model's answer to a prompt about this version, as `read` reads it; None if it cannot be asked.
 
-        Who answered, at what cost, and why not, is noted.
+        The model that answered, its tokens and its fault are noted in the fields of this object.
         """
         work = self.state.work
         common_inputs = _common_inputs(work.goal or "", verified.steps, work.tool_results)
-        cleaned = await asyncio.to_thread(clean_inputs, {**common_inputs, **inputs})
+        all_inputs = await asyncio.to_thread(clean_inputs, {**common_inputs, **inputs})
         result = await self.context.runner.generate(
             role,
             prompt,
-            cleaned,
+            all_inputs,
             host=self.client,
             read=read,
             reads_text=True,
@@ -113,7 +120,10 @@ def _read_opinion(value: Any, claims: Sequence[Claim]) -> Opinion:
 
 
 def _read_steps(value: Any, least: int) -> tuple[str, ...]:
-    """Return the steps of an object, or of a numbered list in plain text; InputError for fewer than `least`."""
+    """Return the steps in a corrector's reply, an object or a numbered list in plain text; InputError for fewer than `least`.
+
+    "1. Build. 2. Test.", each on a line of its own -> ("Build.", "Test.")
+    """
     if isinstance(value, str):
         steps = read_steps(clean_text(value))
     else:
@@ -134,7 +144,7 @@ def _read_steps(value: Any, least: int) -> tuple[str, ...]:
 
 
 def listed_claims(verified: Verified) -> str:
-    """Return each claim by its number, with the telling lines of the outputs that plainly bear on it.
+    """Return each claim by its number, below it the deciding lines of the outputs that plainly bear on it.
 
     2. All 12 tests pass.
        - result 1, pytest, exit 1: 1 failed, 11 passed
@@ -142,8 +152,8 @@ def listed_claims(verified: Verified) -> str:
     texts: list[str] = []
     for claim in verified.claims:
         texts.append(f"{claim.number}. {claim.text}")
-        for number in claim.outputs:  # from 1
-            output = verified.digest.shown[number - 1]
+        for output_number in claim.outputs:  # from 1
+            output = verified.digest.shown[output_number - 1]
             texts.append(f"   - result {output.result}, {output.text}")
     return "\n".join(texts)
 
@@ -166,17 +176,17 @@ def _common_inputs(
 
     A result stands as "bash (exit code 1):" with its content below.
     """
-    parts: list[str] = []
+    result_texts: list[str] = []
     for result in map(_result_of, results):
         title = result.tool or "tool"
         if result.exit_code is not None:
             title += f" (exit code {result.exit_code})"
-        parts.append(f"{title}:\n{result.content}")
+        result_texts.append(f"{title}:\n{result.content}")
     numbered_steps = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
     return {
         "goal": goal,
-        "steps": numbered_steps[:_PROMPT_CHARS],
-        "evidence": "\n\n".join(parts)[-_PROMPT_CHARS:],
+        "steps": numbered_steps[:_MAX_INPUT_CHARS],
+        "evidence": "\n\n".join(result_texts)[-_MAX_INPUT_CHARS:],
     }
 
 

@@ -1,4 +1,8 @@
-"""The state of a critique that one call leaves for the next: the work, its evidence, and the latest answer."""
+"""The state of a critique that one call leaves for the next: the work with its evidence, and the latest answer.
+
+A critique takes several calls: the host sends the work, then its own verdicts or what the work lacks. What an earlier
+call sent need not be sent again.
+"""
 
 import asyncio
 import json
@@ -21,10 +25,15 @@ from mcp_reflect.text.signature import digest
 MOST_LESSONS: Final = 16_000
 """Characters of lessons that are kept for the critic."""
 
+_LEFT_OUT: Final = (None, (), 0)
+"""The values of a field of `SentWork` that a call left out."""
+
+_DIGEST_LENGTH: Final = 32  # hex digits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentWork:
-    """What a call brings of the work, redacted; None and empty for what it leaves out."""
+    """The work as a call sends it, redacted; a field that the call leaves out is None, empty or 0."""
 
     goal: str | None = None
     steps: tuple[str, ...] = ()
@@ -88,7 +97,7 @@ async def _new_state(
     lessons = ()
     if sent.recall_id is not None:
         lessons = await context.bank.recalls.lessons_of(scope, sent.recall_id)
-    text = "\n".join(f"- {lesson.text}" for lesson in lessons)
+    lesson_lines = "\n".join(f"- {lesson.text}" for lesson in lessons)
     max_iterations = sent.max_iterations
     if max_iterations is None:
         max_iterations = context.settings.max_iterations
@@ -96,31 +105,29 @@ async def _new_state(
         critique_id=context.clock.new_id("crit"),
         work=work,
         max_iterations=max_iterations,
-        lessons=clean_text(text[:MOST_LESSONS]),
+        lessons=clean_text(lesson_lines[:MOST_LESSONS]),
     )
-
-
-_LEFT_OUT: Final = (None, (), 0)
-"""What a field of `SentWork` holds that a call left out."""
 
 
 def _with_more(state: CritiqueState, more: SentWork, sent: CritiqueArguments) -> CritiqueState:
     """Return a stored state with what this call adds to it, evidence above all.
 
-    | the field                  | this call sends   | result                               |
-    |----------------------------|-------------------|--------------------------------------|
-    | any                        | nothing, the same | the stored value                     |
-    | is not stored              | a value           | the sent one                         |
-    | outputs of the session     | outputs           | the sent ones: they count for more   |
-    | is stored                  | another value     | InputError: that is another work     |
+    | this call sends in a field   | stored in it             | result                              |
+    |------------------------------|--------------------------|-------------------------------------|
+    | nothing, or the stored value | any                      | the stored value                    |
+    | another value                | nothing                  | the sent value                      |
+    | other outputs                | outputs of the session   | the sent ones: they count for more  |
+    | another value                | any other value          | InputError: this is another work    |
     """
     changes: dict[str, Any] = {}
-    for name in [work_field.name for work_field in fields(SentWork)]:
-        sent_value, stored_value = getattr(more, name), getattr(state.work, name)
+    for work_field in fields(SentWork):
+        name = work_field.name
+        sent_value = getattr(more, name)
+        stored_value = getattr(state.work, name)
         if sent_value in _LEFT_OUT or sent_value == stored_value:
             continue
-        is_of_session = name == "tool_results" and state.evidence is not None
-        if stored_value not in _LEFT_OUT and not is_of_session:
+        are_outputs_of_session = name == "tool_results" and state.evidence is not None
+        if stored_value not in _LEFT_OUT and not are_outputs_of_session:
             argument = "response" if name == "steps" and sent.response else name
             fault = f"it differs from what {state.critique_id} holds"
             raise InputError(argument, fault, "Leave it out, or start a new critique.")
@@ -136,25 +143,30 @@ def _with_more(state: CritiqueState, more: SentWork, sent: CritiqueArguments) ->
 async def _with_outputs_of_session(
     context: Context, scope: Scope, state: CritiqueState
 ) -> CritiqueState:
-    """Return the state with the outputs that this session's hooks saw, where none were sent."""
+    """Return the state with the outputs in the session's transcript, where none were sent and a hook named its file."""
     path = context.transcripts.get(scope)
     if state.work.tool_results or path is None:
         return state
-    shown = await asyncio.to_thread(read_outputs, Path(path))
-    if not shown:
+    outputs = await asyncio.to_thread(read_outputs, Path(path))
+    if not outputs:
         return state
-    outputs = await asyncio.to_thread(_cleaned, shown)
-    source = f"{len(shown)} outputs of this session, as the host kept them"
-    return replace(state, work=replace(state.work, tool_results=outputs), evidence=source)
+    clean_outputs = await asyncio.to_thread(_cleaned, outputs)
+    source = f"{len(outputs)} outputs of this session, as the host kept them"
+    return replace(state, work=replace(state.work, tool_results=clean_outputs), evidence=source)
 
 
 def _redacted(sent: CritiqueArguments) -> SentWork:
-    """Return what was sent of the work, of long results their start and their end."""
+    """Return the work that was sent, without secrets; long results are cut in the middle.
+
+    The steps are those that were sent, else the sentences of the response.
+    """
     results = [
-        ToolResult(content=each.content, tool=each.tool, exit_code=each.exit_code)
-        for each in sent.tool_results[-MOST_RESULTS:]
+        ToolResult(content=result.content, tool=result.tool, exit_code=result.exit_code)
+        for result in sent.tool_results[-MOST_RESULTS:]
     ]
-    steps = sent.steps or (split(clean_text(sent.response)) if sent.response else ())
+    steps: Sequence[str] = sent.steps
+    if not steps and sent.response:
+        steps = split(clean_text(sent.response))
     return SentWork(
         goal=clean(sent.goal),
         steps=tuple(clean(list(steps))),
@@ -169,13 +181,13 @@ def _redacted(sent: CritiqueArguments) -> SentWork:
 
 
 def _cleaned(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
-    """Return results without secrets, of long ones their start and their end."""
-    clipped = clean([asdict(result) for result in clipped_results(results)])
-    return tuple(ToolResult(**result) for result in clipped)
+    """Return results without secrets; long ones are cut in the middle, as their start and end say most."""
+    clean_results = clean([asdict(result) for result in clipped_results(results)])
+    return tuple(ToolResult(**result) for result in clean_results)
 
 
 def message_of(sent: CritiqueArguments) -> str | None:
-    """Return 32 digits that identify what a call adds to a critique: verdicts, an analysis, evidence.
+    """Return hex digits that identify what a call adds to a critique: verdicts, an analysis, evidence.
 
     A client that lost the answer sends the same call again, which then gets the same answer. None for a call that begins
     a critique.
@@ -183,7 +195,8 @@ def message_of(sent: CritiqueArguments) -> str | None:
     if sent.critique_id is None:
         return None
     results = [result.model_dump(mode="json") for result in sent.tool_results]
-    return digest(json.dumps([sent.analysis, sent.verdicts, results], sort_keys=True), 32)
+    additions = json.dumps([sent.analysis, sent.verdicts, results], sort_keys=True)
+    return digest(additions, _DIGEST_LENGTH)
 
 
 def body_of(state: CritiqueState) -> dict[str, Any]:

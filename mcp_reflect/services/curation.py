@@ -1,9 +1,9 @@
-"""What a person does with lessons on the command line: at their own bank, or by a token at a team's service.
+"""The uses of lessons on the command line and the board, at a person's own bank or by a token at a team's service.
 
 Each use is a function of an engine, the values of a request, and who speaks: a person at their own bank or with an
-admin's token, or an agent. What an agent asks for is never trusted, changes nothing that a person keeps, and shows
-nothing in quarantine. A person's request says in `seen` what they were shown of each lesson that it changes: where that
-is not so any more, nothing is done. `USES` lists all of them; those of a review are in `reviews`.
+admin's token, or an agent. An agent's request is never trusted: it changes nothing that a person keeps, and shows
+nothing in quarantine. A person's request has in `seen` the digests of the lessons that it changes, as the person was
+shown them: where a lesson has changed since, nothing is done. `USES` lists all uses; those of a review are in `reviews`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -47,19 +47,16 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonDetails:
-    """A lesson and all that is known about it; `guards` is what guards do in its project.
-
-    `effect` says whether it helped or hurt, by proven endings; `since` what became of what it is true of.
-    """
+    """A lesson with all that the bank has about it."""
 
     lesson: Lesson
-    guards: GuardMode
+    guards: GuardMode  # of its project
     effectiveness_estimate: dict[str, Any]
     versions: list[dict[str, Any]]
     links: list[dict[str, Any]]
     neighbors: list[dict[str, Any]]
-    effect: str = ""
-    since: str = ""
+    effect: str = ""  # whether it helped or hurt, by proven endings of sessions
+    since: str = ""  # the remark that it may be outdated: "app.py is gone since"
 
 
 async def list_lessons(engine: Engine, sent: Sent, *, speaker: Speaker) -> Listed:
@@ -73,8 +70,9 @@ async def list_lessons(engine: Engine, sent: Sent, *, speaker: Speaker) -> Liste
 
 
 async def show_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> LessonDetails:
-    """Return a lesson and all that is known about it; its earlier versions only to a person."""
-    own, bank = engine.scopes.own, engine.bank
+    """Return a lesson with all that the bank has about it; its earlier versions only to a person."""
+    own = engine.scopes.own
+    bank = engine.bank
     lesson = await lesson_to_read(engine, sent, speaker=speaker)
     versions: list[dict[str, Any]] = []
     if speaker is Speaker.PERSON:
@@ -83,13 +81,13 @@ async def show_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson
     comparison = Comparison()
     if lesson.id in effects:
         comparison = effects[lesson.id].comparison
-    marks = await services.ground.marks_of(engine.context, own, [lesson.id])
+    remarks = await services.ground.remarks_on(engine.context, own, [lesson.id])
     since = ""
-    if lesson.id in marks:
-        since = marks[lesson.id].what_changed
+    if lesson.id in remarks:
+        since = remarks[lesson.id].what_changed
     return LessonDetails(
         lesson=lesson,
-        guards=mode_in(engine.settings.guards, await bank.lessons.guard_mode(own)),
+        guards=mode_in(engine.settings.guards, await bank.guards.mode(own)),
         effectiveness_estimate=lesson.estimate(),
         versions=versions,
         links=list(await bank.lessons.links(own, lesson.id)),
@@ -119,7 +117,7 @@ async def edit_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson
 
 
 async def _settle_fulfilled(engine: Engine, lesson: Lesson, speaker: Speaker) -> None:
-    """After a person changed a lesson, close the proposals of agents that wanted just that."""
+    """After a person changed a lesson, close the proposals of agents that asked for the same change."""
     if speaker is Speaker.PERSON:
         await engine.bank.proposals.settle_fulfilled(engine.scopes.own, lesson.id)
 
@@ -131,7 +129,7 @@ async def _propose_instead(
     reason: str,
     body: Mapping[str, Any] | None = None,
 ) -> None:
-    """Keep what an agent wants of a person's lesson as a proposal, and raise NotAllowedError that says so."""
+    """Store an agent's wish to change a person's lesson as a proposal, and raise NotAllowedError that says so."""
     _, message = await decide_or_keep(
         engine.context, engine.scopes.own, lesson, kind, reason=reason, body=dict(body or {})
     )
@@ -139,7 +137,15 @@ async def _propose_instead(
 
 
 async def set_state(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
-    """Take a lesson out of use, or (a person alone) into use again."""
+    """Set the state of a lesson.
+
+    | who asks  | the lesson             | the new state           | result                          |
+    |-----------|------------------------|-------------------------|---------------------------------|
+    | a person  | any                    | any                     | it is set                       |
+    | an agent  | any                    | active or archived      | an error: only a person may     |
+    | an agent  | is kept by a person    | retired                 | a proposal, and an error        |
+    | an agent  | any other              | retired                 | it is set                       |
+    """
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
     state = State(sent["state"])
     reason = str(sent["reason"])[:_MOST_REASON]
@@ -169,7 +175,7 @@ async def lesson_history(engine: Engine, sent: Sent, *, speaker: Speaker) -> dic
 
 
 async def set_guard_mode(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
-    """Set what the guard of a lesson does at a call that it matches: hold, tell, nothing ..."""
+    """Set the act of a lesson's guard at a call that it matches: hold the call, tell the lesson, nothing."""
     refuse_agent(speaker, "mode", "say what a guard does")
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
     seen = seen_by_speaker(sent, speaker, lesson.id)
@@ -180,7 +186,7 @@ async def set_guard_mode(engine: Engine, sent: Sent, *, speaker: Speaker) -> Les
 
 
 async def try_guard(engine: Engine, sent: Sent, *, speaker: Speaker) -> Replayed:
-    """Return what the guard of a lesson would have met in the past sessions of this machine."""
+    """Return the calls that the guard of a lesson would have met in the past sessions of this machine."""
     lesson = await lesson_to_read(engine, sent, speaker=speaker)
     if engine.scopes.folder is None:
         fix = "Run it in the project's folder, without a service and MCP_REFLECT_PROJECT."

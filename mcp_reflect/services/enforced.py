@@ -1,6 +1,7 @@
-"""The guards that a person enforces, for a machine whose bank is elsewhere and may not answer one day.
+"""The guards that a person enforces, for a machine whose bank is elsewhere and may be unreachable one day.
 
-An enforced guard refuses a call each time. A machine keeps a copy of them, so that they also hold without the bank.
+An enforced guard refuses a call each time. A machine keeps a copy of these guards, so that they also refuse calls while
+the bank does not answer.
 """
 
 from typing import Final
@@ -20,17 +21,17 @@ MOST_CHARS: Final = 64_000
 async def enforced_guards(context: Context) -> tuple[EnforcedGuard, ...]:
     """Return the enforced guards of the project, the newest first, as many as a machine keeps."""
     scope = context.scopes.own
-    mode_of_project = await context.bank.lessons.guard_mode(scope)
+    mode_of_project = await context.bank.guards.mode(scope)
     if mode_in(context.settings.guards, mode_of_project) is GuardMode.OFF:
         return ()
     guards: list[EnforcedGuard] = []
-    chars_left = MOST_CHARS
-    for lesson in await context.bank.lessons.enforced(scope, MOST_GUARDS):
+    remaining_chars = MOST_CHARS
+    for lesson in await context.bank.guards.enforced(scope, MOST_GUARDS):
         if not may_hold(lesson) or not lesson.guard:
             continue
         text = guard_text(lesson, hold=True, always=True)
-        chars_left -= len(lesson.guard) + len(text)
-        if chars_left < 0:
+        remaining_chars -= len(lesson.guard) + len(text)
+        if remaining_chars < 0:
             break
         guards.append(EnforcedGuard(lesson_id=lesson.id, guard=lesson.guard, text=text))
     return tuple(guards)

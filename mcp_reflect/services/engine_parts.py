@@ -1,4 +1,4 @@
-"""The parts of an engine: how they are put together, opened and closed, and how a tool is called by its name."""
+"""The parts of an engine, from its settings to its bank, and the call of a tool by its name."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -56,28 +56,28 @@ class EngineParts:
         self.clock = clock or Clock()
         self.scopes: Scopes = scopes or Scopes.of(self.settings, tenant_id)
         self.log = Log.of(self.settings)
-        has_own_repositories = False  # the caller's, in place of ours
-        if isinstance(store, Bank):
+        is_open_bank = isinstance(store, Bank)
+        has_repositories_of_caller = store is not None and not is_open_bank
+        if is_open_bank:
             self.bank = store
         else:
             self.bank = open_bank(
                 self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder
             )
-            if store is not None:
-                has_own_repositories = True
-                self.bank.use(store)
+        if has_repositories_of_caller:
+            self.bank.use(store)
         session = self.clock.new_id("ses")
         self.context = Context(
             self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session
         )
         self._have_lessons_changed = False
-        self._began = self.clock.now()
-        if scopes is None and not isinstance(store, Bank):
+        self._start_time = self.clock.now()
+        if scopes is None and not is_open_bank:
             # A person's own bank: the files into which lessons were promoted are on this machine.
             self.bank.db.on_commit(_CHANGES_LESSONS, self._note_changed_lessons)
         self._opening = asyncio.Lock()
         # Only a bank of ours knows names of projects, and whoever passes scopes knows the name already.
-        self._is_project_resolved = scopes is not None or has_own_repositories
+        self._is_project_resolved = scopes is not None or has_repositories_of_caller
 
     def _note_changed_lessons(self) -> None:
         """Note that promoted files have to be brought into step; called after each change of a lesson."""
@@ -91,7 +91,8 @@ class EngineParts:
     async def open(self) -> Self:
         """Find the name that the bank has for the project, once: it may have been renamed, or be in another folder.
 
-        Records that are under an older name are given to the project; what is interrupted goes on at the next start.
+        Records that are under an older name are moved to the project; a move that is interrupted goes on at the next
+        start.
         """
         async with self._opening:
             if not self._is_project_resolved:
@@ -115,7 +116,7 @@ class EngineParts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close, also after an error: what was noted is then written all the same."""
+        """Close, also after an error, so that notes which wait in memory are written all the same."""
         await self.close()
 
     async def close(self) -> None:
@@ -130,7 +131,9 @@ class EngineParts:
         if self._have_lessons_changed:
             self._have_lessons_changed = False
             with suppress(BankError):
-                await services.promote.refresh(self.context, speaker_of_process(), self._began)
+                await services.promotion_refresh.refresh(
+                    self.context, speaker_of_process(), self._start_time
+                )
 
     async def call(
         self,
@@ -156,24 +159,29 @@ class EngineParts:
         client: "ClientCapabilities | None",
         on_cut: Callable[[str], None] | None,
     ) -> Any:
-        """Read the arguments, and call the function of a tool with them."""
+        """Read the arguments, and call the function of a tool with them.
+
+        A bank that cannot be opened fails the tools that need it, which say so themselves; a damaged one fails all.
+        """
         try:
             await self.open()
-        except BankError as error:
-            if isinstance(error, BankDamagedError):
-                raise
-            # Else a tool that needs the bank says so itself.
+        except BankDamagedError:
+            raise
+        except BankError:
+            pass
         # The first import of a service takes .3 s, and other calls go on meanwhile.
         function = await asyncio.to_thread(function_of, tool)
         context = self.context
         if client is not None and client.confirm is not None and tool in CONFIRMED_TOOLS:
             context = replace(context, confirm=client.confirm)
-        checked, cut = await asyncio.to_thread(checked_arguments, tool, arguments, self.settings)
-        if cut and on_cut is not None:
-            on_cut(cut)
+        clean_arguments, words_on_cuts = await asyncio.to_thread(
+            checked_arguments, tool, arguments, self.settings
+        )
+        if words_on_cuts and on_cut is not None:
+            on_cut(words_on_cuts)
         if client is not None and tool in ASKING_A_MODEL:
-            result = await function(context, checked, client)
+            result = await function(context, clean_arguments, client)
         else:
-            result = await function(context, checked)
+            result = await function(context, clean_arguments)
         await self._keep_files_in_step()
         return result

@@ -33,7 +33,7 @@ _EXAMPLE: Final = (
 _NO_DIFFERENCE: Final = "none: the two calls do not differ by a flag, a subcommand or a program alone, so it is only shown"
 _ONE_CALL: Final = "none: it takes the right call as well"
 _TURN_ON: Final = "`mcp-reflect lessons guard ID tell`"
-_TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
+_CHARACTER_OF_TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
 """In names of tools (`Bash`, `read_file`), and in few other words that somebody may write in the place of one."""
 
 PROJECT_RULE: Final = "project-rule"
@@ -47,7 +47,7 @@ async def guarded(
     context: Context,
     scope: Scope,
     draft: _Draft,
-    noted: Sequence[Call] | None = None,
+    recorded_calls: Sequence[Call] | None = None,
     *,
     is_chosen: bool = True,
 ) -> tuple[_Draft, str | None]:
@@ -60,8 +60,9 @@ async def guarded(
     | has a wrong and a right call                | derived from them, if they differ in their structure    |
     | any other                                   | none                                                    |
 
-    `noted` are the recorded calls of the project, on which a guard is tried; None: they are read from the bank.
-    `is_chosen`: somebody sent both calls. InputError also for two calls that are the same.
+    A guard is tried on the `recorded_calls` of the project, which are read from the bank where the caller has none at
+    hand: one that meets many of them would disturb sound work. `is_chosen`: somebody sent both calls, rather than that
+    they were found in a session. InputError also for two calls that are the same.
     """
     if draft.kind is not RecordKind.LESSON or draft.source is Source.RULES:
         return draft, None
@@ -75,10 +76,10 @@ async def guarded(
         guard = derive(wrong, right, is_chosen=is_chosen)
     if guard is None:
         return replace(draft, guard=None, unarmed=None), _why_none(wrong, right)
-    if noted is None:
-        noted = await context.bank.lessons.noted_calls(scope)
-    trial = _Trial(guard, [call for call in noted if not _does_the_same(call, wrong)])
-    return _with_tried_guard(draft, guard, trial)
+    if recorded_calls is None:
+        recorded_calls = await context.bank.guards.recorded_calls(scope)
+    other_calls = [call for call in recorded_calls if not _does_the_same(call, wrong)]
+    return _with_tried_guard(draft, guard, _Trial(guard, other_calls))
 
 
 def _with_tried_guard(draft: _Draft, guard: Guard, trial: "_Trial") -> tuple[_Draft, str]:
@@ -94,9 +95,9 @@ def _with_tried_guard(draft: _Draft, guard: Guard, trial: "_Trial") -> tuple[_Dr
         sentence = f"would meet {guard.told}; {trial.in_words}: it is off until a person arms it in a review"
         return replace(draft, guard=str(guard), unarmed=UNARMED_RULE), sentence
     verb = _verb(draft)
-    if verb == "tells" and trial.too_many:
+    if verb == "tells" and trial.why_too_many:
         sentence = f"would tell at {guard.told}, but {trial.in_words}: it is off until a person turns it on ({_TURN_ON})"
-        return replace(draft, guard=str(guard), unarmed=trial.too_many), sentence
+        return replace(draft, guard=str(guard), unarmed=trial.why_too_many), sentence
     sentence = f"{verb} at {guard.told}; {trial.in_words}"
     return replace(draft, guard=str(guard), unarmed=None), sentence
 
@@ -111,13 +112,23 @@ def _why_none(wrong: Call | None, right: Call | None) -> str | None:
 
 
 def _verb(draft: LessonDraft) -> str:
-    """Return what the guard does at a call, as a verb: "holds" (it refuses the call), "tells" or "is off".
+    """Return what the guard does at a call, as a verb; the first row that fits decides.
 
-    A person may have chosen it. Else a guard that a person wrote or trusts holds, and an agent's tells.
+    | the lesson                                  | its guard                       |
+    |---------------------------------------------|---------------------------------|
+    | has a mode that a person chose: OFF         | "is off"                        |
+    | has the mode TELL                           | "tells"                         |
+    | has another mode                            | "holds": it refuses the call    |
+    | is a person's, or trusted by one            | "holds"                         |
+    | is any other, as an agent's                 | "tells"                         |
     """
-    verbs = {GuardMode.TELL: "tells", GuardMode.OFF: "is off"}
-    if isinstance(draft, Lesson) and draft.guard_mode is not None:
-        return verbs.get(draft.guard_mode, "holds")
+    mode = draft.guard_mode if isinstance(draft, Lesson) else None
+    if mode is GuardMode.OFF:
+        return "is off"
+    if mode is GuardMode.TELL:
+        return "tells"
+    if mode is not None:
+        return "holds"
     if draft.source is Source.PERSON or draft.trust is Trust.TRUSTED:
         return "holds"
     return "tells"
@@ -126,23 +137,23 @@ def _verb(draft: LessonDraft) -> str:
 class _Trial:
     """How many of the recorded calls of its project a guard meets."""
 
-    def __init__(self, guard: Guard, calls: Sequence[Call]) -> None:
-        self._tried = len(calls)
-        self._met = sum(matches(guard, call) for call in calls)
+    def __init__(self, guard: Guard, recorded_calls: Sequence[Call]) -> None:
+        self._call_count = len(recorded_calls)
+        self._met_count = sum(matches(guard, call) for call in recorded_calls)
 
     @property
     def in_words(self) -> str:
         """How many calls it meets: "it meets 2 of 40 recorded calls of this project"."""
-        if not self._tried:
+        if not self._call_count:
             return "there is no recorded call to try it on"
-        return f"it meets {self._met} of {self._tried} recorded calls of this project"
+        return f"it meets {self._met_count} of {self._call_count} recorded calls of this project"
 
     @property
-    def too_many(self) -> str | None:
+    def why_too_many(self) -> str | None:
         """The reason why the guard is off: it meets more than MOST_MET of the calls; None if it does not."""
-        if self._tried < _LEAST_RECORDED or self._met <= MOST_MET * self._tried:
+        if self._call_count < _LEAST_RECORDED or self._met_count <= MOST_MET * self._call_count:
             return None
-        return f"it meets {self._met} of {self._tried} recorded calls"
+        return f"it meets {self._met_count} of {self._call_count} recorded calls"
 
 
 def _does_the_same(call: Call, other: Call | None) -> bool:
@@ -177,7 +188,7 @@ def _refuse_bad_guard(guard: Guard, wrong: Call | None, right: Call | None) -> N
     Without a wrong call to try it on, a guard that is a single word has to look like the name of a tool.
     """
     is_one_word = not guard.has and not guard.lacks
-    if wrong is None and is_one_word and not _TOOL_NAME.search(guard.tool):
+    if wrong is None and is_one_word and not _CHARACTER_OF_TOOL_NAME.search(guard.tool):
         raise InputError(
             "guard",
             f"`{guard.tool}` is not the name of a tool, and it names no program or file",
@@ -202,22 +213,27 @@ async def keep_calls(
 ) -> None:
     """Give a lesson that was stored in reply to an ask the two calls of its finding, and the guard that they make.
 
-    A lesson that names calls of its own keeps them, and nobody changes what a person keeps.
+    A lesson that names calls of its own keeps them, and nobody changes what a person keeps. Nothing is done where the
+    lesson is gone, the two calls are the same, or they make no guard.
     """
     try:
         lesson = await context.bank.lessons.get(scope, lesson_id)
-        if lesson.wrong_call or lesson.right_call or lesson.guard or lesson.is_kept_by_person:
+        has_calls = bool(lesson.wrong_call or lesson.right_call or lesson.guard)
+        if has_calls or lesson.is_kept_by_person:
             return
-        draft, _ = await guarded(
-            context, scope, replace(lesson, wrong_call=wrong, right_call=right), is_chosen=False
-        )
-    except InputError:  # it is gone, or the two calls are one
+        with_calls = replace(lesson, wrong_call=wrong, right_call=right)
+        draft, _ = await guarded(context, scope, with_calls, is_chosen=False)
+    except InputError:
         return
-    if draft.guard is not None:
-        changed_fields = {
-            name: getattr(draft, name) for name in ("wrong_call", "right_call", "guard", "unarmed")
-        }
-        await context.bank.lessons.edit(scope, lesson_id, changed_fields)
+    if draft.guard is None:
+        return
+    changed_fields = {
+        "wrong_call": draft.wrong_call,
+        "right_call": draft.right_call,
+        "guard": draft.guard,
+        "unarmed": draft.unarmed,
+    }
+    await context.bank.lessons.edit(scope, lesson_id, changed_fields)
 
 
 def without_guard(lesson: Lesson) -> InputError:

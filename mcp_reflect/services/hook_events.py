@@ -1,4 +1,4 @@
-"""The form in which hosts speak to hooks: what they send at an event, and what they read of the answer.
+"""The form in which hosts speak to hooks: the fields that they send at an event and read in the answer.
 
 The events and fields come from the hosts' references: Claude Code (code.claude.com/docs/en/hooks), Codex
 (developers.openai.com/codex/hooks), Gemini CLI (geminicli.com/docs/hooks/reference), Cursor (cursor.com/docs/hooks).
@@ -26,21 +26,26 @@ from mcp_reflect.moments.payload import (
 from mcp_reflect.security.clean import Sayable
 from mcp_reflect.whole_files import open_regular
 
-# Characters that are kept beyond a cut until secrets are taken out, so that one at the cut is seen whole.
 _SECRET_CHARS: Final = 4_000
+"""Characters beyond a cut that stay until secrets are taken out, so that a secret at the cut is seen as a whole."""
+
+_TRANSCRIPT_END_BYTES: Final = 200_000
+"""Bytes at either end of a transcript, in which a host says who runs the session."""
+
+_CODEX_PROGRAMS: Final = ("sdk", "exec", "codex_exec")
+"""Begin `originator` or `source` in a transcript of Codex that a program started."""
 
 
 class HookEvent(NamedTuple):
-    """What an event of a host stands for, and what the host reads of our answer."""
+    """The meaning of a host's event, and the form of the answer to it."""
 
     moment: Moment  # the point in a session that it marks, by the same name for all hosts
-    key: (
-        str | None
-    )  # the field of the answer whose text the model gets, None if the host reads none
+    key: str | None
+    """The field of the answer whose text the model gets, None if the host reads none."""
     holds: bool = False  # an answer can refuse the call
 
 
-_NAME: Final = "mcp-reflect: "
+_OUR_NAME: Final = "mcp-reflect: "
 _NESTED: Final = "hookSpecificOutput"
 """The field of an answer that holds an object with the text; `_FLAT` holds the text itself."""
 
@@ -82,17 +87,20 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     event, session = EVENTS.get(name), session_of(fields)
     if event is None or session is None or _is_no_moment(name, event, fields):
         return None
-    of_subagent = name == "SubagentStop"
+    is_of_subagent = name == "SubagentStop"
     transcript = _text(fields, "transcript_path")
-    if of_subagent:
+    if is_of_subagent:
         transcript = _text(fields, "agent_transcript_path", "transcript_path")
+    parent = None
+    if _text(fields, "agent_id"):
+        parent = _text(fields, "session_id")
     return HookInput(
         event=name,
         moment=event.moment,
         answer_key=event.key,
         holds=event.holds,
         session=session,
-        parent=_text(fields, "session_id") if _text(fields, "agent_id") else None,
+        parent=parent,
         child_prompt=child_prompt(name, fields),
         folder=_text(fields, "cwd") or _first_root(fields),
         tool=_text(fields, "tool_name"),
@@ -107,14 +115,14 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         resumed=fields.get("source") == "resume",
         message=_text(fields, "last_assistant_message", "prompt_response"),
         again=_is_again(fields),
-        of_agent=of_subagent,
+        of_agent=is_of_subagent,
     )
 
 
 def _is_no_moment(name: str, event: HookEvent, fields: dict[str, Any]) -> bool:
-    """Return whether a host's event is nothing to look at.
+    """Return whether a host's event is to be left alone.
 
-    | the event                                    | why                                                              |
+    | the event                                    | why it is left alone                                             |
     |----------------------------------------------|------------------------------------------------------------------|
     | an interruption                              | the person stopped the agent                                     |
     | a turn that did not complete (Cursor)        | only a completed one has a last message                          |
@@ -152,31 +160,26 @@ def _first_root(fields: Mapping[str, Any]) -> str | None:
 
 
 def kept_call(hook: HookInput, project: str) -> dict[str, Any]:
-    """Return a call as the spool keeps it: the file of calls that wait until the bank can be written.
+    """Return a call as a line of the spool has it, the file of calls that wait until the bank can be written.
 
-    Of a long output, its start and end are kept.
+    A long output is cut in the middle.
     """
-    most = KEPT_CHARS + _SECRET_CHARS
+    max_chars = KEPT_CHARS + _SECRET_CHARS
     return {
         "tool": hook.tool,
         "arguments": hook.arguments,
-        "result": output_ends(hook.result, most),
-        "error": output_ends(hook.error, most),
+        "result": output_ends(hook.result, max_chars),
+        "error": output_ends(hook.error, max_chars),
         "session": hook.session,
         "project": project,
     }
 
 
-_LOOKED_AT: Final = 200_000  # bytes at either end of a transcript
-_CODEX_PROGRAMS: Final = ("sdk", "exec", "codex_exec")
-"""Begin `originator` or `source` in a transcript of Codex that a program started."""
-
-
 def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
     """Return whether a person reads a session's output: false for `claude -p`, an SDK, `codex exec` and CI.
 
-    Claude Code says it in its environment and on the lines of a transcript, Codex on the first line of one. Only what
-    the host writes there itself counts: the arguments of a tool are a model's words.
+    Claude Code says so in its environment and on the lines of a transcript, Codex on the first line of one. Only fields
+    that the host writes itself count: the arguments of a tool are a model's words.
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"):
         return False
@@ -184,13 +187,16 @@ def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
         return False
     if not transcript:
         return True
-    head, tail = ends_of(Path(transcript), _LOOKED_AT)
-    lines = [*head.splitlines(), *tail.splitlines()]
+    first_bytes, last_bytes = ends_of(Path(transcript), _TRANSCRIPT_END_BYTES)
+    lines = [*first_bytes.splitlines(), *last_bytes.splitlines()]
     return not any(map(_is_by_program, lines))
 
 
 def _is_by_program(line: bytes) -> bool:
-    """Return whether the host says on a line of a transcript that a program runs the session."""
+    """Return whether a line of a transcript says that a program runs the session, not a person.
+
+    {"type": "session_meta", "payload": {"originator": "codex_exec"}} of Codex, {"entrypoint": "sdk-py"} of Claude Code
+    """
     if b"sdk" not in line and b"exec" not in line:  # most lines, which need not be parsed
         return False
     record = json_of(line)
@@ -219,9 +225,9 @@ def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:
         with open_regular(file) as content:
             size = content.seek(0, os.SEEK_END)
             content.seek(0)
-            head = content.read(most)
-            content.seek(max(len(head), size - most))
-            return head, content.read(most)
+            first_bytes = content.read(most)
+            content.seek(max(len(first_bytes), size - most))
+            return first_bytes, content.read(most)
     except (OSError, ValueError):
         return b"", b""
 
@@ -284,13 +290,13 @@ def answer_for_host(answer: dict[str, Any], env: Mapping[str, str]) -> dict[str,
 
 
 def signed(text: str) -> str:
-    """Return the reason for holding a call or a message with our name before it.
+    """Return the reason for holding a call or a message with our name before it: "mcp-reflect: 1 test failed …".
 
-    A host shows it as an error of a hook, and does not say of which.
+    A host shows the reason as an error of a hook, and does not say of which.
     """
-    if text.startswith(_NAME):
+    if text.startswith(_OUR_NAME):
         return text
-    return f"{_NAME}{text}"
+    return f"{_OUR_NAME}{text}"
 
 
 def _text(fields: Mapping[str, Any], *names: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Read the lines of an import, and store them as new lessons or as a person's own export has them."""
+"""Imports of lessons: lines from elsewhere become new lessons, those of a person's own export stay as they were."""
 
 import asyncio
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
@@ -39,10 +39,11 @@ async def import_lessons(
     # In a thread: thousands of lines take seconds, and other calls are answered meanwhile.
     read_lines = await asyncio.to_thread(lambda: [*_read_lines(context, ImportArguments, lines)])
     for number, (named_scope, sent) in enumerate(read_lines, start=1):
-        scope, draft = scope_of(named_scope, sent.visibility), sent.draft(Source.IMPORT)
+        scope = scope_of(named_scope, sent.visibility)
+        draft = sent.draft(Source.IMPORT)
         if draft.wrong_call or draft.guard:
             if scope not in recorded_calls:
-                recorded_calls[scope] = await context.bank.lessons.noted_calls(scope)
+                recorded_calls[scope] = await context.bank.guards.recorded_calls(scope)
             with _naming_line(number):
                 draft, _ = await guarded(context, scope, draft, recorded_calls[scope])
         drafts.append((scope, draft))
@@ -60,16 +61,22 @@ async def import_own(
     for named_scope, sent in sent_lines:
         is_moving = named_scope.project == moving_project
         scope = context.scopes.own if is_moving else named_scope
-        versions, outcomes = _dated(sent.versions), _dated(sent.outcomes)
-        records.append(Exported(scope, sent.record(scope.project), versions, outcomes))
+        record = sent.record(scope.project)
+        records.append(Exported(scope, record, _dated(sent.versions), _dated(sent.outcomes)))
     return await context.bank.transfer.restore(records)
 
 
 def _project_that_moves(context: Context, names: set[str]) -> str | None:
-    """Return the project of an export whose lessons go into the project that is worked in, though that has another name.
+    """Return the project of an export that moves into the project that is worked in, None if none does.
 
-    A person who restores an export of one other project, say on another machine, means this project. None where the
-    export has several, where this project is among them, or where no project is worked in.
+    A person who restores an export of one other project, say on another machine where it has another name, means the
+    project that is worked in.
+
+    | projects in the export | the project that is worked in | moves    |
+    |------------------------|-------------------------------|----------|
+    | "shop"                 | "store"                       | "shop"   |
+    | "shop"                 | "shop", or none               | None     |
+    | "shop", "blog"         | any                           | None     |
     """
     own_project = context.scopes.own.project
     exported = names - {GLOBAL}
@@ -78,12 +85,18 @@ def _project_that_moves(context: Context, names: set[str]) -> str | None:
     return exported.pop()
 
 
-def _dated(earlier: Sequence[VersionArguments | PastOutcomeArguments]) -> list[dict[str, Any]]:
-    """Return earlier versions or outcomes as they are stored: `created_at` becomes `now`, in seconds since 1970."""
-    return [
-        {**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()}
-        for past in earlier
-    ]
+def _dated(
+    past_records: Sequence[VersionArguments | PastOutcomeArguments],
+) -> list[dict[str, Any]]:
+    """Return earlier versions or outcomes as the statements that store them take them.
+
+    {"created_at": 2027-01-15T08:00Z, …} -> {"now": 1800000000.0, …}
+    """
+    rows: list[dict[str, Any]] = []
+    for past in past_records:
+        row = past.model_dump(exclude={"created_at"})
+        rows.append({**row, "now": past.created_at.timestamp()})
+    return rows
 
 
 def _read_lines(

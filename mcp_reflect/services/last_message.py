@@ -1,7 +1,7 @@
-"""Whether an agent's last message claims what its session shows: read the transcript, decide, note what was said.
+"""The check of an agent's last message against its session: a message may claim no more than the session shows.
 
-A message with a claim that the session does not show is held (the agent goes on with the reason before it), or the
-doubt is told at the next prompt. `services/hooks.py` asks here when an agent stops.
+A message with a doubtful claim is held (the agent goes on, with the reason before it), or the doubt waits for the next
+prompt. `services/hooks.py` asks here when an agent stops.
 """
 
 import asyncio
@@ -24,10 +24,14 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.services.session_files import OpenSession
 from mcp_reflect.sessions.session_file import MOST_BYTES, SessionFile
 
-_WAITS: Final = 10  # times that a transcript is read again where hooks saw more calls than it has
-_FEW_WAITS: Final = 3  # the same where that is not known, and the file ends without a message
-_FRESH: Final = 2.0  # seconds after a change of the file in which its host may still be writing
-_PAUSE: Final = 0.05  # seconds
+_READS_IF_CALLS_LACK: Final = 10
+"""How often a transcript is read again where hooks saw more calls than it has."""
+
+_READS_IF_UNKNOWN: Final = 3
+"""How often it is read again where nobody knows that calls are lacking, and it ends without a message."""
+
+_FRESH_SECONDS: Final = 2.0  # after a change of the file, in which its host may still be writing
+_PAUSE_SECONDS: Final = 0.05  # between two reads
 _LAST_BYTES: Final = 2_000_000
 """Of a transcript, which are read first; mostly they hold the runs that decide."""
 
@@ -75,15 +79,12 @@ def _way_to_report(context: Context, hook: HookInput) -> Literal["hold", "tell",
     return "tell"
 
 
-# Decide.
-
-
 async def _note_ending(
     context: Context, state: SessionState, file: SessionFile, *, lacks_calls: bool
 ) -> None:
-    """Note whether the work of a session ended well, None for not known, as where calls are lacking.
+    """Note whether the work of a session ended well; it is unknown where the transcript lacks calls.
 
-    A read-only bank keeps no note.
+    Lessons are compared by these endings. A read-only bank keeps no note.
     """
     ending = None
     if not lacks_calls:
@@ -97,7 +98,7 @@ async def _decide(
 ) -> str | None:
     """Return the reason for which the last message is held, or None.
 
-    What is said is noted first: a doubt that cannot be noted would be raised at every stop.
+    The doubt is noted before it is raised: one that cannot be noted would be raised at every stop.
     """
     message = hook.message or file.last_message
     if file.fault or not message:
@@ -127,14 +128,17 @@ async def _decide(
 
 
 def _ledger_to_trust(hook: HookInput, file: SessionFile, *, lacks_calls: bool) -> Ledger:
-    """Return the ledger of a session (what was run and changed), marked where it may not have all that was done.
+    """Return the ledger of a session (the commands that were run, the files that changed), marked where it may have gaps.
 
-    `partial` says so of the whole; `delegated` is the step after which somebody else may have worked. A subagent that
-    changed nothing may report what its caller told it.
+    | the session                                            | the mark                                                  |
+    |--------------------------------------------------------|-----------------------------------------------------------|
+    | lacks calls, and its end is not in the file            | `last_unseen_step`: others may have worked until then      |
+    | lacks calls                                            | `partial`                                                 |
+    | is of a subagent that changed nothing                  | `partial`: it may report the words of its caller          |
+    | any other                                              | none                                                      |
     """
     ledger = file.ledger
     if lacks_calls and not file.ends_with(hook.message):
-        # What was done last is not in the file, as if somebody else had done it.
         ledger = replace(ledger, last_unseen_step=ledger.step + 1)
     if lacks_calls or (hook.of_agent and not ledger.changes):
         ledger = replace(ledger, partial=True)
@@ -150,9 +154,6 @@ def _stops_again(hook: HookInput, notes: LastWord) -> bool:
     if is_qwen and notes.held == 0:
         return False
     return hook.again
-
-
-# Read.
 
 
 async def _read_settled(
@@ -179,19 +180,20 @@ async def _read_settled(
         file = session.file
         if file.ends_with(hook.message):
             return False
-        at_work = context.clock.now() - file.changed < _FRESH and not file.last_message
-        return lacks_calls() or file.ledger.partial or at_work
+        changed_just_now = context.clock.now() - file.changed < _FRESH_SECONDS
+        may_lack_message = changed_just_now and not file.last_message
+        return lacks_calls() or file.ledger.partial or may_lack_message
 
     await _read(context, hook, session, transcript)
     if not hook.transcript:  # the text that was sent stays as it is
         return lacks_calls()
-    waits = _FEW_WAITS
+    most_reads = _READS_IF_UNKNOWN
     if lacks_calls():
-        waits = _WAITS
-    for _ in range(waits):
+        most_reads = _READS_IF_CALLS_LACK
+    for _ in range(most_reads):
         if not is_behind():
             break
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_PAUSE_SECONDS)
         await _read(context, hook, session, transcript)
     return lacks_calls()
 

@@ -1,4 +1,4 @@
-"""Learn from the sessions that hosts left on this machine: find their files, read each once, keep what they show.
+"""Learn from the past sessions that hosts left on this machine: each is read once, and its findings are stored.
 
 Nothing leaves the machine.
 """
@@ -29,17 +29,20 @@ from mcp_reflect.sessions.session_sources import SessionSource, copies_in, sessi
 from mcp_reflect.sessions.session_times import last_worked
 from mcp_reflect.sessions.tools import file_of
 
-_LEAST_SESSIONS: Final = 3
-"""In which a person says the same, until it counts as said again and again."""
+_LEAST_SESSIONS_OF_SAYING: Final = 3
+"""Sessions in which a person says the same, until it counts as said again and again."""
 
-_PERSON_SECONDS: Final = 120.0  # that a correction costs a person
-_FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
+_SECONDS_OF_CORRECTION: Final = 120.0  # that a correction costs a person
+_SECONDS_OF_SAYING: Final = 60.0  # that a person's repeated words cost, each time
+_SECONDS_OF_FAILURE: Final = 30.0  # that a failure costs at least
 _WORKERS: Final = 2  # processes that read: with more, the host's own work is felt
-_SMALL: Final = 4_000_000  # bytes that are read sooner in this process than others start
-# Bytes that are read between two transactions: fewer would cost a transaction for each session.
-_STORED_AFTER: Final = 8_000_000
+_READ_HERE_BYTES: Final = 4_000_000
+"""Bytes that are read in this process: with more, it pays to start others."""
 
-_HASH: Final = "sha256:"
+_BATCH_BYTES: Final = 8_000_000
+"""Bytes that are read between two transactions: fewer would cost a transaction for each session."""
+
+_HASH_PREFIX: Final = "sha256:"
 """Begins the folder of a session whose host writes its hash."""
 
 Progress = Callable[[int, int, int], None]
@@ -48,7 +51,7 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(slots=True)
 class Learned:
-    """What was read, and what could not be."""
+    """Counts of the sessions that were found, and the faults of their files."""
 
     sessions: int = 0  # that were read now
     known: int = 0  # that were read before and did not change since
@@ -65,13 +68,14 @@ def scopes_of_folders(
 
     `folders` are the folders of all sessions: some hosts write the hash of a folder alone, which one of these explains.
     """
-    here, scopes = context.settings.folder or Path.cwd(), context.scopes
-    parts = context.settings.subprojects
-    own_project = project_of(here, parts)
-    known_folders = {str(here.resolve()), own_project}
+    working_folder = context.settings.folder or Path.cwd()
+    scopes = context.scopes
+    subprojects = context.settings.subprojects
+    own_project = project_of(working_folder, subprojects)
+    known_folders = {str(working_folder.resolve()), own_project}
     known_folders.update(folder for folder in folders if folder)
     folder_by_hash = {
-        f"{_HASH}{sha256(folder.encode()).hexdigest()}": folder for folder in known_folders
+        f"{_HASH_PREFIX}{sha256(folder.encode()).hexdigest()}": folder for folder in known_folders
     }
 
     @cache
@@ -80,11 +84,12 @@ def scopes_of_folders(
         if not folder:
             return None
         folder = folder_by_hash.get(folder, folder)
-        if folder.startswith(_HASH):
+        if folder.startswith(_HASH_PREFIX):
             return None
-        project = folder  # of another machine, such as of Windows seen from WSL: its path names it
+        # A path of another system, such as of Windows seen from WSL, names the project itself.
+        project = folder
         if Path(folder).is_absolute():
-            project = project_of(Path(folder), parts)
+            project = project_of(Path(folder), subprojects)
         if project == own_project:
             return scopes.own
         stored_project = stored_name(project)
@@ -112,10 +117,10 @@ async def learn(
     days: float | None = None,
     progress: Progress | None = None,
 ) -> Learned:
-    """Read the sessions that were not read before, and keep what they show as findings.
+    """Read the sessions that were not read before, and store their findings.
 
-    `hosts` are names such as `claude-code`; `days` is the age of the oldest session, None for any. What was read is
-    stored every few megabytes and at the end, also after an interruption, so that a later call goes on there.
+    `hosts` are names such as `claude-code`; `days` is the age of the oldest session, None for any. Findings are stored
+    every few megabytes and at the end, also after an interruption, so that a later call goes on there.
     """
     learned = Learned()
     places = [place for host in hosts for place in sessions_of(host, learned.faults)]
@@ -142,8 +147,8 @@ async def learn(
 
 
 async def _read_all(queue: Sequence[SessionToRead], done: Done) -> None:
-    """Read sessions and call `done` for each: in this process where they are small, else in others."""
-    if sum(session.place.size for session in queue) < _SMALL:
+    """Read sessions, in this process where they are small, else in others, and call `done` for each."""
+    if sum(session.place.size for session in queue) < _READ_HERE_BYTES:
         await read_here(queue, done)
         return
     workers = min(_WORKERS, os.cpu_count() or 1)
@@ -153,7 +158,7 @@ async def _read_all(queue: Sequence[SessionToRead], done: Done) -> None:
 
 
 class _Collector:
-    """Counts the sessions that were read, and stores what many of them showed at once.
+    """Collects the findings of sessions, and stores those of many sessions at once.
 
     A transaction for each session would take longer than reading it.
     """
@@ -168,44 +173,49 @@ class _Collector:
         """Begin with nothing read of a queue, whose bytes tell how far `progress` is."""
         self._context = context
         self._learned = learned
-        self._sessions = len(queue)
-        self._bytes = sum(session.place.size for session in queue)
+        self._session_count = len(queue)
+        self._total_bytes = sum(session.place.size for session in queue)
         self._progress = progress
-        # On a team's server, nobody need know what one of them says to an agent.
-        self._keeps_words = not isinstance(context.settings.bank, ServerUrl)
+        # The colleagues on a team's server need not know what one of them says to an agent.
+        self._stores_sayings = not isinstance(context.settings.bank, ServerUrl)
         self._unstored: list[tuple[SessionToRead, SessionFindings]] = []
 
     async def take(
-        self, session: SessionToRead, shown: SessionFindings, faults: Sequence[str]
+        self, session: SessionToRead, findings: SessionFindings, faults: Sequence[str]
     ) -> None:
-        """Count a session that was read, and store what the last ones showed once they are large enough."""
+        """Count a session that was read; store the findings of the last sessions once these are large enough."""
         learned = self._learned
         learned.faults += [(str(session.place.path), fault) for fault in faults]
         learned.sessions += 1
         learned.bytes += session.place.size
-        wanted = [(finding, evidence) for finding, evidence in shown if self._is_wanted(finding)]
-        self._unstored.append((session, wanted))
-        if sum(unstored.place.size for unstored, _ in self._unstored) >= _STORED_AFTER:
+        stored_findings = [pair for pair in findings if self._may_store(pair[0])]
+        self._unstored.append((session, stored_findings))
+        unstored_bytes = sum(unstored.place.size for unstored, _ in self._unstored)
+        if unstored_bytes >= _BATCH_BYTES:
             await self.store()
         if self._progress:
-            self._progress(learned.bytes, self._bytes, self._sessions - learned.sessions)
+            sessions_left = self._session_count - learned.sessions
+            self._progress(learned.bytes, self._total_bytes, sessions_left)
 
-    def _is_wanted(self, finding: Finding) -> bool:
-        """Return whether to store a finding: what a person said stays on their machine."""
-        return self._keeps_words or finding.kind is not FindingKind.SAID
+    def _may_store(self, finding: Finding) -> bool:
+        """Return whether to store a finding: a person's words stay on their machine."""
+        return self._stores_sayings or finding.kind is not FindingKind.SAID
 
     async def store(self) -> None:
-        """Store the findings of the sessions that were read since the last time, and that these were read."""
+        """Store the findings since the last time, and note that the sessions which show them were read."""
         unstored = self._unstored
         self._unstored = []
         by_scope: dict[Scope, list[tuple[SessionToRead, SessionFindings]]] = {}
-        for session, shown in unstored:
-            by_scope.setdefault(session.scope, []).append((session, shown))
-        for scope, of_scope in by_scope.items():
-            places = [session.place for session, _ in of_scope]
-            files = [(place.key, place.size, place.changed) for place in places]
-            findings = [finding for _, shown in of_scope for finding in shown]
-            await self._context.bank.findings.learn(scope, files, findings, weigh)
+        for session, findings in unstored:
+            by_scope.setdefault(session.scope, []).append((session, findings))
+        for scope, sessions in by_scope.items():
+            files: list[tuple[str, int, float]] = []
+            findings_of_scope: SessionFindings = []
+            for session, findings in sessions:
+                place = session.place
+                files.append((place.key, place.size, place.changed))
+                findings_of_scope += findings
+            await self._context.bank.findings.learn(scope, files, findings_of_scope, weigh)
 
 
 def _without_folder(places: Iterable[SessionSource]) -> list[tuple[str, str]]:
@@ -219,20 +229,22 @@ def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
 
     It was seen `times` times in `sessions` sessions, in which `seconds` of work went into it.
 
-    | the finding                                             | seconds                                       |
-    |---------------------------------------------------------|-----------------------------------------------|
-    | a person refused a call, or had work undone             | 120 each time                                 |
-    | a person said it, in three sessions or more             | 60 each time                                  |
-    | a failure, in two sessions or with a cure that helps    | the work, at least 30 each time               |
-    | any other                                               | 0                                             |
+    | the finding                                                       | seconds                             |
+    |-------------------------------------------------------------------|-------------------------------------|
+    | a person refused a call, or had work undone                       | 120 each time                       |
+    | a person said it, in three sessions or more                       | 60 each time                        |
+    | a failure, in two sessions or with a cure (`_is_worth_a_look`)    | the work, at least 30 each time     |
+    | any other                                                         | 0                                   |
     """
     match finding.kind:
         case FindingKind.CORRECTION | FindingKind.UNDONE:
-            return times * _PERSON_SECONDS
+            return times * _SECONDS_OF_CORRECTION
+        case FindingKind.SAID if sessions >= _LEAST_SESSIONS_OF_SAYING:
+            return times * _SECONDS_OF_SAYING
         case FindingKind.SAID:
-            return times * _PERSON_SECONDS / 2 if sessions >= _LEAST_SESSIONS else 0.0
+            return 0.0
         case _ if sessions > 1 or _is_worth_a_look(finding):
-            return max(times * _FAILURE_SECONDS, seconds)
+            return max(times * _SECONDS_OF_FAILURE, seconds)
         case _:
             return 0.0
 

@@ -18,7 +18,8 @@ from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.sessions.text import clip
 from mcp_reflect.text.signature import digest
 
-_MOST_LESSON: Final = 300  # characters of a lesson in a block
+_MAX_LESSON_CHARS: Final = 300  # of a lesson in a block
+_DIGEST_LENGTH: Final = 12  # hex digits, as the pattern START asks for
 _END: Final = "<!-- mcp-reflect: end -->"
 START: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]{0,200}?-->")
 """The first marker, with the digest of the block."""
@@ -51,14 +52,16 @@ def block_in(text: str, name: str) -> Block | None:
 
     The second row has several markers where an earlier release wrote a lesson with a marker in its words.
     """
-    starts, ends = [*START.finditer(text)], [*_END_LINE.finditer(text)]
+    starts = [*START.finditer(text)]
+    ends = [*_END_LINE.finditer(text)]
     if not starts and not ends:
         return None
     if starts and ends and len(starts) + len(ends) <= _MOST_MARKERS:
-        first, last = starts[0], ends[-1]
-        all_start_before_end = starts[-1].end() <= last.start()
-        if all_start_before_end and _digest(text[first.end() : last.start()]) == first[1]:
-            return Block(first.start(), last.end())
+        first_start, last_end = starts[0], ends[-1]
+        all_start_before_end = starts[-1].end() <= last_end.start()
+        body = text[first_start.end() : last_end.start()]
+        if all_start_before_end and _digest(body) == first_start[1]:
+            return Block(first_start.start(), last_end.end())
     is_one_pair = len(starts) == len(ends) == 1
     if is_one_pair and starts[0].end() <= ends[0].start():
         fix = "Move your lines out of it and remove the rest of the block, or undo your change; then try again."
@@ -68,8 +71,11 @@ def block_in(text: str, name: str) -> Block | None:
 
 
 def _digest(body: str) -> str:
-    """Return 12 digits by which a change of the block's body is seen; line ends and outer spaces do not count."""
-    return digest(body.replace("\r\n", "\n").strip(), 12)
+    """Return the hex digits by which a change of the block's body is seen.
+
+    Line ends and outer spaces do not count: git changes the former, and editors the latter, with nobody meaning it.
+    """
+    return digest(body.replace("\r\n", "\n").strip(), _DIGEST_LENGTH)
 
 
 def block_of(lines: Iterable[str]) -> str:
@@ -79,8 +85,8 @@ def block_of(lines: Iterable[str]) -> str:
 
 
 def line_of(lesson: Lesson) -> str:
-    """Return the line of a lesson in a block."""
-    return f"- {_without_markers(clip(lesson.text, _MOST_LESSON))}"
+    """Return the line of a lesson in a block: "- Build before the tests: they read dist."."""
+    return f"- {_without_markers(clip(lesson.text, _MAX_LESSON_CHARS))}"
 
 
 def lines_in(text: str, block: Block) -> list[str]:
@@ -99,14 +105,14 @@ def without_block(block: Block, text: str, lead: str) -> str:
 
     "My rules", two line ends, the block, "More" -> "My rules", a line end, "More"; the lead is the two line ends.
     """
-    start = block.start
-    if lead and text[:start].endswith(lead):
-        start -= len(lead)
-    before, after = text[:start], text[block.end :]
-    has_line_end = not before or before.endswith("\n")
-    if after and not has_line_end:
+    text_before = text[: block.start]
+    if lead and text_before.endswith(lead):
+        text_before = text_before.removesuffix(lead)
+    text_after = text[block.end :]
+    ends_inside_line = bool(text_before) and not text_before.endswith("\n")
+    if text_after and ends_inside_line:
         # The file ended without a line end, so the lead was two of them: what was added since, behind the block, still
         # begins a line of its own.
         one_line_end = lead[: len(lead) // 2]
-        before += one_line_end
-    return before + after
+        text_before += one_line_end
+    return text_before + text_after

@@ -1,4 +1,4 @@
-"""The lesson that a request names, and whether its speaker may read or change it; `curation` and `reviews` ask here."""
+"""The lesson that a request names, for `curation` and `reviews`, if its speaker may read or change it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,9 +20,10 @@ async def lesson_to_read(engine: Engine, sent: Sent, *, speaker: Speaker) -> Les
 
     To an agent, a lesson in quarantine does not exist.
     """
-    own, lessons = engine.scopes.own, engine.bank.lessons
-    lesson_id = await lessons.resolve_id(own, str(sent["id"]))
-    lesson = await lessons.get(own, lesson_id, "id")
+    own_scope = engine.scopes.own
+    lessons = engine.bank.lessons
+    lesson_id = await lessons.resolve_id(own_scope, str(sent["id"]))
+    lesson = await lessons.get(own_scope, lesson_id, "id")
     if lesson.held and speaker is not Speaker.PERSON:
         fault = "it is in quarantine, and waits for a person"
         raise NotFoundError("id", fault, "Ask one to run mcp-reflect lessons review.")
@@ -30,7 +31,7 @@ async def lesson_to_read(engine: Engine, sent: Sent, *, speaker: Speaker) -> Les
 
 
 async def lesson_to_change(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
-    """Return the lesson as `lesson_to_read` does; InputError if it is for all projects, and this caller's are not."""
+    """Return the lesson as `lesson_to_read` does; InputError for a lesson of all projects that this caller may not change."""
     lesson = await lesson_to_read(engine, sent, speaker=speaker)
     if lesson.project == GLOBAL:
         engine.scopes.refuse_shared("id")
@@ -38,9 +39,10 @@ async def lesson_to_change(engine: Engine, sent: Sent, *, speaker: Speaker) -> L
 
 
 def seen_by_speaker(sent: Sent, speaker: Speaker, *ids: str) -> Seen:
-    """Return the digests of what a person was shown of the records that they act on; an agent's act is bound to nothing.
+    """Return the digests of the records, as a person was shown them, on which they act; none for an agent.
 
-    InputError where a person's request does not say what was shown: the act would count for whatever is there now.
+    The act is refused later where a record has changed, so that a person decides about words that they read. InputError
+    where the person's request does not say what was shown: the act would count for the record as it is now.
     """
     if speaker is not Speaker.PERSON:
         return NOTHING_SEEN

@@ -1,4 +1,8 @@
-"""What is done with a lesson: recall, store, forget and edit it, for an agent's tools or for a person."""
+"""The uses of lessons that agents and persons share: a lesson is recalled, stored, forgotten or edited.
+
+The tools `recall_lessons`, `store_lesson` and `forget_lesson` are here, beside a person's `add` and the edit of both. A
+lesson that a person keeps is never changed by an agent: its wish becomes a proposal (`proposals.py`).
+"""
 
 import re
 from collections.abc import Mapping
@@ -39,22 +43,22 @@ from mcp_reflect.services.proposals import decide_or_keep
 from mcp_reflect.speaker import Speaker
 
 _LESSON_ID: Final = re.compile(r"les_[0-9a-z]{4,}")
-_OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
-"""The fields of a lesson from which its guard, or what it says, follows."""
+_FIELDS_OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
+"""The fields of a lesson from which its guard, or the guard's words, follow."""
 
-_MOST_SIMILAR: Final = 400  # characters of a lesson that is near in meaning
-_AGENTS_WORD: Final = "the agent says that this is better"
-_PERSONS_WORD: Final = "a person told the agent so"
+_MAX_SIMILAR_CHARS: Final = 400  # of a lesson that is near in meaning
+_REASON_BY_AGENT: Final = "the agent says that this is better"
+_REASON_BY_PERSON: Final = "a person told the agent so"
 _SIMILAR: Final = (
     "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
 )
 
 
 async def recall(context: Context, arguments: Mapping[str, Any], *, applied: bool = True) -> Recall:
-    """Return the few lessons that fit a task, best first; one whose facts have changed says so and stands behind.
+    """Return the few lessons that fit a task, best first; one that may be outdated has a remark and stands behind.
 
-    `applied` says whether they count as used; False is for a caller that only looks, as the board does. An id in the
-    place of a task always counts: a caller who asks for one lesson has chosen it.
+    `applied` says whether they count as used; False is for a caller that only looks, as the board does. Where the task
+    is an id, that lesson is returned, and counts as used: a caller who asks for one lesson has chosen it.
     """
     sent = read(RecallArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
@@ -66,7 +70,7 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
         scope, sent.ask(), applied=applied, holdout=context.settings.holdout
     )
     if result.lessons:
-        result = await services.ground.marked(context, scope, result)
+        result = await services.ground.with_remarks(context, scope, result)
     context.log.info(
         "lessons_recalled",
         recall_id=result.recall_id,
@@ -77,35 +81,41 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
 
 
 async def _recall_by_id(context: Context, scope: Scope, name: str) -> Recall:
-    """Return the lesson of an id whole: hooks and recalls shorten the longest ones."""
+    """Return the lesson of an id, uncut: hooks and recalls shorten the longest ones, and name the id to ask for."""
     lesson_id = await whole_id(context, scope, name, "task")
     lesson = await context.bank.lessons.get(scope, lesson_id, "task")
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         raise InputError("task", "that lesson is not in use", "Describe the task instead.")
     result = await context.bank.recalls.recall_by_id(scope, lesson)
-    return await services.ground.marked(context, scope, result)
+    return await services.ground.with_remarks(context, scope, result)
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
-    """Store a lesson that an agent sends, or strengthen the one that says the same.
+    """Store a lesson that an agent sends.
 
-    One that replaces a lesson which a person keeps becomes a proposal, which waits for the person.
+    | the lesson                                     | what happens                                              |
+    |------------------------------------------------|-----------------------------------------------------------|
+    | replaces one that a person keeps               | it becomes a proposal, which waits for the person         |
+    | says the same as a stored one                  | the stored one is strengthened                            |
+    | replaces another one                           | it is stored, and the other one is retired                |
+    | is put into quarantine                         | nothing is replaced before a person approves it           |
+    | any other                                      | it is stored; the answer names one that is near in meaning|
     """
     sent = read(LessonArguments, arguments, context.settings)
     scope = scope_of(context.scopes.named(sent.project), sent.visibility)
     if scope.project == GLOBAL:
         context.scopes.refuse_shared("visibility")
     lessons = context.bank.lessons
-    old = await _to_replace(context, scope, sent)
-    of_agent = replace(sent.draft(Source.AGENT), told=sent.evidence is Evidence.USER)
-    draft, guard = await guarded(context, scope, of_agent)
-    if old is not None and old.is_kept_by_person:
-        return await _propose_replacement(context, scope, old, draft, sent)
+    replaced = await _lesson_to_replace(context, scope, sent)
+    agents_draft = replace(sent.draft(Source.AGENT), told=sent.evidence is Evidence.USER)
+    draft, guard = await guarded(context, scope, agents_draft)
+    if replaced is not None and replaced.is_kept_by_person:
+        return await _propose_replacement(context, scope, replaced, draft, sent)
     stored = await lessons.store(scope, draft)
-    if old is not None and stored.status != "quarantined":
-        await lessons.supersede(scope, old.id, stored.lesson_id)
+    if replaced is not None and stored.status != "quarantined":
+        await lessons.supersede(scope, replaced.id, stored.lesson_id)
         stored = replace(stored, similar=None)
-    await _plant(context, scope, stored, sent)
+    await _plant_roots(context, scope, stored, sent)
     if stored.similar and not stored.reason:
         stored = replace(stored, reason=_similar_text(*stored.similar))
     context.log.info(
@@ -116,13 +126,21 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
 
 
 def _similar_text(lesson_id: str, text: str) -> str:
-    """Return what an agent is told of a lesson that is near in meaning to the one it sent."""
-    return _SIMILAR.format(id=short_id(lesson_id), text=first_sentences(text, _MOST_SIMILAR))
+    """Return the words for an agent about a lesson that is near in meaning to the one it sent.
+
+    "les_3f2a90 is near in meaning: Build before the tests. If both say the same, send this again with replaces: …"
+    """
+    return _SIMILAR.format(id=short_id(lesson_id), text=first_sentences(text, _MAX_SIMILAR_CHARS))
 
 
-async def _plant(context: Context, scope: Scope, stored: Stored, sent: LessonArguments) -> None:
-    """Note a stored lesson's roots: the files and names that it is about. Repositories of a caller keep none."""
-    if not hasattr(context.bank.lessons, "resolve_id"):  # a caller's own, not ours
+async def _plant_roots(
+    context: Context, scope: Scope, stored: Stored, sent: LessonArguments
+) -> None:
+    """Note a stored lesson's roots: the files and names that it is about, as they are now.
+
+    The repositories that a Python program brings itself (docs/python.md) keep none.
+    """
+    if not _is_own_bank(context):
         return
     valid_until = None
     if sent.valid_until is not None:
@@ -132,29 +150,31 @@ async def _plant(context: Context, scope: Scope, stored: Stored, sent: LessonArg
     )
 
 
-async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> Lesson | None:
+async def _lesson_to_replace(
+    context: Context, scope: Scope, sent: LessonArguments
+) -> Lesson | None:
     """Return the lesson to be replaced, None if the call names none."""
     if sent.replaces is None:
         return None
     lesson_id = await whole_id(context, scope, sent.replaces, "replaces")
-    old = await context.bank.lessons.get(scope, lesson_id, "replaces")
-    if not context.scopes.shares and old.project == GLOBAL:
+    replaced = await context.bank.lessons.get(scope, lesson_id, "replaces")
+    if not context.scopes.shares and replaced.project == GLOBAL:
         context.scopes.refuse_shared("replaces")
-    return old
+    return replaced
 
 
 async def _propose_replacement(
-    context: Context, scope: Scope, old: Lesson, draft: LessonDraft, sent: LessonArguments
+    context: Context, scope: Scope, kept: Lesson, draft: LessonDraft, sent: LessonArguments
 ) -> Stored:
     """Let the person decide whether an agent's lesson takes the place of one that they keep."""
     body = clean(asdict(draft))
-    reason = _PERSONS_WORD if sent.evidence is Evidence.USER else _AGENTS_WORD
+    reason = _REASON_BY_PERSON if sent.evidence is Evidence.USER else _REASON_BY_AGENT
     new, answer = await decide_or_keep(
-        context, scope, old, ProposalKind.REPLACE, reason=reason, body=body
+        context, scope, kept, ProposalKind.REPLACE, reason=reason, body=body
     )
     if new is None:
         return Stored(
-            lesson_id=old.id,
+            lesson_id=kept.id,
             status="proposed",
             reason=answer,
             text=None,
@@ -178,25 +198,29 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     trusted = replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
     draft, guard = await guarded(context, scope, trusted)
     stored = await context.bank.lessons.store(scope, draft, by=Speaker.PERSON)
-    await _plant(context, scope, stored, sent)
+    await _plant_roots(context, scope, stored, sent)
     return replace(stored, guard=guard)
 
 
 async def whole_id(context: Context, scope: Scope, name: str, field: str) -> str:
     """Return the whole id of a lesson that is named by a short one, as hooks show it; errors name the argument `field`.
 
-    Repositories of a caller know whole ids alone.
+    The repositories that a Python program brings itself know whole ids alone.
     """
-    lessons = context.bank.lessons
-    if not hasattr(lessons, "resolve_id"):
+    if not _is_own_bank(context):
         return name
-    return await lessons.resolve_id(scope, name, field)
+    return await context.bank.lessons.resolve_id(scope, name, field)
+
+
+def _is_own_bank(context: Context) -> bool:
+    """Return whether the repository of lessons is ours: one that a Python program brings has fewer methods."""
+    return hasattr(context.bank.lessons, "resolve_id")
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson: no recall shows it, and it stays in the history.
 
-    For one that a person keeps, the person is asked or finds a proposal; the answer then says why it stays.
+    For a lesson that a person keeps, the person is asked or finds a proposal; the answer then says why it stays.
     """
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
@@ -237,8 +261,9 @@ def _words_after(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
     mistake = edited.get("mistake", before.mistake) or ""
     correction = edited.get("correction", before.correction) or ""
     is_one_text = before.text == before.mistake
-    if is_one_text and "mistake" not in edited and lesson_parts(before.text)[1]:
-        mistake = ""  # it was advice, which the new correction replaces
+    _, advice_in_text = lesson_parts(before.text)
+    if is_one_text and "mistake" not in edited and advice_in_text:
+        mistake = ""
     text = text_of_parts(mistake, correction)
     if is_one_text and not correction:
         text = mistake
@@ -267,7 +292,7 @@ async def checked_changes(
     edited = {name: getattr(sent, name) for name in changes}
     if not changes.keys().isdisjoint(("mistake", "correction")):
         edited |= _words_after(before, edited)
-    if not changes.keys().isdisjoint(_OF_GUARD):
+    if not changes.keys().isdisjoint(_FIELDS_OF_GUARD):
         edited |= await _guard_after(context, before, edited)
     return edited
 
@@ -277,16 +302,21 @@ async def _guard_after(
 ) -> dict[str, Any]:
     """Return the guard of an edited lesson, and why it is off, if it is.
 
-    One that was derived follows the calls; one that a person wrote stays until they change it.
+    | the guard                                              | after the edit                      |
+    |--------------------------------------------------------|-------------------------------------|
+    | is edited itself                                       | as it was sent                      |
+    | is another than the calls make: a person wrote it      | as it was                           |
+    | was derived from the calls                             | derived anew from the edited calls  |
     """
     scope = context.scopes.own
     derived, _ = await guarded(context, scope, replace(before, guard=None))
-    guard = None  # to be derived anew
+    guard: str | None = None  # to be derived anew
     if "guard" in edited:
         guard = edited["guard"]
-    elif before.guard != derived.guard:  # a person wrote it
+    elif before.guard != derived.guard:
         guard = before.guard
-    after, _ = await guarded(context, scope, replace(before, **{**edited, "guard": guard}))
+    edited_lesson = replace(before, **{**edited, "guard": guard})
+    after, _ = await guarded(context, scope, edited_lesson)
     return {"guard": after.guard, "unarmed": after.unarmed}
 
 
@@ -300,14 +330,15 @@ async def edit(
 ) -> Lesson:
     """Change fields of a lesson. The earlier wording stays as a version.
 
-    An agent raises its importance as far as in a lesson of its own.
+    An agent may raise the importance no higher than that of a lesson which it stores itself: importance decides which
+    lessons stay in a full bank.
     """
     lessons = context.bank.lessons
     before = await lessons.get(context.scopes.own, lesson_id)
     edited = await checked_changes(context, before, changes)
     if by is Speaker.AGENT and "importance" in edited:
-        most = max(MOST_OF_AGENT, before.importance)
-        edited["importance"] = min(edited["importance"], most)
+        highest = max(MOST_OF_AGENT, before.importance)
+        edited["importance"] = min(edited["importance"], highest)
     return await lessons.edit(context.scopes.own, lesson_id, edited, by=by, seen=seen)
 
 

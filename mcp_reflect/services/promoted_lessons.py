@@ -37,10 +37,11 @@ async def chosen_lessons(context: Context, subject: str | None, ids: Sequence[st
 
 async def _named_lessons(context: Context, ids: Sequence[str]) -> list[Lesson]:
     """Return the lessons with these ids, whole or short; InputError for one that is not in use or not trusted."""
-    scope, lessons = context.scopes.own, context.bank.lessons
+    scope = context.scopes.own
+    lessons = context.bank.lessons
     named_lessons: list[Lesson] = []
-    for short_or_whole_id in ids:
-        whole_id = await lessons.resolve_id(scope, short_or_whole_id)
+    for typed_id in ids:
+        whole_id = await lessons.resolve_id(scope, typed_id)
         lesson = await lessons.get(scope, whole_id, "id")
         if not is_usable(lesson):
             fix = "Decide about it first: mcp-reflect lessons review."

@@ -20,10 +20,10 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.speaker import Speaker
 from mcp_reflect.text.one_line import one_line
 
-_MOST_REASON: Final = 500  # characters of a reason in a question
-_MOST_QUESTION: Final = (
-    8_000  # characters of a question: a person decides about a longer one in a review
-)
+_MAX_REASON_CHARS: Final = 500  # of a reason in a question
+_MAX_QUESTION_CHARS: Final = 8_000
+"""Of a question: a person decides about a longer one in a review."""
+
 _WANTS: Final = {
     ProposalKind.REPLACE: "replace it",
     ProposalKind.EDIT: "change it",
@@ -43,14 +43,20 @@ async def decide_or_keep(
 ) -> tuple[Lesson | None, str]:
     """Ask the person about an agent's change of their lesson, or keep it as a proposal for their review.
 
-    Returns the changed lesson after a yes, else None, and what to tell the agent. Where the host can show a question,
-    its person is asked; after a no nothing is kept. Else the proposal waits, as it does where the lesson changed before
-    the answer came. `body` is what would change, as for `Proposal`.
+    Returns the changed lesson, None if nothing changed yet, with the words for the agent. `body` are the new values, as
+    for `Proposal`.
+
+    | the person                                                     | the change                            |
+    |----------------------------------------------------------------|---------------------------------------|
+    | is asked, and says no                                          | is dropped                            |
+    | is asked, and says yes                                         | is made                               |
+    | says yes, but the lesson changed while the question was open   | waits: they saw another lesson        |
+    | cannot be asked by the host, or the question is too long       | waits                                 |
     """
     body = body or {}
     decision = None  # nobody could be asked
     question = _question(lesson, kind, reason, body)
-    if context.confirm is not None and len(question) <= _MOST_QUESTION:
+    if context.confirm is not None and len(question) <= _MAX_QUESTION_CHARS:
         decision = await context.confirm(question)
     if decision is Speaker.AGENT:
         return None, "the person was asked and said no; nothing changed"
@@ -68,7 +74,7 @@ async def decide_or_keep(
 
 
 def waits_text(lesson: Lesson, kind: ProposalKind) -> str:
-    """Return what an agent is told of a proposal that waits."""
+    """Return the words for an agent about a proposal that waits."""
     return (
         f"a person keeps {short_id(lesson.id)}: that you want to {_WANTS[kind]} waits for them in "
         "`mcp-reflect lessons review`; until then it stays as it is"
@@ -76,13 +82,15 @@ def waits_text(lesson: Lesson, kind: ProposalKind) -> str:
 
 
 def wish_of(kind: ProposalKind) -> str:
-    """Return what becomes of the lesson, such as "replace it"."""
+    """Return the wish of a proposal in words, such as "replace it"."""
     return _WANTS[kind]
 
 
 def wish_text(proposal: Proposal) -> str:
-    """Return what an agent wants, for a person."""
-    return f"an agent wants to {_WANTS[proposal.kind]}: {one_line(proposal.reason, _MOST_REASON)}"
+    """Return an agent's wish for a person: "an agent wants to retire it: it was wrong"."""
+    return (
+        f"an agent wants to {_WANTS[proposal.kind]}: {one_line(proposal.reason, _MAX_REASON_CHARS)}"
+    )
 
 
 def change_lines(changes: Iterable[FieldChange]) -> list[str]:
@@ -104,7 +112,7 @@ def _question(lesson: Lesson, kind: ProposalKind, reason: str, body: Mapping[str
             f"The lesson {short_id(lesson.id)}: {one_line(lesson.text)}",
             f"Its guard: {one_line(guard_words(lesson))}",
             *change_lines(changes_of(lesson, kind, body)),
-            f"The agent's reason: {one_line(reason, _MOST_REASON)}",
+            f"The agent's reason: {one_line(reason, _MAX_REASON_CHARS)}",
             f"Shall it {wish}?",
         ]
     )

@@ -35,13 +35,22 @@ from mcp_reflect.services.triggers import note_task
 from mcp_reflect.sessions.diagnose import diagnose
 
 _MORE_FACTS: Final = 2  # that an answer lists beside those in the reflection; all are stored
-_OF_RUN: Final = "{mistake, correction, strategy}"
-_OF_DECISION: Final = "{reflection, decision_appropriate, execution_effective, strategy}"
+_FORM_FOR_RUN: Final = "{mistake, correction, strategy}"
+_FORM_FOR_DECISION: Final = "{reflection, decision_appropriate, execution_effective, strategy}"
 _FROM_THE_BANK: Final = (
     "The bank already had a reflection on the same run; no model was asked again."
 )
-_ABOUT_THE_CALL: Final = set(
-    "detail reflection_id analysis project recall_id trigger related_ids criteria".split()
+_ARGUMENTS_OF_CALL: Final = frozenset(
+    {
+        "detail",
+        "reflection_id",
+        "analysis",
+        "project",
+        "recall_id",
+        "trigger",
+        "related_ids",
+        "criteria",
+    }
 )
 """The arguments that may differ from call to call about one run: they say nothing of the run itself."""
 
@@ -68,8 +77,16 @@ async def reflect(
 
 
 async def store(context: Context, generated: Generated) -> Reflection:
-    """Store a generated reflection. The same one again changes nothing. InputError: a check of its decision failed."""
-    draft, reflections = generated.draft, context.bank.reflections
+    """Store a generated reflection; InputError where a check of its decision failed.
+
+    | the reflection                                 | is stored                            |
+    |------------------------------------------------|--------------------------------------|
+    | has no draft: the bank has an equal one        | not again                            |
+    | is of a run that the bank has (`before`)       | as the next version of that one      |
+    | is of a new run                                | as a new one                         |
+    """
+    draft = generated.draft
+    reflections = context.bank.reflections
     if draft is None:
         if not generated.reflection.reflection_id:
             fault = "a check of its decision failed"
@@ -86,7 +103,10 @@ async def store(context: Context, generated: Generated) -> Reflection:
 
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
-    """Find reflections by the arguments of a recall: those that fit the `task` first, then the most important ones."""
+    """Return reflections by the arguments of a recall: those that fit the `task` first, then the most important ones.
+
+    Without a task they are by importance alone. A recall cannot be read without one, so that it gets a word for it.
+    """
     has_task = bool(arguments.get("task"))
     values = {"max_chars": context.settings.max_recalled_chars, **arguments}
     if not has_task:
@@ -94,16 +114,16 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
     sent = read(RecallArguments, values, context.settings)
     scope = context.scopes.named(sent.project)
     reflections = context.bank.reflections
-    fitting: list[StoredReflection] = []
+    fitting_ones: list[StoredReflection] = []
     if has_task:
         recall_query = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
         recall = await context.bank.recalls.recall(scope, recall_query, applied=False)
-        fitting = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
-    important = await reflections.important(
+        fitting_ones = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
+    important_ones = await reflections.important(
         scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
     )
-    each_once = {stored.id: stored for stored in (*fitting, *important)}
-    return tuple(from_stored(stored) for stored in each_once.values())[: sent.limit]
+    stored_by_id = {stored.id: stored for stored in (*fitting_ones, *important_ones)}
+    return tuple(from_stored(stored) for stored in stored_by_id.values())[: sent.limit]
 
 
 async def generate(
@@ -113,8 +133,8 @@ async def generate(
 
     | the call                                                | the result                                              |
     |---------------------------------------------------------|---------------------------------------------------------|
-    | sends a decision that fails a check                     | which check failed: nobody reflects on it               |
-    | is about a run that was reflected on, adding nothing    | the stored reflection                                   |
+    | sends a decision that fails a check                     | the failed check: nobody reflects on it (`_rejected`)   |
+    | is about a run that was reflected on, adding nothing    | the stored reflection (`_equal_reflection`)             |
     | names a stored run (`reflection_id`), with an analysis  | a draft of the next version                             |
     | sends a run                                             | a draft                                                 |
     """
@@ -151,8 +171,8 @@ async def _read_sent(context: Context, arguments: Mapping[str, Any]) -> ReflectA
 
     def read_all() -> ReflectArguments:
         """Return the arguments, with the events of other forms as ours."""
-        with_our_events = with_own_events(arguments, context.settings)
-        return read(ReflectArguments, with_our_events, context.settings)
+        converted_arguments = with_own_events(arguments, context.settings)
+        return read(ReflectArguments, converted_arguments, context.settings)
 
     return await asyncio.to_thread(read_all)
 
@@ -173,7 +193,7 @@ def _rejected(
 
 
 async def _check_ids(context: Context, scope: Scope, sent: ReflectArguments) -> None:
-    """Raise NotFoundError if a record or a recall that the call names is not there."""
+    """Raise NotFoundError if the bank has no record or recall that the call names."""
     for index, record_id in enumerate(sent.related_ids):
         await context.bank.lessons.get(scope, record_id, f"related_ids[{index}]")
     if sent.recall_id is not None:
@@ -207,9 +227,8 @@ def _validation(sent: ReflectArguments) -> Validation | None:
     """Return the checks of the decision and the execution that were sent, None if neither was."""
     if sent.decision is None and sent.execution is None:
         return None
-    return checks.validate(
-        clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS
-    )
+    allowed_actions = sent.allowed_actions or ACTIONS
+    return checks.validate(clean(sent.decision), clean(sent.execution), allowed_actions)
 
 
 async def _equal_reflection(
@@ -225,9 +244,12 @@ async def _equal_reflection(
     """
     if sent.analysis is not None:  # a new judgment
         return None
-    by_model = context.runner.llm(Role.REFLECTOR, client) is not None
+    can_ask_model = context.runner.llm(Role.REFLECTOR, client) is not None
     sent_criteria = {criterion_name(name) for name in sent.criteria}
-    for stored in await context.bank.reflections.of_same_run(scope, run_digest, by_model=by_model):
+    stored_ones = await context.bank.reflections.of_same_run(
+        scope, run_digest, by_model=can_ask_model
+    )
+    for stored in stored_ones:
         assessment = from_stored(stored).assessment
         scored_criteria = set(assessment.scores) if assessment else set[str]()
         if sent_criteria <= scored_criteria:
@@ -239,7 +261,7 @@ def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits
     """Return the stored run. InputError if an argument of the call differs from it: that would be another run."""
     stored_run = cast("dict[str, Any]", before.trace)
     sent_run: dict[str, Any] = plain_run(sent, limits)
-    for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
+    for name in sorted(sent.model_fields_set - _ARGUMENTS_OF_CALL):
         if sent_run.get(name) != stored_run.get(name):
             fix = "Leave it out, or call reflect without reflection_id."
             raise InputError(name, f"it differs from what {before.id} holds", fix)
@@ -253,15 +275,15 @@ def from_stored(stored: StoredReflection) -> Reflection:
     if stored.thinker != RULES:
         return reflection
     facts = [fact["text"] for fact in body.get("findings", ())]
-    return replace(reflection, next=_next(reflection, facts))
+    return replace(reflection, next=_request_for_analysis(reflection, facts))
 
 
-def _next(reflection: Reflection, facts: Sequence[str]) -> dict[str, object]:
-    """Return what the agent may send next, an analysis: {"send": "reflection_id with analysis {…}"}.
+def _request_for_analysis(reflection: Reflection, facts: Sequence[str]) -> dict[str, object]:
+    """Return what the agent may send next: {"facts": [...], "send": "reflection_id with analysis {…}"}.
 
-    With it come facts that the reflection had no room for.
+    The facts are some that the reflection had no room for.
     """
-    analysis_form = _OF_RUN if reflection.validation is None else _OF_DECISION
+    analysis_form = _FORM_FOR_RUN if reflection.validation is None else _FORM_FOR_DECISION
     send = f"reflection_id with analysis {analysis_form}: these are facts, you know what they mean"
     other_facts = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
     if other_facts:

@@ -1,4 +1,4 @@
-"""The draft of a reflection: all that is stored of a run, put together in steps that build on each other."""
+"""The draft of a reflection: all that the bank stores of a run, put together in steps that build on each other."""
 
 import asyncio
 import json
@@ -30,13 +30,14 @@ from mcp_reflect.sessions import reflector
 from mcp_reflect.sessions.diagnose import diagnose
 from mcp_reflect.text.signature import digest
 
-_ADDED_LATER: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")
+_FIELDS_ADDED_LATER: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")
 """Fields of a reflection that are added when it is stored or read."""
 
-_SOURCES: Final = {HOST: Source.AGENT, RULES: Source.RULES}
+_SOURCE_BY_THINKER: Final = {HOST: Source.AGENT, RULES: Source.RULES}
 """The source of lessons, by the thinker who judged the run; any other thinker is a model."""
 
-_MOST_FACTS: Final = 2  # of the run that are told beside its decision
+_MOST_FACTS: Final = 2  # of the run, in the words on its decision
+_DIGEST_LENGTH: Final = 32  # hex digits
 
 
 async def draft_of(
@@ -47,11 +48,19 @@ async def draft_of(
     validation: Validation | None,
     client: ClientCapabilities,
 ) -> ReflectionDraft:
-    """Analyze a run, and put together all that is stored of it.
+    """Analyze a run, and return all that the bank stores of it.
 
-    Its reflection grows in four steps: as the rules or the analysis judge it, with the review of its decision, with its
-    assessment, and with what the call said of it. Each step may read what the one before decided. `run` is the run's
-    JSON, `validation` are the checks of its decision (None without one), and `client` may lend its language model.
+    Its reflection grows in steps, of which each may read the one before:
+
+    | step         | it adds                                                         |
+    |--------------|-----------------------------------------------------------------|
+    | `judged`     | the judgment of the analysis, else of rules                     |
+    | `reviewed`   | the review of its decision, if it has one                       |
+    | `assessed`   | scores                                                          |
+    | `completed`  | the records and the trigger that the call named, and its notes  |
+
+    `run` is the run's JSON, `validation` are the checks of its decision (None without one), and `client` may lend its
+    language model.
     """
     trace: Trace = from_json(Trace, run)
     context.log.info(
@@ -67,8 +76,9 @@ async def draft_of(
         context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client
     )
     judgment = await analyzed.judge(sent)
-    analysis, thinker = judgment.value, judgment.thinker or RULES
-    source = _SOURCES.get(thinker, Source.MODEL)
+    analysis = judgment.value
+    thinker = judgment.thinker or RULES
+    source = _SOURCE_BY_THINKER.get(thinker, Source.MODEL)
     judged, lessons = reflector.judge(
         trace,
         diagnosis,
@@ -85,8 +95,8 @@ async def draft_of(
     sent_scores = None if analysis is None else analysis.scores
     assessment = await analyzed.score(sent.criteria, reviewed.assessment, sent_scores)
     assessed = _with_assessment(reviewed, assessment)
-    of_call = _with_call(assessed, sent, judgment, validation)
-    reflection = replace(of_call, cut=run.get("cut", {}), tokens=analyzed.tokens)
+    completed = _with_call(assessed, sent, judgment, validation)
+    reflection = replace(completed, cut=run.get("cut", {}), tokens=analyzed.tokens)
     context.log.info(
         "reflection_generated",
         importance=reflection.importance,
@@ -114,7 +124,7 @@ def _with_call(
     judgment: ModelResult[Analysis],
     validation: Validation | None,
 ) -> Reflection:
-    """Add what the call named (related records, its trigger), and how the judgment and the decision's checks went."""
+    """Return the reflection with the records and the trigger that the call named, and with notes on its judgment."""
     ignored = sent.ignored
     if judgment.value is not None:
         ignored = (*ignored, *judgment.value.ignored)
@@ -133,7 +143,7 @@ def _with_call(
 async def _earlier_metrics(
     context: Context, scope: Scope, run: Mapping[str, Any]
 ) -> Mapping[str, Json]:
-    """Return the metrics that the last reflection on the same component has, empty without a decision."""
+    """Return the metrics of the last reflection on the same component, for a comparison; empty without a decision."""
     if run.get("decision") is None:
         return {}
     component = clean(checks.decision_of(run["decision"]).component)
@@ -152,20 +162,20 @@ async def _with_guards(
 
 
 def _with_assessment(reflection: Reflection, assessment: Assessment | None) -> Reflection:
-    """Add an assessment. A scorer may set how important the reflection is, and how sure."""
-    reflection = replace(reflection, assessment=assessment)
+    """Return the reflection with an assessment, whose scores may say how important the reflection is, and how sure."""
+    assessed = replace(reflection, assessment=assessment)
     if assessment is None:
-        return reflection
+        return assessed
     for name in ("importance", "confidence"):
         if name in assessment.scores:
-            reflection = replace(reflection, **{name: assessment.scores[name].score})
-    return reflection
+            assessed = replace(assessed, **{name: assessment.scores[name].score})
+    return assessed
 
 
 def _body_of(reflection: Reflection, diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the JSON of a reflection with all facts of its run."""
     body = asdict(reflection)
-    for name in _ADDED_LATER:
+    for name in _FIELDS_ADDED_LATER:
         del body[name]
     body["findings"] = [
         {"events": list(fact.event_ids), "text": fact.text} for fact in diagnosis.facts
@@ -188,7 +198,8 @@ def review_of(
 
     `earlier` are the figures of the last reflection on the same component. None if the run has no decision.
     """
-    decision, execution = run.get("decision"), run.get("execution")
+    decision = run.get("decision")
+    execution = run.get("execution")
     if decision is None:
         return None
     metrics = telling.metrics_of(execution)
@@ -221,18 +232,21 @@ def _with_review(
     tags = [*judged.tags, decision.action, decision.component]
     if judgment.failed:
         tags.append("fallback")
-    judged = replace(judged, tags=tuple(dict.fromkeys(tags)))
+    tagged = replace(judged, tags=tuple(dict.fromkeys(tags)))
     if judgment.value is not None:
-        return replace(judged, assessment=_verdict_of(judgment.value))
+        return replace(tagged, assessment=_verdict_of(judgment.value))
     text = decision_facts.text
     if judgment.failed:
         metrics = telling.metrics_of(run.get("execution"))
         text = telling.fallback(decision, metrics, judgment.note or "")
-    return replace(judged, reflection=text, insights=decision_facts.insights)
+    return replace(tagged, reflection=text, insights=decision_facts.insights)
 
 
 def _verdict_of(analysis: Analysis) -> Assessment | None:
-    """Return the verdict of an analysis: by its fields, and where a field says nothing by its plain words."""
+    """Return the verdict of an analysis on a decision: by its fields, and where one is missing by its plain words.
+
+    A model may write "The decision was appropriate." in a section, and leave the field `decision_appropriate` out.
+    """
     insights = analysis.insights or Insights()
     sections = {**insights.raw_sections, **analysis.raw_sections}
     in_words = verdicts.read_verdict(analysis.reflection, sections)
@@ -245,7 +259,7 @@ def _verdict_of(analysis: Analysis) -> Assessment | None:
 
 
 def digest_of(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:
-    """Identify a run with its analysis and criteria by 32 hex digits of SHA-256."""
+    """Return hex digits of SHA-256 that identify a run with its analysis and criteria."""
     judgment = asdict(analysis) if analysis else None
     text = json.dumps([run, judgment, *criteria], sort_keys=True, ensure_ascii=False)
-    return digest(text, 32)
+    return digest(text, _DIGEST_LENGTH)

@@ -43,12 +43,18 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.storage.sessions import StoredCatalog
 from mcp_reflect.text.signature import digest
 
-_REPORT: Final = "search_id with results after new_queries ran, or with your own plan as analysis"
-_PROMPT_CHARS: Final = 6_000  # of queries, catalog, results and what was tried in a prompt, each
-_LIMITS: Final = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
+_NEXT_REPORT: Final = (
+    "search_id with results after new_queries ran, or with your own plan as analysis"
+)
+_MAX_INPUT_CHARS: Final = 6_000  # of the queries in a prompt, and as many of each other input
+_LIMITS_OF_CATALOG: Final = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
 """The limits that the reading of a catalog depends on, by which its cache is keyed."""
 
-_PROMPT_WORDS: Final = 50  # of a table's vocabulary in a prompt: all descriptions must fit as well
+_VOCABULARY_IN_PROMPT: Final = (
+    50  # words of a table: the descriptions of all tables must fit as well
+)
+_CACHED_CATALOGS: Final = 8
+_DIGEST_LENGTH: Final = 64  # hex digits that identify a catalog
 
 
 class _Catalog(NamedTuple):
@@ -66,17 +72,17 @@ class _Catalog(NamedTuple):
         return self.stored.digest
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_CACHED_CATALOGS)
 def _read_catalog(text: str, limits: Limits) -> _Catalog:
-    """Return the catalog of a JSON text, without secrets; cached, for an agent sends it with each search."""
+    """Return the catalog of a JSON text, without secrets; cached, as an agent sends it with each search."""
     entries = read_catalog(clean(json.loads(text)), limits=limits)
-    stored = json.dumps([asdict(entry) for entry in entries])
-    return _Catalog(entries, StoredCatalog(digest(stored, 64), stored))
+    stored_text = json.dumps([asdict(entry) for entry in entries])
+    return _Catalog(entries, StoredCatalog(digest(stored_text, _DIGEST_LENGTH), stored_text))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_CACHED_CATALOGS)
 def _stored_entries(text: str) -> tuple[CatalogEntry, ...]:
-    """Return the tables of a catalog as the bank stores it; cached, for calls of a search follow each other."""
+    """Return the tables of a catalog as the bank stores it; cached, as calls of a search follow each other."""
     return from_json(tuple[CatalogEntry, ...], json.loads(text))
 
 
@@ -92,12 +98,12 @@ class _Search:
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """A call, with what the calls before it on the same search left."""
+    """A call on a search, with the state that the earlier calls left."""
 
-    request: SearchRequest  # what this call asks
-    state: SearchState  # what was tried so far
+    request: SearchRequest  # of this call
+    state: SearchState  # the queries that were tried so far
     catalog: _Catalog
-    # Counts the calls that were stored before, None for the first: the bank refuses this one if it changed meanwhile.
+    # The number of calls that were stored before, None for the first: the bank refuses this call if it changed meanwhile.
     version: int | None = None
 
 
@@ -106,9 +112,8 @@ async def replan(
 ) -> SearchPlan:
     """Plan the next queries of a search that found nothing.
 
-    Calls on one search may come at once, in one process or in several: each is planned on top of the ones
-    that were stored before it. If another call was stored meanwhile, this one is planned again, without asking a model
-    twice.
+    Calls on one search may come at once, in one process or in several: each is planned on top of those that were stored
+    before it. If another call was stored meanwhile, this one is planned again, without asking a model twice.
     """
     search = await asyncio.to_thread(_read_search, context, arguments)
     scope = context.scopes.named(search.sent.project)
@@ -116,7 +121,8 @@ async def replan(
     proposal: ModelResult[PlanProposal] | None = None
     while True:
         call = await _open_call(context, scope, search, search_id)
-        proposal = proposal or await _propose(context, search.sent, call, host)
+        if proposal is None:
+            proposal = await _propose(context, search.sent, call, host)
         plan, body = await asyncio.to_thread(_plan_and_body, proposal, call, search.remarks)
         is_saved = await context.bank.searches.save(
             scope, search_id, body, version=call.version, catalog=call.catalog.stored
@@ -138,22 +144,24 @@ def _read_search(context: Context, arguments: Mapping[str, Any]) -> _Search:
     sent = read(ReplanArguments, arguments, settings)
     catalog = _Catalog()
     if sent.catalog:
-        limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
+        limits = Limits(**{name: getattr(settings, name) for name in _LIMITS_OF_CATALOG})
         text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
         catalog = _read_catalog(text, limits)
     suggestions = clean(list(sent.suggestions))
     usable = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
-    left_out = len(suggestions) - len(usable)
+    refused_count = len(suggestions) - len(usable)
     remarks: tuple[str, ...] = ()
-    if left_out:
-        remarks = (f"{left_out} of the suggestions left out: they read as orders to their reader",)
+    if refused_count:
+        remarks = (
+            f"{refused_count} of the suggestions left out: they read as orders to their reader",
+        )
     return _Search(sent=sent, catalog=catalog, suggestions=usable, remarks=remarks)
 
 
 def _plan_and_body(
     proposal: ModelResult[PlanProposal], call: _Call, remarks: tuple[str, ...]
 ) -> tuple[SearchPlan, dict[str, Any]]:
-    """Return the plan, and what is stored of the search; a catalog is stored once for all searches."""
+    """Return the plan, and the row that the bank keeps of the search; it names the catalog, which is stored once."""
     plan = _completed(_planned(proposal, call), call)
     plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
     return plan, {
@@ -168,7 +176,7 @@ async def plan_for_graph(
 ) -> SearchPlan:
     """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored.
 
-    Where a model fails, rules only relax the queries: the graph has no other words than those.
+    Where a model fails, rules only relax the queries, since a graph sends no tables from which to take other words.
     """
     call = _Call(request=request, state=state, catalog=_Catalog())
     proposal = await _ask(context, call, NO_CLIENT)
@@ -180,7 +188,7 @@ async def plan_for_graph(
 
 
 async def _open_call(context: Context, scope: Scope, search: _Search, search_id: str) -> _Call:
-    """Return the call with what the calls before it left in the bank by now."""
+    """Return the call with the state that the earlier calls left in the bank by now."""
     if search.sent.search_id is None:
         return await asyncio.to_thread(_first_call, context, search, search_id)
     body, version = await context.bank.searches.load(scope, search_id)
@@ -193,10 +201,10 @@ async def _open_call(context: Context, scope: Scope, search: _Search, search_id:
 def _first_call(context: Context, search: _Search, search_id: str) -> _Call:
     """Return the call that begins a search."""
     state = SearchState(search_id=search_id)
-    before = SearchRequest(
+    empty_request = SearchRequest(
         search_id=search_id, user_message="", queries=(), catalog=search.catalog.entries
     )
-    request = _request(context, search.sent, before, search.suggestions)
+    request = _request(context, search.sent, empty_request, search.suggestions)
     return _Call(request=request, catalog=search.catalog, state=state)
 
 
@@ -207,52 +215,61 @@ def _next_call(
     version: int,
     catalog_text: str | None,
 ) -> _Call:
-    """Return a later call of a search; `body` is what the calls before it left.
+    """Return a later call of a search; `body` is the row that the earlier calls left.
 
-    `catalog_text` is the catalog that an earlier call sent, None if the bank has dropped it.
+    `catalog_text` is the catalog that an earlier call sent, None if the bank has dropped it. The plan of the earlier
+    call is pending: a call that reports results says that it was run. Any other call gets another plan in its place,
+    which costs no retry.
     """
-    sent, catalog = search.sent, search.catalog
+    sent = search.sent
+    catalog = search.catalog
     if catalog.stored is None and body["catalog"]:
-        catalog = _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
-        if catalog_text is not None:
-            stored = StoredCatalog(body["catalog"], catalog_text)
-            catalog = _Catalog(_stored_entries(catalog_text), stored)
+        catalog = _catalog_of_earlier_call(body["catalog"], catalog_text)
     state = from_json(SearchState, body["state"])
-    before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
-    request = _request(context, sent, before, search.suggestions, state)
+    earlier = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
+    request = _request(context, sent, earlier, search.suggestions, state)
     is_same_request = _as_json(replace(request, catalog=())) == body["request"]
     is_same_call = is_same_request and catalog.digest == body["catalog"]
     was_pending_plan_run = not is_same_call and _reports(sent)
     if not was_pending_plan_run:
-        state = attempts.reopen(state)  # another plan takes its place, and costs no retry
+        state = attempts.reopen(state)
     return _Call(request=request, catalog=catalog, state=state, version=version)
+
+
+def _catalog_of_earlier_call(catalog_digest: str, catalog_text: str | None) -> _Catalog:
+    """Return the catalog that an earlier call sent, or the note that it has to be sent again (text None)."""
+    if catalog_text is None:
+        return _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
+    stored = StoredCatalog(catalog_digest, catalog_text)
+    return _Catalog(_stored_entries(catalog_text), stored)
 
 
 def _request(
     context: Context,
     sent: ReplanArguments,
-    before: SearchRequest,
+    earlier: SearchRequest,
     suggestions: tuple[str, ...],
     state: SearchState | None = None,
 ) -> SearchRequest:
-    """Return what a call asks; what it leaves out is taken from the calls before it.
+    """Return the request of a call; whatever the call leaves out is taken from the `earlier` request of its search.
 
-    | what the call leaves out | it is                                                                       |
-    |--------------------------|-----------------------------------------------------------------------------|
-    | queries                  | those of the last plan, which were run; else those of the request `before`  |
-    | the user's message       | that of the request `before`, else the first query                          |
-    | any report (`_reports`)  | the whole request `before`, with new suggestions                            |
+    | the call leaves out      | the request has                                                 |
+    |--------------------------|-----------------------------------------------------------------|
+    | queries                  | those of the last plan, which were run; else the earlier ones   |
+    | the user's message       | the earlier message, else the first query                       |
+    | suggestions              | the earlier ones                                                |
+    | any report (`_reports`)  | all of the earlier request, with the suggestions                |
 
-    InputError for another message than the search has.
+    `state` is None in the first call of a search. InputError for another message than the search has.
     """
-    pending = state.pending.new_queries if state and state.pending else ()
+    pending_queries = state.pending.new_queries if state and state.pending else ()
     sent_queries = read_queries(clean(sent.queries), limits=context.settings, table=DEFAULT_TABLE)
-    queries = sent_queries or pending or before.queries
-    message = clean(sent.user_message or "") or before.user_message or queries[0].query_text
-    if before.user_message and message != before.user_message:
-        fault = f"it differs from what {before.search_id} holds"
+    queries = sent_queries or pending_queries or earlier.queries
+    message = clean(sent.user_message or "") or earlier.user_message or queries[0].query_text
+    if earlier.user_message and message != earlier.user_message:
+        fault = f"it differs from what {earlier.search_id} holds"
         raise InputError("user_message", fault, "Leave it out, or start a new search.")
-    request = replace(before, suggestions=suggestions or before.suggestions)
+    request = replace(earlier, suggestions=suggestions or earlier.suggestions)
     if state and not _reports(sent):
         return request
     return replace(
@@ -274,12 +291,12 @@ def _results_in(sent: ReplanArguments) -> dict[str, int] | None:
 
 
 def _reports(sent: ReplanArguments) -> bool:
-    """Return whether the call says what was run or found since the last plan."""
+    """Return whether the call reports queries that were run, or results, since the last plan."""
     return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
 
 
 def _as_json(model: SearchRequest | SearchState) -> Any:
-    """Return a value as it comes back from the bank: tuples are lists."""
+    """Return a request or state as the bank returns it, with lists for tuples, so that both can be compared."""
     return json.loads(json.dumps(asdict(model)))
 
 
@@ -320,12 +337,13 @@ async def _ask(
 
 
 def _inputs_of(call: _Call) -> dict[str, Clean | int | float | None] | None:
-    """Return what a language model is shown of a search, None where no plan is needed."""
-    request, state = call.request, call.state
+    """Return the inputs of a language model's prompt about a search, None where no plan is needed."""
+    request = call.request
+    state = call.state
     if not planner.needs_plan(request, state):
         return None
     catalog = [
-        asdict(replace(entry, vocabulary=entry.vocabulary[:_PROMPT_WORDS]))
+        asdict(replace(entry, vocabulary=entry.vocabulary[:_VOCABULARY_IN_PROMPT]))
         for entry in request.catalog
     ]
     tried = attempts.describe([attempt.query for attempt in state.tried])
@@ -336,22 +354,26 @@ def _inputs_of(call: _Call) -> dict[str, Clean | int | float | None] | None:
         ),
         "catalog": _json_for_prompt(catalog),
         "user_message": request.user_message,
-        "tried": "\n".join(tried)[:_PROMPT_CHARS],
-        "suggestions": "\n".join(request.suggestions)[:_PROMPT_CHARS],
+        "tried": "\n".join(tried)[:_MAX_INPUT_CHARS],
+        "suggestions": "\n".join(request.suggestions)[:_MAX_INPUT_CHARS],
         "retry_count": max(state.retry_count, request.retry_count),
     }
     return clean_inputs(inputs)
 
 
 def _json_for_prompt(value: object) -> str:
-    """Return a value as the JSON that a prompt shows of it."""
-    return json.dumps(value, ensure_ascii=False)[:_PROMPT_CHARS]
+    """Return a value as JSON, as far as a prompt has room for it."""
+    return json.dumps(value, ensure_ascii=False)[:_MAX_INPUT_CHARS]
 
 
 def _planned(proposal: ModelResult[PlanProposal], call: _Call) -> SearchPlan:
-    """Return the plan of a proposal, as far as the rules let it stand, else a plan by rules alone.
+    """Return the plan of a proposal, checked by rules, or a plan of rules alone.
 
-    Where nothing of a proposal stands, `note` says that it was not used.
+    | the proposal                          | the plan                              | its `note`              |
+    |---------------------------------------|---------------------------------------|-------------------------|
+    | none                                  | of rules                              | why no model answered   |
+    | has nothing that the rules let stand  | of rules                              | that it was not used    |
+    | any other                             | the proposal, as far as it may stand  | the model's             |
     """
     if proposal.value is None:
         return replace(planner.plan(call.request, call.state), note=proposal.note)
@@ -362,10 +384,16 @@ def _planned(proposal: ModelResult[PlanProposal], call: _Call) -> SearchPlan:
 
 
 def _completed(plan: SearchPlan, call: _Call) -> SearchPlan:
-    """Return the plan with the search that it belongs to, and what the agent may send next."""
+    """Return the plan with the search that it belongs to, and with the request for the agent's next call.
+
+    Only a plan of rules asks for the agent's own: a model that planned knew the search as well as the agent does.
+    """
+    next_call: dict[str, Any] = {}
+    if plan.new_queries and plan.thinker == RULES:
+        next_call = {"send": _NEXT_REPORT}
     return replace(
         plan,
         search_id=call.request.search_id,
         original_queries=call.state.original_queries or call.request.queries,
-        next={"send": _REPORT} if plan.new_queries and plan.thinker == RULES else {},
+        next=next_call,
     )

@@ -18,7 +18,7 @@ from mcp_reflect.models.root import Ground
 from mcp_reflect.moments.guarded import mode_in, refuses
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.ground import Mark, marks_of
+from mcp_reflect.services.ground import Remark, remarks_on
 from mcp_reflect.services.reminders import MOST_LESSONS
 from mcp_reflect.services.replayed_sessions import READ_ERRORS, places_of
 from mcp_reflect.sessions.aftermath import Aftermath, ComparedLesson, aftermath_of
@@ -33,9 +33,11 @@ from mcp_reflect.sessions.tallies import Tallies
 from mcp_reflect.sessions.text import clip
 
 _MOST_LESSONS: Final = 10_000  # of a project that are replayed
-_MOST_SHOWN: Final = 300  # characters of a prompt or a call
-_MOST_CHARS: Final = 1_000_000  # of the hits of a recall, of which the ids alone are used
+_MAX_SHOWN_CHARS: Final = 300  # of a prompt or a call
+_NO_CUT: Final = 1_000_000  # characters of the hits of a recall, of which the ids alone are used
 _MOST_MOMENTS: Final = 20_000
+_KINDS_WITH_ADVICE: Final = (RecordKind.LESSON, RecordKind.STRATEGY)
+"""The records that hooks show. A reflection tells what happened, not what to do."""
 
 Progress = Callable[[int, int, int], None]
 """Called with the bytes that were replayed, those of all files, and the number of files left."""
@@ -43,16 +45,16 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(slots=True)
 class Replayed:
-    """What was replayed: counts of it, where a lesson would have spoken, and what came of each lesson."""
+    """The result of a replay: where a lesson would have spoken, and how each lesson did."""
 
     sessions: int = 0
     bytes: int = 0
     prompts: int = 0
     calls: int = 0
     moments: list[SpokenMoment] = field(default_factory=list[SpokenMoment])
-    # First what helped most, then what cost most, then the rest by how often their failure came.
+    # Sorted by `_effect_key`: the one that helped most comes first.
     lessons: list[ReplayedLesson] = field(default_factory=list[ReplayedLesson])
-    # Lessons of which nothing came in the one session that was replayed, or in none: that says nothing of them.
+    # How many lessons are left out of `lessons`: one session, or none, that never met them says nothing of them.
     untouched: int = 0
     guard_alone: bool = False  # no prompt was tried
     # The path of each file that has a fault, with the fault.
@@ -81,7 +83,7 @@ async def replay(
     places = places_of(context, session=session, days=days, faults=replayed.faults)
     advice = await _advice(context, only)
     copies = copies_in(places)
-    size = sum(place.size for place in places)
+    total_bytes = sum(place.size for place in places)
     for number, place in enumerate(places, start=1):
         try:
             past = _steps_of(place, copies.get(place.path, ()))
@@ -94,7 +96,7 @@ async def replay(
             replayed.sessions += 1
         replayed.bytes += place.size
         if progress:
-            progress(replayed.bytes, size, len(places) - number)
+            progress(replayed.bytes, total_bytes, len(places) - number)
     lessons = _lessons_of(advice, replayed.moments)
     replayed.lessons = lessons
     if session is not None or not replayed.sessions:
@@ -104,7 +106,10 @@ async def replay(
 
 
 def _steps_of(place: SessionSource, originals: Sequence[Path]) -> SteppedSession:
-    """Return the prompts and calls of a session, without those that it was copied with from other sessions' files."""
+    """Return the prompts and calls of a session, without those that its host copied into it from other sessions' files.
+
+    A host copies the earlier records where a session is forked or resumed; each is replayed once, in its own session.
+    """
     copied_records: set[str] = set()
     for original in originals:
         copied_records |= record_keys(original)
@@ -112,15 +117,15 @@ def _steps_of(place: SessionSource, originals: Sequence[Path]) -> SteppedSession
 
 
 def _lessons_of(advice: "_AllAdvice", moments: Sequence[SpokenMoment]) -> list[ReplayedLesson]:
-    """Return what came of each lesson, sorted by what it did."""
-    by_lesson: dict[str, list[SpokenMoment]] = defaultdict(list)
+    """Return how each lesson did in the sessions that were replayed, sorted by its effect."""
+    moments_by_id: dict[str, list[SpokenMoment]] = defaultdict(list)
     for moment in moments:
-        by_lesson[moment.lesson_id].append(moment)
+        moments_by_id[moment.lesson_id].append(moment)
     lessons: list[ReplayedLesson] = []
     for lesson_id in advice.by_id:
-        mark = advice.marks.get(lesson_id)
-        ground = mark.ground if mark else Ground()
-        latest_first = sorted(by_lesson[lesson_id], key=_latest_first_key)
+        remark = advice.remarks.get(lesson_id)
+        ground = remark.ground if remark else Ground()
+        latest_first = sorted(moments_by_id[lesson_id], key=_latest_first_key)
         lessons.append(advice.tallies.replayed_lesson(lesson_id, latest_first, ground))
     return sorted(lessons, key=_effect_key)
 
@@ -143,20 +148,20 @@ def _effect_key(lesson: ReplayedLesson) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _AllAdvice:
-    """The lessons of a project, and what guards do there."""
+    """The lessons of a project, as they are compared with the steps of past sessions."""
 
     by_id: Mapping[str, ComparedLesson]
-    # Those with a guard by the keys of it: words such as `git`, one of which is in each call that the guard can meet.
+    # Lessons with a guard, by the keys of it: words such as `git`, one of which is in each call that the guard can meet.
     by_key: Mapping[str, Sequence[ComparedLesson]]
-    mode: GuardMode
-    marks: Mapping[str, Mark]  # what changed of what lessons are true of, by their ids
-    tallies: Tallies  # what came of them so far
+    mode: GuardMode  # of guards in this project
+    remarks: Mapping[str, Remark]  # on lessons that may be outdated, by their ids
+    tallies: Tallies  # counts of the lessons' effects so far
 
-    def is_hidden(self, name: str) -> bool:
-        """Return whether no prompt shows a lesson, since what it is true of is gone or it did harm."""
-        return name in self.marks and self.marks[name].hides
+    def is_hidden(self, lesson_id: str) -> bool:
+        """Return whether no prompt shows a lesson, since a root of it is gone or it did harm."""
+        return lesson_id in self.remarks and self.remarks[lesson_id].hides
 
-    def at(self, step: CallStep) -> list[ComparedLesson]:
+    def lessons_against(self, step: CallStep) -> list[ComparedLesson]:
         """Return the lessons that a call goes against."""
         candidates: dict[str, ComparedLesson] = {}
         for key in step.call.keys:
@@ -182,15 +187,11 @@ def _is_against(step: CallStep, compared: ComparedLesson) -> bool:
     return guard is not None and matches(guard, step.call)
 
 
-_ADVISING: Final = (RecordKind.LESSON, RecordKind.STRATEGY)
-"""The records that hooks show. A reflection tells what happened, not what to do."""
-
-
 async def _advice(context: Context, only: str | None) -> _AllAdvice:
-    """Return the lessons of the project, or `only` the one of an id, as they are replayed."""
+    """Return the lessons of the project, or `only` the one of an id, in the form in which they are compared with steps."""
     scope = context.scopes.own
     lessons = await context.bank.lessons.latest(scope, kind=None, limit=_MOST_LESSONS)
-    advising = [lesson for lesson in lessons if lesson.kind in _ADVISING]
+    advising = [lesson for lesson in lessons if lesson.kind in _KINDS_WITH_ADVICE]
     if only is not None:
         advising = [lesson for lesson in advising if lesson.id == only]
     by_id = {lesson.id: ComparedLesson.of(lesson) for lesson in advising}
@@ -200,33 +201,33 @@ async def _advice(context: Context, only: str | None) -> _AllAdvice:
         if guard is not None:
             for key in guard.keys:
                 by_key[key].append(compared)
-    mode_of_project = await context.bank.lessons.guard_mode(scope)
+    mode_of_project = await context.bank.guards.mode(scope)
     mode = mode_in(context.settings.guards, mode_of_project)
-    marks = await marks_of(context, scope, list(by_id))
-    return _AllAdvice(by_id, by_key, mode, marks, Tallies(list(by_id.values())))
+    remarks = await remarks_on(context, scope, list(by_id))
+    return _AllAdvice(by_id, by_key, mode, remarks, Tallies(list(by_id.values())))
 
 
 @dataclass(slots=True)
-class _SpokenAlready:
-    """What lessons have said in a session so far: none says the same twice."""
+class _AlreadySpoken:
+    """The lessons that have spoken in a session so far, since none speaks twice of the same."""
 
     shown_ids: set[str] = field(default_factory=set[str])  # of lessons that a prompt showed
-    # The id of a lesson, with the line of a call that its guard met.
-    guards: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    # Pairs of the id of a lesson and the line of a call that its guard met.
+    guarded_calls: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
 def _speaking_at_call(
-    step: CallStep, advice: _AllAdvice, already: _SpokenAlready
+    step: CallStep, advice: _AllAdvice, already: _AlreadySpoken
 ) -> list[ComparedLesson]:
     """Return the lessons whose guards speak at a call, and note them: a guard speaks once at the same call."""
     line = call_line(step.tool, step.arguments)
-    speaking: list[ComparedLesson] = []
-    for compared in advice.at(step):
-        guard_at_call = (compared.lesson.id, line)
-        if guard_at_call not in already.guards:
-            already.guards.add(guard_at_call)
-            speaking.append(compared)
-    return speaking
+    speaking_lessons: list[ComparedLesson] = []
+    for compared in advice.lessons_against(step):
+        guarded_call = (compared.lesson.id, line)
+        if guarded_call not in already.guarded_calls:
+            already.guarded_calls.add(guarded_call)
+            speaking_lessons.append(compared)
+    return speaking_lessons
 
 
 async def _replay_session(
@@ -243,54 +244,60 @@ async def _replay_session(
     As in a live session, a prompt shows each lesson once, and a guard speaks once at the same call. Without `prompts`,
     guards alone are tried.
     """
-    already = _SpokenAlready()
-    for number, step in enumerate(past.steps):
+    already = _AlreadySpoken()
+    for step_index, step in enumerate(past.steps):
         if len(replayed.moments) >= _MOST_MOMENTS:
             return
-        speaking: list[ComparedLesson] = []
+        speaking_lessons: list[ComparedLesson] = []
         if isinstance(step, PromptStep):
             replayed.prompts += 1
             if prompts and advice.by_id:
-                speaking = await _shown_at_prompt(context, step, already.shown_ids, advice)
-            already.shown_ids.update(compared.lesson.id for compared in speaking)
+                speaking_lessons = await _shown_at_prompt(context, step, already.shown_ids, advice)
+            already.shown_ids.update(compared.lesson.id for compared in speaking_lessons)
         else:
             replayed.calls += 1
             if advice.by_key:
-                speaking = _speaking_at_call(step, advice, already)
-        replayed.moments += [
-            _moment(place, past, number, compared, advice, step) for compared in speaking
-        ]
+                speaking_lessons = _speaking_at_call(step, advice, already)
+        for compared in speaking_lessons:
+            moment = _moment(compared, advice, past=past, step_index=step_index, host=place.host)
+            replayed.moments.append(moment)
 
 
 async def _shown_at_prompt(
-    context: Context, step: PromptStep, shown: set[str], advice: _AllAdvice
+    context: Context, step: PromptStep, shown_ids: set[str], advice: _AllAdvice
 ) -> list[ComparedLesson]:
     """Return the lessons that a prompt would bring, as a hook chooses them."""
     query = RecallQuery(
         task=clean(step.text),
-        kinds=_ADVISING,
-        limit=MOST_LESSONS + len(shown),
-        max_chars=_MOST_CHARS,
+        kinds=_KINDS_WITH_ADVICE,
+        limit=MOST_LESSONS + len(shown_ids),
+        max_chars=_NO_CUT,
         strong_only=True,
     )
     if not query.task.strip():
         return []
     hits = await context.bank.recalls.would_show(context.scopes.own, query)
-    new_ids = [hit.id for hit in hits if hit.id not in shown and not advice.is_hidden(hit.id)]
-    return [advice.by_id[name] for name in new_ids[:MOST_LESSONS] if name in advice.by_id]
+    new_ids = [hit.id for hit in hits if hit.id not in shown_ids and not advice.is_hidden(hit.id)]
+    return [
+        advice.by_id[lesson_id] for lesson_id in new_ids[:MOST_LESSONS] if lesson_id in advice.by_id
+    ]
 
 
 def _moment(
-    place: SessionSource,
-    past: SteppedSession,
-    number: int,
     compared: ComparedLesson,
     advice: _AllAdvice,
-    step: PromptStep | CallStep,
+    *,
+    past: SteppedSession,
+    step_index: int,
+    host: str,
 ) -> SpokenMoment:
-    """Return the moment at which a lesson would have spoken, at the step of this `number`, with what came next."""
+    """Return the moment at which a lesson would have spoken, at a step of a past session, with what came next.
+
+    A prompt only shows a lesson. At a call, a guard that is armed refuses it or tells the lesson.
+    """
     lesson = compared.lesson
-    sequel = aftermath_of(past.steps, number, compared)
+    step = past.steps[step_index]
+    sequel = aftermath_of(past.steps, step_index, compared)
     if isinstance(step, CallStep):
         sequel = _sequel_of_call(step, sequel, compared)
         trigger = Trigger.CALL
@@ -304,28 +311,29 @@ def _moment(
         holds = False
     return SpokenMoment(
         session=clean_text(past.name),
-        host=place.host,
+        host=host,
         line=step.line,
         at=step.time,
         trigger=trigger,
-        said=clip(clean_text(prompt_or_call), _MOST_SHOWN),
+        said=clip(clean_text(prompt_or_call), _MAX_SHOWN_CHARS),
         lesson_id=lesson.id,
         lesson=lesson.text,
         armed=is_armed,
         holds=holds,
         next=sequel.next,
-        fact=clip(clean_text(sequel.fact), _MOST_SHOWN),
+        fact=clip(clean_text(sequel.fact), _MAX_SHOWN_CHARS),
         minutes=sequel.minutes,
         verdict=_verdict(sequel.next, holds=holds),
     )
 
 
 def _sequel_of_call(step: CallStep, sequel: Aftermath, compared: ComparedLesson) -> Aftermath:
-    """Return what came of a call that a guard meets.
+    """Return the aftermath of a call that a guard meets.
 
-    `sequel` is what came after the call; its minutes tell how long the agent took until the right call, if it made it.
+    `sequel` is the aftermath by the steps after the call; its minutes tell how long the agent took until the right
+    call, None where it never made it.
 
-    | the call                                               | what came of it                                    |
+    | the call                                               | its aftermath                                      |
     |--------------------------------------------------------|----------------------------------------------------|
     | worked                                                 | WORKED                                             |
     | failed, and the right call came later                  | FAILURE: the one that the lesson is about          |
@@ -341,14 +349,14 @@ def _sequel_of_call(step: CallStep, sequel: Aftermath, compared: ComparedLesson)
 
 
 def _verdict(sequel: Next, *, holds: bool) -> MomentVerdict:
-    """Return whether it would have been good to speak, by what came next in the session.
+    """Return whether it would have been good to speak, by the sequel in the session.
 
-    | what came next | the guard `holds` | verdict                    |
-    |----------------|-------------------|----------------------------|
-    | FAILURE        | any               | HELPED                     |
-    | WORKED         | yes               | REFUSED: a wrong refusal   |
-    | UNKNOWN        | any               | UNKNOWN                    |
-    | the rest       | any               | NOISE                      |
+    | the sequel | the guard `holds` | verdict                                    |
+    |------------|-------------------|--------------------------------------------|
+    | FAILURE    | any               | HELPED: the failure would have been spared |
+    | WORKED     | yes               | REFUSED: a wrong refusal                   |
+    | UNKNOWN    | any               | UNKNOWN                                    |
+    | the rest   | any               | NOISE: nothing needed the lesson           |
     """
     if sequel is Next.FAILURE:
         return MomentVerdict.HELPED

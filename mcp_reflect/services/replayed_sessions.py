@@ -1,4 +1,4 @@
-"""Which past sessions are replayed: all of the project, those of some days, or one that a person names."""
+"""The choice of the past sessions that are replayed: all of the project, those of some days, or one by its name."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +17,7 @@ READ_ERRORS: Final = (OSError, ValueError, TypeError, LookupError, AttributeErro
 """What the reading of a session may raise: its file may be of another version of its host."""
 
 _MOST_NAMED: Final = 10  # sessions that an error lists
+_MAX_QUOTED_CHARS: Final = 60  # of the name that was not found
 
 
 def places_of(
@@ -24,62 +25,69 @@ def places_of(
 ) -> list[SessionSource]:
     """Return the files of the project's past sessions in all hosts, the latest first.
 
-    `session` is the path of a file, wherever it is, or the beginning of a session's name: of its file's, or of the one
-    that the session tells itself, by which it is shown.
+    | `session`                                          | the files                                |
+    |----------------------------------------------------|------------------------------------------|
+    | the path of a file, wherever it is                 | this one                                 |
+    | the beginning of a session's name, or of a file's  | those of the project with such a name    |
+    | None                                               | all of the project                       |
+
+    Without a path, `days` leaves out those in which nobody worked since.
     """
     if session is not None and Path(session).expanduser().is_file():
         return [_place_of_file(Path(session).expanduser())]
-    places = [place for host in HOSTS for place in sessions_of(host, faults)]
-    scope_of = scopes_of_folders(context, [place.folder for place in places])
-    of_project = [place for place in places if scope_of(place.folder) == context.scopes.own]
+    all_places = [place for host in HOSTS for place in sessions_of(host, faults)]
+    scope_of = scopes_of_folders(context, [place.folder for place in all_places])
+    places = [place for place in all_places if scope_of(place.folder) == context.scopes.own]
     if session is not None:
-        of_project = _with_name(of_project, session)
+        places = _with_name(places, session)
     if days is None:
-        return of_project
-    oldest = context.clock.now() - days * DAY
-    return [place for place in of_project if last_worked(place) >= oldest]
+        return places
+    oldest_time = context.clock.now() - days * DAY
+    return [place for place in places if last_worked(place) >= oldest_time]
 
 
 def _place_of_file(file: Path) -> SessionSource:
-    """Return a session's file that a person names; its host is told by a folder such as `.claude` in its path."""
-    named_host = "file"
+    """Return a session's file that a person names; its host is known by a folder such as `.claude` in its path."""
+    host_of_file = "file"
     for host in HOSTS:
         host_folder = f".{host.partition('-')[0]}"
         if host_folder in file.as_posix():
-            named_host = host
+            host_of_file = host
             break
     status = file.stat()
-    return SessionSource(file, named_host, status.st_size, status.st_mtime, None)
+    return SessionSource(file, host_of_file, status.st_size, status.st_mtime, None)
 
 
 def _with_name(places: Sequence[SessionSource], session: str) -> list[SessionSource]:
     """Return the sessions whose name begins so. InputError, which names the latest sessions, where there is none."""
-    names = {place.path: _shown_name(place) for place in places}
+    name_by_path = {place.path: _shown_name(place) for place in places}
     matching = [
         place
         for place in places
-        if place.path.name.startswith(session) or names[place.path].startswith(session)
+        if place.path.name.startswith(session) or name_by_path[place.path].startswith(session)
     ]
     if matching:
         return matching
-    fault = f"no session of this project has a name that begins with '{quoted(session, 60)}'"
+    quotation = quoted(session, _MAX_QUOTED_CHARS)
+    fault = f"no session of this project has a name that begins with '{quotation}'"
     latest_first = sorted(places, key=lambda place: -place.changed)
-    raise InputError("--session", fault, _fix_naming([names[place.path] for place in latest_first]))
+    names = [name_by_path[place.path] for place in latest_first]
+    raise InputError("--session", fault, _fix_with_names(names))
 
 
-def _fix_naming(names: Sequence[str]) -> str:
-    """Return the fix of an error about an unknown session: the names of those there are, the latest first."""
+def _fix_with_names(names: Sequence[str]) -> str:
+    """Return the fix of an error about an unknown session: "Give one of a1, b2, and 3 older ones; or …"."""
     if not names:
         return "This project has no past session on this machine."
-    shown = ", ".join(names[:_MOST_NAMED])
-    left = len(names) - _MOST_NAMED
-    if left > 0:
-        shown += f", and {left} older ones"
-    return f"Give one of {shown}; or the path of a file."
+    listed_names = ", ".join(names[:_MOST_NAMED])
+    older_count = len(names) - _MOST_NAMED
+    if older_count > 0:
+        listed_names += f", and {older_count} older ones"
+    return f"Give one of {listed_names}; or the path of a file."
 
 
 def _shown_name(place: SessionSource) -> str:
-    """Return the name by which a session is shown: its own, or that of a file which tells none."""
+    """Return the name by which a session is shown: the one in its file, else the name of the file."""
     try:
         name = told_name_of_session(place.path)
     except READ_ERRORS:

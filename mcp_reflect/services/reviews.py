@@ -1,6 +1,7 @@
-"""What waits for a person's decision, and the decisions: the uses behind `mcp-reflect lessons review` and the board.
+"""Reviews, in which a person decides about waiting lessons, guards, findings and proposals.
 
-`curation.USES` lists them with all other uses, which explains their arguments.
+`mcp-reflect lessons review` and the board show them. `curation.USES` lists these functions with all other uses, and
+its module explains their arguments.
 """
 
 from dataclasses import dataclass
@@ -33,21 +34,16 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """What waits for a person: quarantined lessons, lessons whose guard is off until a person decides, and findings.
-
-    `proposals` are what agents want changed of lessons that a person keeps, each with the lesson as it is. `doubted` are
-    lessons whose ground is gone: are they still true? `shared` says what the repository's file has that the bank does not.
-    `withheld` counts the quarantined lessons that are not shown, since an agent asks.
-    """
+    """All that waits for a person's decision."""
 
     scope: str
-    lessons: tuple[Lesson, ...]
-    guards: tuple[Lesson, ...]
+    lessons: tuple[Lesson, ...]  # in quarantine
+    guards: tuple[Lesson, ...]  # lessons whose guard is off until a person decides
     findings: tuple[StoredFinding, ...]
-    proposals: tuple[Proposed, ...] = ()
-    doubted: tuple[Doubted, ...] = ()
-    shared: str = ""
-    withheld: int = 0
+    proposals: tuple[Proposed, ...] = ()  # of agents, to change lessons that a person keeps
+    doubted: tuple[Doubted, ...] = ()  # lessons that may be outdated: are they still true?
+    shared: str = ""  # the sentence on lessons of the repository's file that the bank does not have
+    withheld: int = 0  # how many lessons in quarantine are not shown, since an agent asks
 
 
 async def list_waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
@@ -55,11 +51,12 @@ async def list_waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
 
     Where the setting `review` is `ask`, lessons that agents stored wait as well.
     """
-    own, bank = engine.scopes.own, engine.bank
+    own = engine.scopes.own
+    bank = engine.bank
     lessons = await bank.lessons.latest(own, kind=None, limit=_MOST_WAITING, held=True)
-    withheld = 0
+    withheld_count = 0
     if speaker is not Speaker.PERSON:
-        withheld = len(lessons)
+        withheld_count = len(lessons)
         lessons = []
     if engine.settings.review == "ask":
         newest = await bank.lessons.latest(own, limit=_MOST_WAITING)
@@ -67,17 +64,17 @@ async def list_waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
     return Waiting(
         scope=str(own),
         lessons=tuple(lessons),
-        guards=tuple(await bank.lessons.unarmed(own, _MOST_WAITING)),
+        guards=tuple(await bank.guards.unarmed(own, _MOST_WAITING)),
         findings=tuple(await bank.findings.waiting(own)),
         proposals=tuple(await proposed_changes(engine)),
         doubted=await services.roots.doubted(engine.context),
         shared=(await services.shared.shared_here(engine.context)).note,
-        withheld=withheld,
+        withheld=withheld_count,
     )
 
 
 async def proposed_changes(engine: Engine) -> list[Proposed]:
-    """Return what agents want changed of lessons that a person keeps, each with its lesson."""
+    """Return the proposals of agents to change lessons that a person keeps, each with its lesson."""
     own = engine.scopes.own
     changes: list[Proposed] = []
     for proposal in await engine.bank.proposals.waiting(own):
@@ -93,7 +90,13 @@ def _is_by_agent(lesson: Lesson) -> bool:
 
 
 async def decide(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
-    """Approve or refuse what has the `id`: trust a lesson or retire it, carry a proposal out or drop it."""
+    """Decide about the record `id`, as `approved` says.
+
+    | the record  | approved                                     | refused       |
+    |-------------|----------------------------------------------|---------------|
+    | a lesson    | is trusted, and its roots are measured anew  | is retired    |
+    | a proposal  | is carried out                               | is dropped    |
+    """
     refuse_agent(speaker, "id", "decide about what waits")
     is_approved = sent["approved"] is True
     if str(sent["id"]).startswith(f"{PREFIX}_"):
@@ -115,7 +118,8 @@ async def decide(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
 
 async def _decide_proposal(engine: Engine, sent: Sent, *, is_approved: bool) -> Lesson:
     """Carry a proposal out or drop it; return its lesson. InputError if that is for all projects, as for a lesson."""
-    own, proposals = engine.scopes.own, engine.bank.proposals
+    own = engine.scopes.own
+    proposals = engine.bank.proposals
     proposal_id = str(sent["id"])
     seen = seen_by_speaker(sent, Speaker.PERSON, proposal_id)
     if not engine.scopes.shares:
@@ -127,9 +131,9 @@ async def _decide_proposal(engine: Engine, sent: Sent, *, is_approved: bool) -> 
 
 
 async def answer_still_true(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
-    """Answer whether a lesson is still true though what it was about is gone from the repository.
+    """Take a person's answer whether a lesson is still true, though a file or version that it is about is gone.
 
-    A yes measures anew what it is about, a no retires it.
+    After a yes, the roots of the lesson are measured anew; after a no, it is retired.
     """
     refuse_agent(speaker, "id", "say what is still true")
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
@@ -146,9 +150,10 @@ async def answer_still_true(engine: Engine, sent: Sent, *, speaker: Speaker) -> 
 
 async def settle_finding(engine: Engine, sent: Sent, *, speaker: Speaker) -> dict[str, Any]:
     """Make a lesson of a finding, with the fields in `changes`, or drop it; an agent's lesson is not trusted."""
-    own, findings = engine.scopes.own, engine.bank.findings
-    by_id = {finding.id: finding for finding in await findings.waiting(own)}
-    finding = by_id.get(str(sent["id"]))
+    own = engine.scopes.own
+    findings = engine.bank.findings
+    finding_by_id = {finding.id: finding for finding in await findings.waiting(own)}
+    finding = finding_by_id.get(str(sent["id"]))
     if finding is None:
         raise NotFoundError("id", "no such finding waits", "List them: mcp-reflect lessons review.")
     seen = seen_by_speaker(sent, speaker, finding.id)

@@ -1,7 +1,8 @@
-"""The roots of lessons: which files, names and versions of the working tree a lesson is about, as they are now.
+"""The roots of lessons: the files, names and versions of the working tree that a lesson is about, as they are now.
 
-They are planted (measured and stored) when a lesson is stored or confirmed. Where they are gone, or the lesson did
-harm, it is doubted: a person is asked whether it is still true.
+They are planted (measured and stored) when a lesson is stored or confirmed, so that later sessions can tell when the
+lesson became outdated. Where a root is gone, or the lesson did harm, the lesson is doubted: a person is asked whether
+it is still true.
 """
 
 import asyncio
@@ -20,11 +21,13 @@ from mcp_reflect.models.shown_digest import Seen
 from mcp_reflect.roots.measuring import measured
 from mcp_reflect.roots.planting import LessonText, plant
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.ground import harm_of, marks_of, working_tree
+from mcp_reflect.services.ground import remarks_on, remarks_on_harm, working_tree
 from mcp_reflect.sessions.tools import file_of
 
-_MOST_FIX_LINES: Final = 200  # that edits wrote, by which the lines of a lesson are known again
-_NEW_TEXT: Final = ("new_string", "new_str", "newText", "new_text", "content")
+_MOST_FIX_LINES: Final = 200
+"""Lines written by the edits that put a mistake right, by which the lines of a file that the lesson is about are found."""
+
+_WRITTEN_TEXT_ARGUMENTS: Final = ("new_string", "new_str", "newText", "new_text", "content")
 """The arguments of hosts' tools for edits that hold the text which is written."""
 
 
@@ -37,7 +40,7 @@ async def plant_roots(
     valid_until: float | None = None,
     fix: Sequence[str] = (),
 ) -> None:
-    """Measure what a lesson is true of now, and store it.
+    """Measure the files, names and versions that a lesson is about as they are now, and store them as its roots.
 
     `files` are named by whoever stores the lesson, `valid_until` is in seconds since 1970, and `fix` are calls, as a
     lesson keeps them, that put the mistake right. A lesson of another project, or for all, says nothing of this tree.
@@ -48,11 +51,11 @@ async def plant_roots(
     if tree is None and valid_until is None:
         return
     lesson_text = _lesson_text(lesson, files, fix, valid_until)
-    here = (context.settings.folder or Path.cwd()).resolve()
+    working_folder = (context.settings.folder or Path.cwd()).resolve()
     with suppress(BankError, OSError):
         roots = Roots(valid_until=valid_until)
         if tree:
-            roots = await asyncio.to_thread(plant, tree, here, lesson_text)
+            roots = await asyncio.to_thread(plant, tree, working_folder, lesson_text)
         scope_of_lesson = replace(scope, project=lesson.project)
         await context.bank.roots.plant(scope_of_lesson, lesson_id, roots)
 
@@ -100,11 +103,11 @@ def _lesson_text(
 
 
 def _lines_written(arguments: Any) -> list[str]:
-    """Return the lines that an edit writes, by its arguments."""
+    """Return the lines that an edit writes: {"new_string": "import os"} -> ["import os"]."""
     if not isinstance(arguments, dict):
         return []
     lines: list[str] = []
-    for name in _NEW_TEXT:
+    for name in _WRITTEN_TEXT_ARGUMENTS:
         value = cast("dict[str, Any]", arguments).get(name)
         if isinstance(value, str):
             lines += value.splitlines()[:_MOST_FIX_LINES]
@@ -113,38 +116,48 @@ def _lines_written(arguments: Any) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Doubted:
-    """A lesson whose ground is gone, or that hurt, as `told` says: a person is asked whether it is still true."""
+    """A lesson that may be outdated or that hurt: a person is asked whether it is still true."""
 
     lesson: Lesson
-    told: str
+    told: str  # why: "app.py is gone since", or how sessions ended with it and without it
 
 
 async def doubted(context: Context) -> tuple[Doubted, ...]:
-    """Return the lessons of the project about which to ask whether they are still true.
+    """Return the lessons of the project about which to ask a person whether they are still true.
 
-    A person is not asked about harm of a lesson that they keep: it is marked where it is shown.
+    | the lesson                                | a person keeps it | asked about, and why         |
+    |-------------------------------------------|-------------------|------------------------------|
+    | hurt                                      | yes               | no: it has a remark instead  |
+    | hurt                                      | no                | yes: how sessions ended      |
+    | has a root that is gone                   | any               | yes: what is gone            |
+
+    The first row that fits decides.
     """
-    scope, tree, now = context.scopes.own, working_tree(context), context.clock.now()
-    planted_roots = await context.bank.roots.of_project(scope)
+    scope = context.scopes.own
+    tree = working_tree(context)
+    now = context.clock.now()
+    planted_by_id = await context.bank.roots.of_project(scope)
 
-    def measure_all() -> dict[str, str]:
-        """Return, by lesson id, what became of the roots that are gone."""
+    def measure_all_roots() -> dict[str, str]:
+        """Return what is gone, by the ids of the lessons of which a root is gone."""
         gone: dict[str, str] = {}
-        for lesson_id, planted in planted_roots.items():
+        for lesson_id, planted in planted_by_id.items():
             ground = measured(tree, planted.roots, now)
             if ground.standing is Standing.DOUBTED:
                 gone[lesson_id] = ground.what_changed
         return gone
 
-    reasons = await asyncio.to_thread(measure_all)
-    harmful = await harm_of(context, scope)
-    reasons.update({lesson_id: mark.what_changed for lesson_id, mark in harmful.items()})
-    lessons: list[Doubted] = []
+    reasons = await asyncio.to_thread(measure_all_roots)
+    harmful = await remarks_on_harm(context, scope)
+    for lesson_id, remark in harmful.items():
+        reasons[lesson_id] = remark.what_changed
+    doubted_lessons: list[Doubted] = []
     for lesson_id in sorted(reasons):
         lesson = await context.bank.lessons.get(scope, lesson_id)
-        if lesson_id not in harmful or not lesson.is_kept_by_person:
-            lessons.append(Doubted(lesson, reasons[lesson_id]))
-    return tuple(lessons)
+        if lesson_id in harmful and lesson.is_kept_by_person:
+            continue
+        doubted_lessons.append(Doubted(lesson, reasons[lesson_id]))
+    return tuple(doubted_lessons)
 
 
 async def still_true(context: Context, scope: Scope, lesson: Lesson, seen: Seen) -> None:
@@ -153,18 +166,20 @@ async def still_true(context: Context, scope: Scope, lesson: Lesson, seen: Seen)
     A lesson after which sessions ended worse than without it is trusted from now on: nobody is asked about it again.
     """
     await plant_again(context, scope, lesson.id)
-    if not lesson.is_kept_by_person and lesson.id in await harm_of(context, scope, [lesson.id]):
+    if not lesson.is_kept_by_person and lesson.id in await remarks_on_harm(
+        context, scope, [lesson.id]
+    ):
         await context.bank.lessons.decide(scope, lesson.id, approved=True, seen=seen)
 
 
 async def confirm_roots(context: Context, scope: Scope, ids: Iterable[str]) -> None:
-    """Measure anew the roots of lessons that just helped although their ground changed: they are true of what is there now.
+    """Measure anew the roots of lessons that just helped, where these changed: the advice is true of the files as they are now.
 
-    The others keep their roots.
+    Unchanged roots stay as they are.
     """
-    marks = await marks_of(context, scope, ids)
-    for lesson_id, mark in marks.items():
-        if mark.ground.standing is not Standing.STANDS:
+    remarks = await remarks_on(context, scope, ids)
+    for lesson_id, remark in remarks.items():
+        if remark.ground.standing is not Standing.STANDS:
             await plant_roots(context, scope, lesson_id)
 
 
@@ -182,14 +197,14 @@ async def plant_again(
             await plant_roots(context, scope, lesson_id, fix=fix)
             return
         roots = roots_by_id[lesson_id].roots
-        until = roots.valid_until
-        if until is not None and until < context.clock.now():
-            until = None
+        valid_until = roots.valid_until
+        if valid_until is not None and valid_until < context.clock.now():
+            valid_until = None
         lesson = await context.bank.lessons.get(scope, lesson_id)
         if _tree_of(context, lesson) is None:
             scope_of_lesson = replace(scope, project=lesson.project)
-            dated_roots = replace(roots, valid_until=until)
+            dated_roots = replace(roots, valid_until=valid_until)
             await context.bank.roots.plant(scope_of_lesson, lesson_id, dated_roots)
             return
         files = [root.path for root in roots.files]
-        await plant_roots(context, scope, lesson_id, files=files, valid_until=until, fix=fix)
+        await plant_roots(context, scope, lesson_id, files=files, valid_until=valid_until, fix=fix)

@@ -1,4 +1,7 @@
-"""The judgment of a run: the agent's analysis or a model's, and a score for each criterion."""
+"""The judgment of a run: by the agent's analysis, else by a language model, each with scores for criteria.
+
+Rules see the facts of a run (`sessions/diagnose.py`); what they mean, an agent or a model has to say.
+"""
 
 import asyncio
 import inspect
@@ -36,19 +39,20 @@ _REFLECTOR_CHARS: Final = 24_000
 _EVALUATOR_CHARS: Final = 16_000
 """Of a run in the evaluator's prompt, and of each other long input."""
 
-_TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
-_TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
-_MOST_REASON: Final = 500  # characters of why a scorer gave a score
-_MOST_CRITERION: Final = 60  # characters of a criterion's name
-_DECIDED: Final = ("decision", "execution")
-"""What a run has of its decision, in the reflector's prompt; the evaluator's has `_JUDGED`."""
+_LATEST_OUTPUTS: Final = 20  # that are searched for test reports: an earlier one is out of date
+_OUTPUT_TYPES: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
+_MAX_REASON_CHARS: Final = 500  # of why a scorer gave a score
+_MAX_CRITERION_CHARS: Final = 60  # of a criterion's name
+_REFLECTOR_DECISION_FIELDS: Final = ("decision", "execution")
+"""The fields of a run, about its decision, that the reflector's prompt shows."""
 
-_JUDGED: Final = ("decision", "execution", "allowed_actions")
+_EVALUATOR_DECISION_FIELDS: Final = ("decision", "execution", "allowed_actions")
+"""The same for the evaluator's prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzedRun:
-    """A run that is analyzed, and what models are asked about it."""
+    """A run that is judged: its facts, and the questions about it to language models."""
 
     context: Context
     run: Mapping[str, Any]  # its JSON
@@ -56,20 +60,21 @@ class AnalyzedRun:
     diagnosis: Diagnosis  # the facts that rules see in it
     review: telling.DecisionFacts | None  # those of its decision, None without one
     client: ClientCapabilities = NO_CLIENT
-    # What models used, by "input" and "output".
+    # The tokens that models used, by "input" and "output".
     tokens: dict[str, int] = field(default_factory=dict[str, int])
 
     async def judge(self, sent: ReflectArguments) -> ModelResult[Analysis]:
-        """Use the agent's analysis if it sent one, else ask a language model.
+        """Return the agent's analysis if it sent one, else that of a language model.
 
-        Without a value the judgment is left to rules; a note says then why a model gave none.
+        A result without a value leaves the judgment to rules; its note says then why a model gave none.
         """
         if sent.analysis is not None:
             return await self._agent_analysis(sent.analysis)
-        settings, ids = self.context.settings, self._event_ids()
+        settings = self.context.settings
+        event_ids = self._event_ids()
 
         def read_reply(reply: Json) -> Analysis:
-            return read_analysis(clean(reply), ids, settings)
+            return read_analysis(clean(reply), event_ids, settings)
 
         prompt, inputs = self.reflector_prompt()
         result = await self.context.runner.generate(
@@ -84,15 +89,16 @@ class AnalyzedRun:
 
     async def _agent_analysis(self, sent: Json) -> ModelResult[Analysis]:
         """Read the agent's analysis in a thread: a long one takes a while, and other calls go on meanwhile."""
-        settings, ids = self.context.settings, self._event_ids()
+        settings = self.context.settings
+        event_ids = self._event_ids()
 
         def read_sent() -> Analysis:
-            return read_analysis(clean(sent), ids, settings, lenient=True)
+            return read_analysis(clean(sent), event_ids, settings, lenient=True)
 
         return ModelResult(thinker=HOST, value=await asyncio.to_thread(read_sent))
 
     def _event_ids(self) -> tuple[str, ...]:
-        """Return the ids to which an analysis may refer."""
+        """Return the ids of the run's events: an analysis may refer to these alone."""
         return tuple(event.id for event in self.trace.events)
 
     def _count(self, result: ModelResult[Any]) -> None:
@@ -102,9 +108,14 @@ class AnalyzedRun:
                 self.tokens[name] = self.tokens.get(name, 0) + tokens
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
-        """Return the name and inputs of the reflector's prompt: `reflect_decision`, or one for each outcome.
+        """Return the name and inputs of the reflector's prompt.
 
-        The prompt of a run that succeeded has no error: what failed on the way is among the findings, and was put right.
+        | the run         | the prompt                                                 |
+        |-----------------|------------------------------------------------------------|
+        | has a decision  | `reflect_decision`                                         |
+        | any other       | `reflect_failure`, `reflect_success` …, by its outcome     |
+
+        The prompt of a run that succeeded has no error: failures on the way are among the findings, and were put right.
         """
         if self.review is not None:
             return "reflect_decision", clean_inputs(self._decision_inputs())
@@ -126,15 +137,22 @@ class AnalyzedRun:
         Without events nobody said how the run ended, and there are no facts of it.
         """
         trace = self.trace
-        facts = reflector.facts_text(self.diagnosis) if trace.events else ""
+        outcome: Outcome | None = None
+        facts = ""
+        if trace.events:
+            outcome = trace.outcome
+            facts = reflector.facts_text(self.diagnosis)
+        decision_fields = {
+            name: quote(self.run.get(name), _EVALUATOR_CHARS) for name in _REFLECTOR_DECISION_FIELDS
+        }
         return {
             "task": trace.task,
             "goal": trace.goal,
-            "outcome": trace.outcome if trace.events else None,
+            "outcome": outcome,
             "findings": facts or None,
             "trace": trace_text(trace, _REFLECTOR_CHARS),
             "error": self._error(),
-            **{name: quote(self.run.get(name), _EVALUATOR_CHARS) for name in _DECIDED},
+            **decision_fields,
         }
 
     def _error(self) -> str | None:
@@ -151,31 +169,34 @@ class AnalyzedRun:
     ) -> Assessment | None:
         """Return `assessment` with a score for each criterion that anybody scored.
 
-        `sent_scores` are those of the analysis, None without an analysis. An evaluator is asked only where nobody has
-        scored yet and either one is configured or the call names criteria. From the weakest to the strongest, a score
-        is by
+        `sent_scores` are those of the analysis, None without an analysis. Where several score one criterion, the
+        strongest counts; from the weakest to the strongest:
 
-        1. nobody: a criterion that the call names and nobody can score has None;
-        2. a model: the analysis, else the evaluator;
-        3. rules, which compute it from evidence;
-        4. the engine's scorer.
+        | a score is by              | that is                                                             |
+        |----------------------------|---------------------------------------------------------------------|
+        | nobody                     | None, for a criterion that the call names                           |
+        | the analysis               | as it was sent                                                      |
+        | the evaluator (a model)    | asked where the analysis has none, if wanted (`_has_evaluator`)     |
+        | rules                      | computed from evidence                                              |
+        | the engine's scorer        | the caller's own                                                    |
         """
         by_model = dict(sent_scores or {})
         if not by_model and self._has_evaluator(criteria):
             evaluation = await self._ask_evaluator(criteria)
             by_model = dict(evaluation.scores)
             if self.run.get("decision") is not None:
-                assessment = _verdict_of(assessment, evaluation, is_by_rules=sent_scores is None)
+                is_by_rules = sent_scores is None
+                assessment = _verdict_of(assessment, evaluation, is_by_rules=is_by_rules)
         unscored = {
             criterion_name(name): Score(score=None, reason="rules cannot know this")
             for name in criteria
         }
         by_rules = reflector.score(self.diagnosis, _last_test_report(self.trace))
         by_scorer = await self._scorer_scores()
-        strongest = {**unscored, **by_model, **by_rules, **by_scorer}  # a later one overrules
+        strongest_by_name = {**unscored, **by_model, **by_rules, **by_scorer}
         scores = {
             name: score
-            for name, score in strongest.items()
+            for name, score in strongest_by_name.items()
             if score.score is not None or name in unscored
         }
         if not scores:
@@ -183,7 +204,7 @@ class AnalyzedRun:
         return replace(assessment or Assessment(), scores=scores)
 
     def _has_evaluator(self, criteria: Sequence[str]) -> bool:
-        """Return whether an evaluator is wanted and there is one."""
+        """Return whether an evaluator is wanted, by a setting or since the call names criteria, and can be asked."""
         is_configured = self.context.settings.llm_evaluator not in ("", "off")
         if not criteria and not is_configured:
             return False
@@ -192,7 +213,7 @@ class AnalyzedRun:
     async def _ask_evaluator(self, criteria: Sequence[str]) -> Assessment:
         """Return the evaluator's assessment of the decision with its scores, empty if it gave none."""
         inputs: dict[str, Any] = {
-            **{name: _shortened(self.run.get(name)) for name in _JUDGED},
+            **{name: _shortened(self.run.get(name)) for name in _EVALUATOR_DECISION_FIELDS},
             "task": self.trace.task,
             "outcome": self.trace.outcome,
             "criteria": "\n".join((*reflector.CRITERIA, *criteria)),
@@ -234,11 +255,11 @@ class AnalyzedRun:
 
 def criterion_name(criterion: str) -> str:
     """Return the name of a criterion: "tone" for "tone: is it friendly?"."""
-    return criterion.partition(":")[0].strip()[:_MOST_CRITERION]
+    return criterion.partition(":")[0].strip()[:_MAX_CRITERION_CHARS]
 
 
 def _shortened(value: Json) -> Json:
-    """Return the text of a value for the evaluator; an empty value stays as it is."""
+    """Return the text of a value as far as the evaluator's prompt has room; an empty value stays as it is."""
     if not value:
         return value
     return str(value)[:_EVALUATOR_CHARS]
@@ -251,9 +272,11 @@ def _verdict_of(
 
     `assessment` is by an agent's analysis, which overrules the evaluator, or by rules, which the evaluator overrules.
     """
-    from_weakest = (assessment, evaluation) if is_by_rules else (evaluation, assessment)
+    weaker, stronger = evaluation, assessment
+    if is_by_rules:
+        weaker, stronger = assessment, evaluation
     verdict: dict[str, Any] = {}
-    for judgment in from_weakest:
+    for judgment in (weaker, stronger):
         for name in VERDICTS:
             value = getattr(judgment, name, None)
             if value is not None:
@@ -262,11 +285,14 @@ def _verdict_of(
 
 
 def _last_test_report(trace: Trace) -> tuple[int, int] | None:
-    """Return the numbers of passed and failed tests in the last report that a tool printed: (11, 1). None for none."""
-    printing_events = [event for event in trace.events if _has_output(event)]
+    """Return the numbers of passed and failed tests in the last report that a tool printed, None without a report.
+
+    The output "1 failed, 11 passed" -> (11, 1)
+    """
+    events_with_output = [event for event in trace.events if _has_output(event)]
     results = [
         ToolResult(tool=event.tool, content=event.error or event.content, exit_code=None)
-        for event in printing_events[-_TEST_RESULTS:]
+        for event in events_with_output[-_LATEST_OUTPUTS:]
     ]
     for run in reversed(read_runs(results)):
         if run.kind is not ProofKind.TESTS:
@@ -279,13 +305,13 @@ def _last_test_report(trace: Trace) -> tuple[int, int] | None:
 
 def _has_output(event: Event) -> bool:
     """Return whether an event has something that a tool printed."""
-    return event.type in _TOOL_OUTPUT and bool(event.content or event.error)
+    return event.type in _OUTPUT_TYPES and bool(event.content or event.error)
 
 
 def _checked_score(value: Score | float | None) -> Score:
     """Read a score of the caller's scorer, without secrets. InputError where it is none from 0 to 1."""
     score = value if isinstance(value, Score) else Score(score=value, reason="")
     sent = read(
-        ScoreArguments, {"score": score.score, "reason": clean(score.reason)[:_MOST_REASON]}
+        ScoreArguments, {"score": score.score, "reason": clean(score.reason)[:_MAX_REASON_CHARS]}
     )
     return Score(score=sent.score, reason=sent.reason)

@@ -1,6 +1,6 @@
-"""The transcripts that were read last, each with the place up to which it was read.
+"""The transcripts that were read last, each with the offset up to which it was read.
 
-A server reads them along while an agent works, so that its stop has only the last lines left to read.
+A server reads a transcript while its agent works, so that only the last lines are left to read at the agent's stop.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from mcp_reflect.sessions.session_file import SessionFile
 
-_MOST_FILES: Final = 4  # that are kept, each with the place up to which it was read
+_MOST_FILES: Final = 4  # that stay in memory, as far as they were read
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class OpenSession:
 
 
 class SessionFiles:
-    """The transcripts that were read last, by their paths: each knows the place to go on from."""
+    """The transcripts that were read last, by their paths: each knows the offset from which to read on."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, OpenSession] = {}  # the one that was used last comes last
@@ -36,9 +36,11 @@ class SessionFiles:
     ) -> AsyncGenerator[OpenSession]:
         """Give a file to one reader at a time: as far as it was read before, or unread, as `new` makes it.
 
-        With an empty path the file is not kept.
+        A file without a path is a text that was sent; it does not stay in memory.
         """
-        session = self._by_path.pop(path, None) or OpenSession(new())
+        session = self._by_path.pop(path, None)
+        if session is None:
+            session = OpenSession(new())
         if path:
             self._by_path[path] = session
         while len(self._by_path) > _MOST_FILES:
@@ -56,7 +58,7 @@ class SessionFiles:
             task.add_done_callback(lambda _: self._following.pop(path, None))
 
     async def _read_along(self, path: str, new: "Callable[[], SessionFile]") -> None:
-        """Read what is new in a file a stretch at a time: an agent that stops meanwhile waits for one stretch only."""
+        """Read the new part of a file, some lines at a time: an agent that stops meanwhile waits for these alone."""
         has_more = True
         while has_more:
             async with self.reading(path, new) as session:

@@ -1,4 +1,4 @@
-"""Read the files of past sessions, in this process or in others (`python -m mcp_reflect.services.session_workers`).
+"""The readers of past sessions' files: this process, or others (`python -m mcp_reflect.services.session_workers`).
 
 Such a process takes a path on a line and answers with JSON on a line; it ends with the process that started it.
 """
@@ -17,7 +17,7 @@ from mcp_reflect import children
 from mcp_reflect.models.common import Scope, from_json, json_of
 from mcp_reflect.models.finding import Finding, FindingKind, Seen
 from mcp_reflect.security.redact import clean, clean_text
-from mcp_reflect.services.findings import gives_orders
+from mcp_reflect.services.finding_asks import gives_orders
 from mcp_reflect.sessions.found import is_of_person
 from mcp_reflect.sessions.past_sessions import read_session
 from mcp_reflect.sessions.session_lines import record_keys
@@ -25,17 +25,19 @@ from mcp_reflect.sessions.session_sources import SessionSource
 from mcp_reflect.storage.retrieval.terms import terms_of
 from mcp_reflect.text.stemmer import STOP_WORDS
 
-_MOST_ANSWER: Final = 64_000_000
-"""Bytes of what another process says of one file."""
+_MAX_ANSWER_BYTES: Final = 64_000_000
+"""Of another process, about one file."""
 
-_LONGEST_SAID: Final = 300
-"""Characters of what a person says; what is longer is a task."""
+_MAX_SAYING_CHARS: Final = 300
+"""Of a person's words; longer ones are a task."""
 
-_MOST_THING: Final = 300  # characters of what findings are compared by
+_LEAST_WORDS_OF_SAYING: Final = 2  # fewer, as in "go on", say nothing about the work
+_LEAST_WORDS_OF_CORRECTION: Final = 1  # of a person who refused a call
+_MAX_THING_CHARS: Final = 300  # of the text by which findings are compared
 _MOST_LINES: Final = 8  # of a finding that a session shows several times
 
 SessionFindings = list[tuple[Finding, Seen]]
-"""What a session shows, each thing once."""
+"""The findings of a session, each thing once, with the evidence for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class SessionToRead:
 
 
 Done = Callable[[SessionToRead, SessionFindings, Sequence[str]], Awaitable[None]]
-"""What is called with each session, what it shows, and its faults."""
+"""Called with each session that was read, its findings, and the faults of its file."""
 
 
 async def read_here(queue: Sequence[SessionToRead], done: Done) -> None:
@@ -59,10 +61,10 @@ async def read_here(queue: Sequence[SessionToRead], done: Done) -> None:
 
 
 async def read_apart(queue: Sequence[SessionToRead], done: Done) -> None:
-    """Read files in another process, and the rest in a new one where a file ends it."""
+    """Read files in another process; where a file makes it end, another one is started for the rest."""
     unread = deque(queue)
     while unread:
-        process = await children.start_worker(__name__, _MOST_ANSWER)
+        process = await children.start_worker(__name__, _MAX_ANSWER_BYTES)
         sender, receiver = cast("tuple[Any, Any]", (process.stdin, process.stdout))
         try:
             sender.write(b"".join(_request_of(session) for session in unread))
@@ -76,10 +78,10 @@ async def read_apart(queue: Sequence[SessionToRead], done: Done) -> None:
 async def _take_answers(
     unread: deque[SessionToRead], receiver: asyncio.StreamReader, done: Done
 ) -> None:
-    """Take what a process says of one file after the other, in the order in which they were asked for.
+    """Take the answers of a process, one file after the other, in the order in which they were asked for.
 
-    Where the process ends early, the file that it was reading is the fault; this returns then, with the rest in `unread`,
-    and the caller starts another process for that. So a file that ends its reader costs no other file.
+    Where the process ends early, the file that it was reading is at fault. This function returns then, with the other
+    files in `unread`, for which the caller starts another process: a file that ends its reader costs no other file.
     """
     while unread:
         session = unread.popleft()
@@ -106,7 +108,7 @@ def _request_of(session: SessionToRead) -> bytes:
 def read(
     path: Path | str, host: str, originals: Iterable[Path | str] = ()
 ) -> tuple[SessionFindings, list[str]]:
-    """Return what a session's file shows, each thing once, and its faults.
+    """Return the findings of a session's file, each thing once, and the faults of the file.
 
     Records that one of the `originals` has as well are left out: they are read there.
     """
@@ -120,14 +122,14 @@ def read(
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         # The file is of another version.
         return [], [f"it cannot be read: {type(error).__name__}"]
-    by_thing: dict[str, tuple[Finding, Seen]] = {}
+    pair_by_thing: dict[str, tuple[Finding, Seen]] = {}
     for finding, evidence in kept(pairs):
-        earlier = by_thing.get(finding.thing)
+        earlier = pair_by_thing.get(finding.thing)
         if earlier is None:
-            by_thing[finding.thing] = (finding, evidence)
+            pair_by_thing[finding.thing] = (finding, evidence)
         else:
-            by_thing[finding.thing] = _joined(earlier, finding, evidence)
-    return [*by_thing.values()], faults
+            pair_by_thing[finding.thing] = _joined(earlier, finding, evidence)
+    return [*pair_by_thing.values()], faults
 
 
 def _joined(
@@ -135,14 +137,14 @@ def _joined(
 ) -> tuple[Finding, Seen]:
     """Return a finding that its session shows once more, with the evidence of both times.
 
-    Words that a person only said give way to the same words as a correction.
+    Words that a person only said give way to the same words as a correction, which weighs more.
     """
-    first, first_evidence = earlier
-    if first.kind is FindingKind.SAID:
-        first = finding
-    times = first_evidence.times + evidence.times
-    lines = (*first_evidence.lines, *evidence.lines)[:_MOST_LINES]
-    return first, replace(first_evidence, times=times, lines=lines)
+    joined_finding, earlier_evidence = earlier
+    if joined_finding.kind is FindingKind.SAID:
+        joined_finding = finding
+    times = earlier_evidence.times + evidence.times
+    lines = (*earlier_evidence.lines, *evidence.lines)[:_MOST_LINES]
+    return joined_finding, replace(earlier_evidence, times=times, lines=lines)
 
 
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
@@ -170,22 +172,21 @@ def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]
 
 
 def _known_by_stems(finding: Finding) -> Finding | None:
-    """Return what a person said, known by the stems of its words; None for a task, or for too few words.
+    """Return a person's words as a finding known by their stems; None for a task, or for too few words.
 
     The thing "Always run the tests!" becomes "said: alway run test": the same words in another session are the same finding.
-    A correction, by which a person refused a call, needs one word, any other saying two.
     """
-    words = sorted({*terms_of(clean_text(finding.thing))} - STOP_WORDS)
-    least_words = 1
+    stems = sorted({*terms_of(clean_text(finding.thing))} - STOP_WORDS)
+    least_words = _LEAST_WORDS_OF_CORRECTION
     if finding.kind is FindingKind.SAID:
-        least_words = 2
-    if len(words) < least_words or len(finding.thing) > _LONGEST_SAID:
+        least_words = _LEAST_WORDS_OF_SAYING
+    if len(stems) < least_words or len(finding.thing) > _MAX_SAYING_CHARS:
         return None
-    return replace(finding, thing=f"{finding.kind}: {' '.join(words)}"[:_MOST_THING])
+    return replace(finding, thing=f"{finding.kind}: {' '.join(stems)}"[:_MAX_THING_CHARS])
 
 
 def main() -> None:
-    """Answer each line of stdin, a path and its host, with what the file shows."""
+    """Answer each line of stdin, which names a file and its host, with the findings of the file."""
     for line in sys.stdin:
         findings, faults = read(*json.loads(line))
         pairs = [(asdict(finding), asdict(evidence)) for finding, evidence in findings]

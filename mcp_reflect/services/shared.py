@@ -27,39 +27,40 @@ FOLDER: Final = ".mcp-reflect"
 SHARED_FILE: Final = f"{FOLDER}/lessons.jsonl"
 """Where a repository keeps the lessons that it shares."""
 
-_MOST_BYTES: Final = 2_000_000  # of the file
+_MAX_FILE_BYTES: Final = 2_000_000
 _MOST_LINES: Final = 2_000  # of the file that are read
 _MOST_LESSONS: Final = 10_000  # of the bank that are written, or compared
-_BESIDE_WORDS: Final = ("why", "task_type", "wrong_call", "right_call", "guard")
-_TEXTS: Final = ("lesson", "mistake", "correction", *_BESIDE_WORDS)
-_LISTS: Final = ("symptoms", "keywords", "tags")
-_READABLE: Final = 0o644  # by everybody, as git makes files
+_OTHER_TEXT_FIELDS: Final = ("why", "task_type", "wrong_call", "right_call", "guard")
+_TEXT_FIELDS: Final = ("lesson", "mistake", "correction", *_OTHER_TEXT_FIELDS)
+_LIST_FIELDS: Final = ("symptoms", "keywords", "tags")
+_FILE_MODE: Final = 0o644  # everybody may read it, as git makes files
 _NOT_READ: Final = "it came with the repository, and nobody has read it here"
 
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:
-    """What a repository shares, beside what the bank has."""
+    """The lessons in a repository's file, compared with those of the bank."""
 
-    new: tuple[
-        tuple[int, Mapping[str, Any]], ...
-    ] = ()  # lines that the bank does not have, by number
-    known: int = 0  # how many lines it has
-    faults: tuple[str, ...] = ()  # "line 7: it is no lesson"
+    new: tuple[tuple[int, Mapping[str, Any]], ...] = ()
+    """The numbered lines that the bank does not have."""
+    known: int = 0
+    """How many lines the bank has."""
+    faults: tuple[str, ...] = ()
+    """Lines that are not read, each as "line 7: it is no lesson"."""
 
     @property
     def note(self) -> str:
-        """What to tell a person about it; empty where there is nothing to say."""
-        unread = ""
+        """The sentence for a person about the file; empty where all of its lines are known and sound."""
+        about_faults = ""
         if self.faults:
-            unread = f"{len(self.faults)} of its lines are not read: {self.faults[0]}"
+            about_faults = f"{len(self.faults)} of its lines are not read: {self.faults[0]}"
         if self.new:
             sentence = f"{SHARED_FILE} has {len(self.new)} lessons that are not in this bank"
-            if unread:
-                sentence += f"; {unread}"
+            if about_faults:
+                sentence += f"; {about_faults}"
             return f"{sentence}. `mcp-reflect import --here` lets them wait for you."
-        if unread:
-            return f"{SHARED_FILE} {unread}"
+        if about_faults:
+            return f"{SHARED_FILE} {about_faults}"
         return ""
 
 
@@ -78,9 +79,9 @@ def line_of(lesson: Lesson) -> str:
 
 
 def fields_of(lesson: Lesson) -> dict[str, Any]:
-    """Return what a line says of a lesson, in order."""
-    values: dict[str, Any] = {name: getattr(lesson, name) for name in _BESIDE_WORDS}
-    values |= {name: sorted(getattr(lesson, name)) for name in _LISTS}
+    """Return the fields that a line has of a lesson, in alphabetical order, without empty ones."""
+    values: dict[str, Any] = {name: getattr(lesson, name) for name in _OTHER_TEXT_FIELDS}
+    values |= {name: sorted(getattr(lesson, name)) for name in _LIST_FIELDS}
     values |= exported_words(lesson.text, lesson.mistake, lesson.correction)
     return {name: value for name, value in sorted(values.items()) if value}
 
@@ -100,7 +101,7 @@ async def export_here(context: Context) -> int:
     if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
         raise InputError("--here", f"{file} is a link or no file", "Remove it first.")
     content = "".join(f"{line}\n" for line in lines).encode()
-    await asyncio.to_thread(replace_whole, str(file), content, _READABLE)
+    await asyncio.to_thread(replace_whole, str(file), content, _FILE_MODE)
     return len(lines)
 
 
@@ -115,12 +116,15 @@ async def _approved(context: Context) -> list[Lesson]:
 
 
 async def shared_here(context: Context) -> SharedFile:
-    """Return what the repository that is worked in shares, and what of it the bank does not have, in any state."""
+    """Return the lessons that the repository that is worked in shares, compared with those of the bank in any state.
+
+    A fault in the file is in the result, and stops nothing.
+    """
     tree = working_tree(context)
     if tree is None:
         return SharedFile()
     try:
-        data = await asyncio.to_thread(read_in, tree, SHARED_FILE, _MOST_BYTES)
+        data = await asyncio.to_thread(read_in, tree, SHARED_FILE, _MAX_FILE_BYTES)
     except NotMeasuredError:
         return SharedFile(faults=("it is a link, no file, or larger than 2 MB",))
     if data is None:
@@ -141,9 +145,18 @@ async def _stored_wordings(context: Context) -> set[tuple[str, ...]]:
 
 
 def _compared(text: str, stored_wordings: set[tuple[str, ...]]) -> SharedFile:
-    """Return which lines of the file's text are new, each once, by the wordings of what the bank has."""
-    wordings = set(stored_wordings)  # with those of the lines so far
-    new: list[tuple[int, Mapping[str, Any]]] = []
+    """Return the lines of the file's text, compared by their wordings with the lessons that the bank has.
+
+    | the line                                     | is                |
+    |----------------------------------------------|-------------------|
+    | empty                                        | left out          |
+    | behind the first _MOST_LINES                 | a fault, the last |
+    | no lesson                                    | a fault           |
+    | in the words of a stored or an earlier one   | known             |
+    | any other                                    | new               |
+    """
+    known_wordings = set(stored_wordings)
+    new_lines: list[tuple[int, Mapping[str, Any]]] = []
     faults: list[str] = []
     known_lines = 0
     for number, line in enumerate(text.split("\n"), start=1):
@@ -156,25 +169,25 @@ def _compared(text: str, stored_wordings: set[tuple[str, ...]]) -> SharedFile:
         fields = _fields_of(value) if isinstance(value, dict) else None
         if fields is None:
             faults.append(f"line {number}: it is no lesson")
-        elif _wording(fields) in wordings:
+        elif _wording(fields) in known_wordings:
             known_lines += 1
         else:
-            wordings.add(_wording(fields))
-            new.append((number, fields))
-    return SharedFile(tuple(new), known_lines, tuple(faults))
+            known_wordings.add(_wording(fields))
+            new_lines.append((number, fields))
+    return SharedFile(tuple(new_lines), known_lines, tuple(faults))
 
 
 def _fields_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the words of a line; None for one that is no lesson.
+    """Return the words of a line; None for a line that is no lesson.
 
-    What a line says of trust, ids, dates or other projects is left out: whoever writes the file could claim any.
+    Fields for trust, ids, dates or other projects are left out: whoever writes the file could claim any.
     """
     fields: dict[str, Any] = {}
-    for name in _TEXTS:
+    for name in _TEXT_FIELDS:
         text: Any = line.get(name)
         if isinstance(text, str) and text.strip():
             fields[name] = text
-    for name in _LISTS:
+    for name in _LIST_FIELDS:
         values: Any = line.get(name)
         if isinstance(values, list) and _are_texts(cast("list[Any]", values)):
             fields[name] = values
@@ -189,7 +202,7 @@ def _are_texts(values: list[Any]) -> bool:
 
 
 def _wording(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words by which a lesson is known again: its mistake, correction and text, without extra spaces."""
+    """Return the words by which a lesson is recognized: its mistake, correction and text, without extra spaces."""
     texts = (str(fields.get(name) or "") for name in ("mistake", "correction", "lesson"))
     return tuple(clean(" ".join(text.split())) for text in texts)
 
@@ -203,10 +216,14 @@ async def refuse_missing_here(context: Context) -> None:
 
 
 async def import_here(context: Context) -> tuple[list[Stored], SharedFile]:
-    """Let the lessons of the repository's file that are new wait for a person; return them, and what was read.
+    """Store the new lessons of the repository's file; return them, and the file as it was read.
 
-    Where a setting names the file, they are stored as imported ones, which no person trusts yet. A line that cannot be
-    stored is left out.
+    | a setting names the file as trusted | its new lessons                                              |
+    |-------------------------------------|--------------------------------------------------------------|
+    | no                                  | wait in quarantine for a person: anybody may have written it |
+    | yes                                 | are stored as imported ones, which no person trusts yet      |
+
+    A line that cannot be stored is a fault in the result.
     """
     file = _required_tree(context) / SHARED_FILE
     is_trusted = str(file) in context.settings.trusted_lessons

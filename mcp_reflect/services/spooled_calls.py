@@ -42,4 +42,4 @@ async def _note_one_spooled(context: Context, record: dict[str, Any]) -> None:
     session = record.pop("session", None) or context.clock.new_id("ses")
     with suppress(InputError, TypeError):  # a line of another release
         context_of_call = replace(context, scopes=Scopes(scope))
-        await after_call(context_of_call, session=session, answers=False, **record)
+        await after_call(context_of_call, session=session, reaches_agent=False, **record)

@@ -1,4 +1,4 @@
-"""The statistics of a project: what `Engine.get_stats`, `mcp-reflect stats` and the resource `stats` show."""
+"""The statistics of a project, for `Engine.get_stats`, `mcp-reflect stats` and the resource `stats`."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The service function behind each tool, and what it is given; the Engine calls it by the tool's name."""
+"""The service function of each tool, with the shape of its arguments; the Engine calls it by the tool's name."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module

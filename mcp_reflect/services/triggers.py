@@ -87,14 +87,17 @@ def note_task(context: Context, tool: str, task: str) -> None:
     counts are reset when should_reflect asks for them: a recall writes nothing, and waits for no writer.
     """
     key = (context.scopes.own, tool)
-    before = context.latest_task.get(key)
+    earlier_task = context.latest_task.get(key)
     context.latest_task[key] = task
-    if before != task:
+    if earlier_task != task:
         context.begun_tasks.add(context.scopes.own)
 
 
 async def _forget_an_earlier_task(context: Context, scope: Scope, sent: StepArguments) -> None:
-    """Reset the count if the step number of the session goes back: a new run without a name begins."""
+    """Reset the count if the step number of the session goes back: a new run without an id begins then.
+
+    A call that sends no step number says nothing of that, and a run with an id has a count of its own.
+    """
     if sent.run_id is not None or "step_number" not in sent.model_fields_set:
         return
     if sent.step_number < context.latest_step.get(scope, 0):
@@ -125,11 +128,11 @@ async def _advise_to_go_on(context: Context, scope: Scope, sent: StepArguments) 
     """Return a no, with the reflections that the step still may have."""
     limit = context.settings.max_reflections_per_step
     run_id = sent.run_id or context.session
-    taken = await context.bank.steps.taken(scope, run_id, sent.step_number)
+    used_count = await context.bank.steps.taken(scope, run_id, sent.step_number)
     return Advice(
         reflect=False,
         reason="Nothing calls for a reflection at this step.",
-        reflections_left=max(limit - taken, 0),
+        reflections_left=max(limit - used_count, 0),
     )
 
 
@@ -141,14 +144,14 @@ async def _advise_to_reflect(
     run_id = sent.run_id or context.session
     steps = context.bank.steps
     try:
-        taken = await steps.take(scope, run_id, sent.step_number, limit)
+        used_count = await steps.take(scope, run_id, sent.step_number, limit)
     except BankReadOnlyError:
         return Advice(
             reflect=True,
             trigger=trigger,
             reason=f"{reason} The bank is read-only: nothing is counted.",
         )
-    if taken is None:
-        spent = f"{reason} But this step has had its {_counted(limit, 'reflection')}: go on."
-        return Advice(reflect=False, trigger=trigger, reason=spent, reflections_left=0)
-    return Advice(reflect=True, trigger=trigger, reason=reason, reflections_left=limit - taken)
+    if used_count is None:
+        why_not = f"{reason} But this step has had its {_counted(limit, 'reflection')}: go on."
+        return Advice(reflect=False, trigger=trigger, reason=why_not, reflections_left=0)
+    return Advice(reflect=True, trigger=trigger, reason=reason, reflections_left=limit - used_count)

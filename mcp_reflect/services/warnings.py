@@ -24,11 +24,11 @@ from mcp_reflect.moments.payload import KEPT_CHARS
 from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.call_endings import (
+    answer_to_failure,
     answered_call,
     note_ending,
     note_followed,
     record_correction,
-    told_after_failure,
 )
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.call_forms import Forms, forms_of
@@ -39,15 +39,14 @@ from mcp_reflect.text.signature import is_drawn
 if TYPE_CHECKING:
     from mcp_reflect.sessions.calls import CallWithAnswer
 
-_MOST_NAME: Final = 200  # characters of the name of a tool, or the id of a session
+_MAX_NAME_CHARS: Final = 200  # of the name of a tool, or the id of a session
 
 
 def _session_id(session: str) -> str:
     """Return the id of a session without secrets; InputError for an empty or a long one."""
-    if not session.strip() or len(session) > _MOST_NAME:
-        raise InputError(
-            "session", "it is empty or longer than 200 characters", "Send the id of the session."
-        )
+    if not session.strip() or len(session) > _MAX_NAME_CHARS:
+        fault = f"it is empty or longer than {_MAX_NAME_CHARS} characters"
+        raise InputError("session", fault, "Send the id of the session.")
     return clean(session)
 
 
@@ -70,38 +69,40 @@ async def _look_up(
 ) -> tuple[Scope, WatchedCall]:
     """Return a call with all that the bank knows about it and its session, and the scope that it belongs to.
 
-    What is kept of its arguments has no secrets, and of long texts the ends. Guards are compared with the whole call as
-    it was sent, of which nothing is stored: what they look for may stand in the middle of a long text. Where a caller
-    names the `project`, the call counts for that one, and the folder (`where`) chooses none. InputError for what cannot
-    be used.
+    The arguments in the returned call are without secrets, and long texts in them are cut in the middle: these may be
+    stored. Guards are compared with the whole call as it was sent, of which nothing is stored: what they look for may
+    stand in the middle of a long text. Where a caller names the `project`, the call counts for that one, and the folder
+    (`where`) chooses none. InputError for a call that cannot be used.
     """
     scope = context.scopes.named(project)
     if not tool.strip():
         raise InputError("tool", "it is empty", "Send the name of the tool.")
     whole_call = Call(tool, arguments)
-    tool = clean(tool.strip()[:_MOST_NAME])
-    session = _session_id(session)
+    clean_tool = clean(tool.strip()[:_MAX_NAME_CHARS])
+    session_id = _session_id(session)
 
-    def read_call() -> tuple[Json, Forms]:
-        """Return what is kept of the arguments, and the forms of that."""
-        kept = cast("Json", clean_middles(without_labels(tool, arguments), KEPT_CHARS))
-        return kept, forms_of(tool, kept)
+    def clean_and_read() -> tuple[Json, Forms]:
+        """Return the arguments as they may be stored, and the forms of that call."""
+        clean_arguments = cast(
+            "Json", clean_middles(without_labels(clean_tool, arguments), KEPT_CHARS)
+        )
+        return clean_arguments, forms_of(clean_tool, clean_arguments)
 
     try:  # in a thread: what a service is sent may take seconds, and other calls are answered meanwhile
-        kept, forms = await asyncio.to_thread(read_call)
+        clean_arguments, forms = await asyncio.to_thread(clean_and_read)
     except RecursionError:
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
     state, known = await context.bank.warnings.known_calls(
         scope,
-        session,
-        held_out=is_drawn(session, context.settings.holdout),
+        session_id,
+        held_out=is_drawn(session_id, context.settings.holdout),
         call=whole_call,
         bare_key=forms.bare_key,
         loose_key=forms.loose_key,
         head=forms.head,
         where=where if project is None else None,
     )
-    return scope, WatchedCall(tool, kept, forms, known, state)
+    return scope, WatchedCall(clean_tool, clean_arguments, forms, known, state)
 
 
 async def before_call(
@@ -118,14 +119,17 @@ async def before_call(
 ) -> CallWarning | None:
     """Return the warning that is due before a call, or None.
 
+    A lesson's guard and a known failure may both object, and the agent reads one of them; the first row decides:
+
+    | a guard of a lesson | the call is known to fail | the warning                               |
+    |---------------------|---------------------------|-------------------------------------------|
+    | refuses the call    | yes or no                 | the guard's                               |
+    | speaks              | no                        | the guard's                               |
+    | speaks, or is none  | yes                       | the failure's; none in the control group  |
+    | is none             | no                        | none                                      |
+
     `holds`: the host can refuse the call. `only_advice`: nothing is said without a correction, and nothing twice.
     `where`: the folder in which the call is made, where a host of this machine says it.
-
-    | a guard of a lesson | the call is known to fail | said                                      |
-    |---------------------|---------------------------|-------------------------------------------|
-    | refuses the call    | any                       | the lesson                                |
-    | any                 | no                        | the lesson, if its guard speaks           |
-    | does not refuse     | yes                       | the failure; in the control group nothing |
     """
     if is_own_tool(tool, arguments):
         return None
@@ -133,7 +137,7 @@ async def before_call(
         context, tool, arguments, session=session, project=project, where=where
     )
     settings = context.settings
-    guard_warning = await _at_guard(context, scope, call, holds=holds)
+    guard_warning = await _guard_warning(context, scope, call, host_can_refuse=holds)
     warned = warn_before(
         call,
         certainty=settings.warn_certainty,
@@ -143,33 +147,37 @@ async def before_call(
     if warned is None or (guard_warning is not None and guard_warning.hold):
         return guard_warning
     if call.session.held_out:
-        record = _record(call, warned, call_id, characters=0)
-        await _is_noted(context, scope, call, warning=record)
+        record = _warning_record(call, warned, call_id, characters_read=0)
+        await _is_recorded(context, scope, call, warning=record)
         return None
     change = None
     if warned.hold:
         change = partial(SessionNotes.after_hold, exact=call.forms.exact_key)
-    is_noted = await _is_noted(
+    is_recorded = await _is_recorded(
         context,
         scope,
         call,
         change=change,
         shown=warned.shown,
-        warning=_record(call, warned, call_id, characters=len(warned.text)),
+        warning=_warning_record(call, warned, call_id, characters_read=len(warned.text)),
     )
     return CallWarning(
         text=warned.text,
-        hold=warned.hold and is_noted,
+        hold=warned.hold and is_recorded,
         match=warned.due.match,
         certainty=warned.due.certainty,
         lesson_id=warned.lesson_id,
     )
 
 
-def _record(
-    call: WatchedCall, warned: Warned, call_id: str | None, *, characters: int
+def _warning_record(
+    call: WatchedCall, warned: Warned, call_id: str | None, *, characters_read: int
 ) -> Mapping[str, Any]:
-    """Return what the bank keeps of a warning, of which the agent reads so many `characters`."""
+    """Return the row that the bank keeps of a warning.
+
+    A session of the control group is shown no warning, so that its agent reads 0 characters; the row is kept all the
+    same, for the comparison.
+    """
     return {
         "exact": call.forms.exact_key,
         "call_id": call_id,
@@ -177,11 +185,11 @@ def _record(
         "failure": warned.due.known.row,
         "match": warned.due.match,
         "certainty": warned.due.certainty,
-        "characters": characters,
+        "characters": characters_read,
     }
 
 
-async def _is_noted(
+async def _is_recorded(
     context: Context,
     scope: Scope,
     call: WatchedCall,
@@ -202,37 +210,42 @@ async def _is_noted(
     return True
 
 
-async def _at_guard(
-    context: Context, scope: Scope, call: WatchedCall, *, holds: bool
+async def _guard_warning(
+    context: Context, scope: Scope, call: WatchedCall, *, host_can_refuse: bool
 ) -> CallWarning | None:
-    """Return what the agent is told of a lesson that the call goes against, and record it; None for nothing.
+    """Return the warning with the lesson that the call goes against, and record that it was given; None for no such lesson.
 
-    | the guard of the lesson                           | recorded   | the call                                        |
-    |---------------------------------------------------|------------|-------------------------------------------------|
-    | refuses once, and the host can (`holds`)          | yes        | is refused                                      |
-    | the same                                          | no         | goes on: else it would be refused at every try  |
-    | is enforced by a person                           | any        | is refused every time                           |
-    | tells the lesson                                  | any        | goes on                                         |
+    `guarded` chooses the lesson and whether its guard refuses the call or only tells the lesson; it refuses only where
+    the host can. Here that choice meets the bank, which may fail to record the warning:
+
+    | the guard                                         | is recorded | the call                                        |
+    |---------------------------------------------------|-------------|-------------------------------------------------|
+    | refuses, as a person enforces it                  | yes or no   | is refused every time                           |
+    | refuses once                                      | yes         | is refused                                      |
+    | refuses once                                      | no          | goes on: else it would be refused at every try  |
+    | tells the lesson                                  | yes or no   | goes on                                         |
     """
     objection = guarded(
         call.known.guards,
         call.session,
         call.forms.exact_key,
         mode=mode_in(context.settings.guards, call.known.guard_mode),
-        can_refuse=holds,
+        can_refuse=host_can_refuse,
         unread=call.known.unread,
     )
     if objection is None:
         return None
 
-    def after_guard(notes: SessionNotes) -> SessionNotes:
+    def with_this_guard(notes: SessionNotes) -> SessionNotes:
         """Return the notes of the session with this call as one at which the guard has spoken."""
         return notes.after_guard(objection.note)
 
-    is_noted = await _is_noted(context, scope, call, change=after_guard, shown=objection.shown)
-    may_refuse = is_noted or objection.enforced
+    is_recorded = await _is_recorded(
+        context, scope, call, change=with_this_guard, shown=objection.shown
+    )
+    may_refuse = is_recorded or objection.enforced
     return CallWarning(
-        text=await _with_change(context, scope, objection.text, objection.lesson_id),
+        text=await _with_remark(context, scope, objection.text, objection.lesson_id),
         hold=objection.hold and may_refuse,
         match=Match.GUARD,
         certainty=1.0,
@@ -240,15 +253,18 @@ async def _at_guard(
     )
 
 
-async def _with_change(context: Context, scope: Scope, text: str, lesson_id: str) -> str:
-    """Return what is said of a lesson, with what changed since it was stored: the agent may know that it is outdated."""
+async def _with_remark(context: Context, scope: Scope, text: str, lesson_id: str) -> str:
+    """Return what a guard says of a lesson, with a second line where the lesson may be outdated.
+
+    "Pull first." gets the line "Since that lesson was stored: deploy.sh changed since."
+    """
     try:
-        marks = await services.ground.marks_of(context, scope, (lesson_id,))
+        remarks = await services.ground.remarks_on(context, scope, (lesson_id,))
     except BankError:  # the guard speaks all the same
         return text
-    if lesson_id not in marks:
+    if lesson_id not in remarks:
         return text
-    return f"{text}\nSince that lesson was stored: {marks[lesson_id].what_changed}."
+    return f"{text}\nSince that lesson was stored: {remarks[lesson_id].what_changed}."
 
 
 async def after_call(
@@ -261,7 +277,7 @@ async def after_call(
     session: str,
     project: str | None = None,
     shows_late: bool = False,
-    answers: bool = True,
+    reaches_agent: bool = True,
     call_id: str | None = None,
     witnessed: bool = True,
     where: Where | None = None,
@@ -270,14 +286,14 @@ async def after_call(
 
     | the call                                  | recorded                            | told                        |
     |-------------------------------------------|-------------------------------------|-----------------------------|
-    | is of a tool of ours                      | which findings it settles           | nothing                     |
+    | is of a tool of this server               | which findings it settles           | nothing                     |
     | was reported by a tool alone              | that it was made: it proves nothing | an ask for a lesson         |
     | failed (the host's `error`, or by rules)  | its failure                         | the lesson about it         |
     | worked                                    | that, and which failure it corrects | an ask for a lesson         |
 
-    `shows_late`: the host shows nothing before a call, so that the lesson which a call goes against is told now. Not
-    `witnessed`: a tool alone reported the call. Without `answers` nobody reads what is told, so that nothing counts as
-    told. `where` is as for `before_call`.
+    `shows_late`: the host may have shown nothing before the call, so that the lesson which it goes against is told now.
+    Without `witnessed` a tool alone reported the call. Without `reaches_agent` no agent reads the answer, so that no ask
+    counts as asked. `where` is as for `before_call`.
     """
     if is_own_tool(tool, arguments):
         scope = context.scopes.named(project)
@@ -288,34 +304,37 @@ async def after_call(
     scope, call = await _look_up(
         context, tool, arguments, session=session, project=project, where=where
     )
-    answered = answered_call(
-        call.tool,
-        call.arguments,
-        cast("Json", await asyncio.to_thread(clean_output, result, KEPT_CHARS)),
-        None if error is None else clean_ends(error, KEPT_CHARS),
-    )
+    clean_result = cast("Json", await asyncio.to_thread(clean_output, result, KEPT_CHARS))
+    clean_error = None if error is None else clean_ends(error, KEPT_CHARS)
+    answered = answered_call(call.tool, call.arguments, clean_result, clean_error)
     if not witnessed:
         await context.bank.warnings.note(scope, call.session)
-        ask = await _ask_for_lesson(context, scope, call, answered, answers=answers)
+        ask = await _ask_for_lesson(context, scope, call, answered, reaches_agent=reaches_agent)
         return AfterCall(failed=answered.fault is not None, text=ask)
-    ended = await note_ending(context, scope, call, answered)
-    await note_followed(context, scope, call, Call(tool, arguments), ended, call_id)
-    ask = await _ask_for_lesson(context, scope, call, answered, answers=answers)
-    if ended.failure is not None:
-        return await told_after_failure(context, scope, call, ended, ended.failure)
+    ending = await note_ending(context, scope, call, answered)
+    whole_call = Call(tool, arguments)
+    await note_followed(context, scope, call, whole_call, ending, call_id=call_id)
+    ask = await _ask_for_lesson(context, scope, call, answered, reaches_agent=reaches_agent)
+    if ending.failure is not None:
+        return await answer_to_failure(context, scope, call, ending, ending.failure)
     await record_correction(context, scope, call, answered)
-    late_warning = None
     if shows_late:
-        late_warning = await _at_guard(context, scope, call, holds=False)
-    if late_warning is None:
-        return AfterCall(failed=False, text=ask)
-    return AfterCall(failed=False, text=late_warning.text, lesson_id=late_warning.lesson_id)
+        late_warning = await _guard_warning(context, scope, call, host_can_refuse=False)
+        if late_warning is not None:
+            text, lesson_id = late_warning.text, late_warning.lesson_id
+            return AfterCall(failed=False, text=text, lesson_id=lesson_id)
+    return AfterCall(failed=False, text=ask)
 
 
 async def _ask_for_lesson(
-    context: Context, scope: Scope, call: WatchedCall, answered: "CallWithAnswer", *, answers: bool
+    context: Context,
+    scope: Scope,
+    call: WatchedCall,
+    answered: "CallWithAnswer",
+    *,
+    reaches_agent: bool,
 ) -> str | None:
     """Note the call among those of its session; return the text that asks for a lesson, None if nothing is asked."""
-    return await services.findings.after_call(
-        context, scope, call.session, answered, answers=answers
+    return await services.finding_asks.after_call(
+        context, scope, call.session, answered, reaches_agent=reaches_agent
     )

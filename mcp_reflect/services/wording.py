@@ -1,6 +1,6 @@
-"""Have a language model word findings: write the lesson of each. A person still decides about it.
+"""Findings in the words of a language model, which writes the lesson of each for `mcp-reflect learn --model`.
 
-`mcp-reflect learn --model` asks here.
+A person still decides about every lesson, and knows the tokens that it takes before the model is asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.found import facts_of
 from mcp_reflect.sessions.text import clip
 
-_MOST_WORDS: Final = 600  # characters of a mistake or a correction
-_BATCH: Final = 10  # findings in a request
+_MAX_FIELD_CHARS: Final = 600  # of a mistake or a correction
+_FINDINGS_A_REQUEST: Final = 10
 _MOST_LINES: Final = 6  # of the evidence of a finding
-_ANSWER_TOKENS: Final = 120  # that a model writes about a finding, more or less
-_TOKEN_CHARS: Final = 4  # in a token, more or less
+_TOKENS_OF_ANSWER: Final = 120  # that a model writes about a finding, more or less
+_CHARS_OF_TOKEN: Final = 4  # more or less
 _LATEST_SESSIONS: Final = 2  # whose lines are shown as evidence
-_LINE_CHARS: Final = 300  # of such a line
+_MAX_LINE_CHARS: Final = 300  # of such a line
 
 
 async def unworded(context: Context) -> list[StoredFinding]:
@@ -35,16 +35,16 @@ async def unworded(context: Context) -> list[StoredFinding]:
 
 
 def estimated_tokens(context: Context, findings: Sequence[StoredFinding]) -> int:
-    """Return the tokens that a model will use for these findings, more or less."""
-    chars = 0
+    """Return the tokens that a model will use for these findings, more or less, which a person is told first."""
+    prompt_chars = 0
     for batch in _batches(findings):
         prompt = context.runner.render("learn", clean_inputs(_inputs(batch)))
-        chars += len(prompt.system) + len(prompt.user)
-    return chars // _TOKEN_CHARS + _ANSWER_TOKENS * len(findings)
+        prompt_chars += len(prompt.system) + len(prompt.user)
+    return prompt_chars // _CHARS_OF_TOKEN + _TOKENS_OF_ANSWER * len(findings)
 
 
 class WordedFindings(NamedTuple):
-    """What a model worded, and what that took."""
+    """How far a model came with the wording of findings."""
 
     worded: int  # how many findings
     tokens: int
@@ -52,8 +52,12 @@ class WordedFindings(NamedTuple):
 
 
 async def word_findings(context: Context, findings: Sequence[StoredFinding]) -> WordedFindings:
-    """Ask the model, ten findings at once, and store its words. It ends with the first failure."""
-    worded_count = tokens = 0
+    """Ask the model for the lessons of some findings at a time, and store its words.
+
+    It ends with the first request that fails, so that no tokens are spent on more of them.
+    """
+    worded_count = 0
+    tokens = 0
     for batch in _batches(findings):
         reply = await context.runner.generate(
             Role.REFLECTOR, "learn", clean_inputs(_inputs(batch)), host=NO_CLIENT, read=_lessons_in
@@ -66,37 +70,41 @@ async def word_findings(context: Context, findings: Sequence[StoredFinding]) -> 
             stored = unworded_by_id.pop(str(lesson.get("id")), None)
             if stored is None or not lesson.get("correction"):
                 continue
-            worded = replace(stored.finding, wording=_wording_of(lesson, reply.thinker or ""))
-            await context.bank.findings.reword(context.scopes.own, stored.id, worded)
+            wording = _wording_of(lesson, model=reply.thinker or "")
+            worded_finding = replace(stored.finding, wording=wording)
+            await context.bank.findings.reword(context.scopes.own, stored.id, worded_finding)
             worded_count += 1
     return WordedFindings(worded_count, tokens, None)
 
 
-def _wording_of(lesson: Mapping[str, Any], by: str) -> Wording:
-    """Return a lesson of the model `by` as the words for a finding."""
+def _wording_of(lesson: Mapping[str, Any], *, model: str) -> Wording:
+    """Return a lesson that a model wrote as the words for a finding."""
     return Wording(
-        mistake=clip(str(lesson.get("mistake") or ""), _MOST_WORDS),
-        correction=clip(str(lesson["correction"]), _MOST_WORDS),
+        mistake=clip(str(lesson.get("mistake") or ""), _MAX_FIELD_CHARS),
+        correction=clip(str(lesson["correction"]), _MAX_FIELD_CHARS),
         wrong_call=lesson.get("wrong_call"),
         right_call=lesson.get("right_call"),
-        by=by,
+        by=model,
     )
 
 
 def _batches(findings: Sequence[StoredFinding]) -> list[Sequence[StoredFinding]]:
     """Return the findings of each request."""
-    return [findings[start : start + _BATCH] for start in range(0, len(findings), _BATCH)]
+    starts = range(0, len(findings), _FINDINGS_A_REQUEST)
+    return [findings[start : start + _FINDINGS_A_REQUEST] for start in starts]
 
 
 def _inputs(batch: Sequence[StoredFinding]) -> dict[str, str]:
-    """Return the findings as text, each followed by its lines, so that none is taken for another's."""
+    """Return the findings as text, each followed by its own evidence, which are lines of the latest sessions."""
     texts: list[str] = []
     for stored in batch:
         texts.append(f"- {stored.id} ({stored.finding.kind}): {facts_of(stored.finding)}")
-        lines: list[str] = []
+        evidence_lines: list[str] = []
         for evidence in stored.seen[-_LATEST_SESSIONS:]:
-            lines += evidence.lines
-        texts += [f"    line {clip(line, _LINE_CHARS)}" for line in lines[:_MOST_LINES]]
+            evidence_lines += evidence.lines
+        texts += [
+            f"    line {clip(line, _MAX_LINE_CHARS)}" for line in evidence_lines[:_MOST_LINES]
+        ]
     return {"findings": "\n".join(texts)}
 
 

@@ -1,4 +1,7 @@
-"""The bank: opens the file and composes the repositories. The scope is always the first argument of theirs."""
+"""The bank: one database, and the repositories of all that is stored in it.
+
+Each method of a repository takes the scope (the tenant and the project) as its first argument.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -26,18 +29,22 @@ from mcp_reflect.storage.sessions import (
 from mcp_reflect.storage.spool import forget_projects
 from mcp_reflect.storage.tokens import TokenRepository
 
-_CHANGES_WORDS: Final = frozenset(
-    {"lesson_add", "lesson_change"}
-)  # after which a lesson may need a new vector
-_CHANGES_NAMES: Final = frozenset({"project_name_put"})
+_STATEMENTS_CHANGING_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
+"""The named SQL after which a lesson may need a new vector, and the file a new daily copy."""
+
+_STATEMENTS_CHANGING_NAMES: Final = frozenset({"project_name_put"})
+"""The named SQL after which the names of projects that hooks remember are out of date."""
+
 COPY_DELAY_SECONDS: Final = 60.0
+"""Seconds after a write until the daily copy is made: a command that ends at once makes none."""
 
 
 class Bank:
     """All that was learned, in one file or on one server that many processes share. It is opened on first use.
 
     Methods of the repositories raise BankError if the bank cannot be used and NotFoundError for an id that the scope
-    does not have; nothing is stored then. Those that a recall does not need are imported when they are first used.
+    does not have; nothing is stored then. Repositories that a recall does not need are imported on first use, since
+    imports are most of the time of a hook.
     """
 
     def __init__(
@@ -51,20 +58,20 @@ class Bank:
     ) -> None:
         """Compose the repositories; this opens nothing yet. Without an `embedder`, meanings are compared by words."""
         self.path = settings.bank_path
-        self.place = str(settings.bank if isinstance(settings.bank, ServerUrl) else self.path)
+        is_on_server = isinstance(settings.bank, ServerUrl)
+        self.place = str(settings.bank) if is_on_server else str(self.path)
         self.clock = clock
         self.db = _database(settings, log)
         self.context = BankContext(self.db, clock, log, settings.bank_size, settings.keep_days)
-        self._copying: asyncio.Task[None] | None = None
+        self._copy_task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
-        if not isinstance(settings.bank, ServerUrl):
-            self.db.on_commit(_CHANGES_WORDS, self._copy_later)
-            self.db.on_commit(_CHANGES_NAMES, partial(forget_projects, str(self.path)))
-        self.embeddings = (
-            Embeddings(self.db, clock, settings, scopes, embedder) if embedder else None
-        )
-        if self.embeddings:
-            self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
+        if not is_on_server:
+            self.db.on_commit(_STATEMENTS_CHANGING_WORDS, self._copy_later)
+            self.db.on_commit(_STATEMENTS_CHANGING_NAMES, partial(forget_projects, str(self.path)))
+        self.embeddings: Embeddings | None = None
+        if embedder:
+            self.embeddings = Embeddings(self.db, clock, settings, scopes, embedder)
+            self.db.on_commit(_STATEMENTS_CHANGING_WORDS, self.embeddings.wake)
         words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         self.lessons = LessonRepository(self.context)
         self.recalls = RecallRepository(
@@ -83,6 +90,12 @@ class Bank:
         from mcp_reflect.storage.reflections import ReflectionRepository
 
         return ReflectionRepository(self.context)
+
+    @cached_property
+    def guards(self):
+        from mcp_reflect.storage.guards import GuardRepository
+
+        return GuardRepository(self.context)
 
     @cached_property
     def warnings(self):
@@ -147,17 +160,18 @@ class Bank:
             if self.embeddings:
                 await self.embeddings.close()
             self._closing.set()
-            if self._copying is not None:
-                await self._copying
-            if close := getattr(self.recalls, "close", None):  # another store may have none
-                await close()
+            if self._copy_task is not None:
+                await self._copy_task
+            close_recalls = getattr(self.recalls, "close", None)  # another store may have none
+            if close_recalls is not None:
+                await close_recalls()
         finally:
             await self.db.close()
 
     def _copy_later(self) -> None:
-        """Begin to wait for the daily copy, unless one is waited for already."""
-        if self._copying is None or self._copying.done():
-            self._copying = asyncio.create_task(self._copy())
+        """Plan the daily copy in the background, unless that is done already."""
+        if self._copy_task is None or self._copy_task.done():
+            self._copy_task = asyncio.create_task(self._copy())
 
     async def _copy(self) -> None:
         """Make the daily copy some time after a write: a command that ends at once makes none."""
@@ -174,10 +188,9 @@ def _database(settings: Settings, log: Log) -> Database:
     if not isinstance(settings.bank, ServerUrl):
         from mcp_reflect.storage.sqlite.database import SqliteDatabase
 
-        path, seconds = settings.bank_path, settings.bank_busy_seconds
         return SqliteDatabase(
-            path,
-            busy_seconds=seconds,
+            settings.bank_path,
+            busy_seconds=settings.bank_busy_seconds,
             log=log,
             sets_aside=settings.sets_aside,
             durable=settings.durable,

@@ -1,4 +1,7 @@
-"""The guards of lessons that are on, by the programs, files and tools of the calls that they may meet."""
+"""The lookup of guards that a call meets, by the programs, files and tools of the call.
+
+Each guard that is on has keys, such as `$ git` or `tool Bash`, so that a call is compared with few guards.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,15 +23,14 @@ MOST_REPEATS: Final = 3
 PASSED: Final = f"its calls were made all the same and worked {MOST_REPEATS} times in a row"
 """The reason why a guard is off after so many such calls."""
 
-_MOST_OTHERS: Final = 50
+_MOST_OTHER_PROJECTS: Final = 50
 """Other projects whose guards one call is compared with."""
 
-_MOST_MET: Final = 300
+_MOST_GUARDS: Final = 300
 """Guards of the same program that one call is compared with."""
 
-
-_PROGRAM_OR_TOOL: Final = ("$ ", "tool ")
-"""Begin the keys of guards that name no file."""
+_KEYS_WITHOUT_FILE: Final = ("$ ", "tool ")
+"""Begin the keys of guards that name a program or a tool, and no file."""
 
 
 def guards_met(
@@ -36,18 +38,24 @@ def guards_met(
 ) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against, those that a person keeps first.
 
-    `call` may be the part of it that is the project's: then lessons for all projects are asked about the whole of it,
-    `call_in_all_projects`. A call that could not be read in full may go against a guard: then each lesson counts whose
-    program, file or tool its words have.
+    `call` may be the part of a command that works in the folders of this project; `call_in_all_projects` is the whole
+    command then, with which guards for all projects are compared.
+
+    | the call                                   | guards it is compared with                     | compared by   |
+    |--------------------------------------------|------------------------------------------------|---------------|
+    | could not be read in full                  | those whose program, file or tool its words have | `may_be_met` |
+    | may reach any file, as `rm -rf *`          | those with its keys, and all that name a file  | `matches`     |
+    | is any other                               | those with its keys                            | `matches`     |
     """
-    whole = call_in_all_projects or call
+    whole_call = call_in_all_projects or call
     if call.script.is_partial:
-        return _met_by(reading, scope, call, call, _keys_in(reading, scope, call), may_be_met)
-    keys = whole.keys
-    if whole.may_reach_any_file:
+        keys_in_words = _keys_in_words(reading, scope, call)
+        return _lessons_met(reading, scope, call, call, keys_in_words, may_be_met)
+    keys = whole_call.keys
+    if whole_call.may_reach_any_file:
         rows = reading.rows("guard_keys_of_project", scoped(scope))
-        keys |= {row["key"] for row in rows if not row["key"].startswith(_PROGRAM_OR_TOOL)}
-    return _met_by(reading, scope, call, whole, sorted(keys), matches)
+        keys |= {row["key"] for row in rows if not row["key"].startswith(_KEYS_WITHOUT_FILE)}
+    return _lessons_met(reading, scope, call, whole_call, sorted(keys), matches)
 
 
 def guards_in_doubt(
@@ -55,72 +63,76 @@ def guards_in_doubt(
 ) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against if a variable that nobody here knows is empty.
 
-    `terraform $X destroy` goes against a guard of `terraform destroy`. `may_be_met` tells so: `matches` takes no variable
-    for empty. `call_in_all_projects` as for `guards_met`.
+    `terraform $X destroy` goes against a guard of `terraform destroy`. It is compared by `may_be_met`, since `matches`
+    takes no variable for empty. `call_in_all_projects` is as for `guards_met`.
     """
-    whole = call_in_all_projects or call
-    if not whole.programs_if_unknown_empty:
+    whole_call = call_in_all_projects or call
+    if not whole_call.programs_if_unknown_empty:
         return ()
-    keys = sorted(whole.keys_if_unknown_empty)
-    return _met_by(reading, scope, call, whole, keys, may_be_met)
+    keys = sorted(whole_call.keys_if_unknown_empty)
+    return _lessons_met(reading, scope, call, whole_call, keys, may_be_met)
 
 
-def _met_by(
+def _lessons_met(
     reading: Reading,
     scope: Scope,
     call: Call,
-    whole: Call,
+    whole_call: Call,
     keys: list[str],
-    meets: Callable[[Guard, Call], bool],
+    is_met: Callable[[Guard, Call], bool],
 ) -> tuple[Lesson, ...]:
-    """Return the lessons whose guards have one of these keys, and which the call meets as `meets` tells."""
-    with_key = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_MET)
-    each_once = {lesson.id: lesson for lesson in with_key}
-    met: list[Lesson] = []
-    for lesson in each_once.values():
+    """Return the lessons whose guards have one of these keys, and which the call meets by `is_met`.
+
+    The guard of a project is compared with its part of the call, one for all projects with the whole call.
+    """
+    lessons_with_key = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_GUARDS)
+    lesson_by_id = {lesson.id: lesson for lesson in lessons_with_key}  # one may have several keys
+    lessons_met: list[Lesson] = []
+    for lesson in lesson_by_id.values():
         guard = stored_guard(lesson.guard)
-        asked_about = call if lesson.project else whole
-        if guard is not None and meets(guard, asked_about):
-            met.append(lesson)
-    return tuple(met)
+        compared_call = call if lesson.project else whole_call
+        if guard is not None and is_met(guard, compared_call):
+            lessons_met.append(lesson)
+    return tuple(lessons_met)
 
 
 def guards_of_others(
     reading: Reading,
     scope: Scope,
     views: Mapping[str, Call],
-    meets: Callable[[Reading, Scope, Call, Call], tuple[Lesson, ...]],
+    find_lessons: Callable[[Reading, Scope, Call, Call], tuple[Lesson, ...]],
 ) -> tuple[Lesson, ...]:
     """Return the lessons of other projects that a person enforces, and which the call goes against in their folders.
 
-    `views` has the part of the call that is each project's, and `meets` is `guards_met` or `guards_in_doubt`. Lessons for
-    all projects are asked with those of the project of the scope.
+    A command may work in the folder of another project: `git -C ../shop push --force`. Only enforced guards count there,
+    since the agent of this project was never shown that project's advice. `views` has the part of the call that works in
+    each project, and `find_lessons` is `guards_met` or `guards_in_doubt`. Lessons for all projects are left out: they
+    are found with those of the scope's own project.
     """
-    others = views.keys() - {scope.project, EVERYWHERE}
-    if not others:
+    other_projects = views.keys() - {scope.project, EVERYWHERE}
+    if not other_projects:
         return ()
     rows = reading.rows("guard_projects", {"tenant": scope.tenant})
-    with_guards = sorted(others & {row["project"] for row in rows})
-    met: list[Lesson] = []
-    for project in with_guards[:_MOST_OTHERS]:
-        call = views[project]
-        of_project = replace(scope, project=project)
-        mode = guard_mode(reading, of_project)
-        for lesson in meets(reading, of_project, call, views[EVERYWHERE]):
+    projects_with_guards = sorted(other_projects & {row["project"] for row in rows})
+    lessons_met: list[Lesson] = []
+    for project in projects_with_guards[:_MOST_OTHER_PROJECTS]:
+        other_scope = replace(scope, project=project)
+        mode = guard_mode(reading, other_scope)
+        for lesson in find_lessons(reading, other_scope, views[project], views[EVERYWHERE]):
             is_enforced = (lesson.guard_mode or mode) is GuardMode.ENFORCE
             if lesson.project and is_enforced and mode is not GuardMode.OFF:
-                met.append(replace(lesson, guard_mode=GuardMode.ENFORCE))
-    return tuple(met)
+                lessons_met.append(replace(lesson, guard_mode=GuardMode.ENFORCE))
+    return tuple(lessons_met)
 
 
-def _keys_in(reading: Reading, scope: Scope, call: Call) -> list[str]:
+def _keys_in_words(reading: Reading, scope: Scope, call: Call) -> list[str]:
     """Return the keys of a project's guards whose program, file or tool the words of a call have."""
     rows = reading.rows("guard_keys_of_project", scoped(scope))
     return [row["key"] for row in rows if key_may_be_met(row["key"], call)]
 
 
 def guard_mode(reading: Reading, scope: Scope) -> GuardMode | None:
-    """Return what a person chose that guards do in a project, None for nothing."""
+    """Return the act of all guards in a project, as a person chose it, None where nobody chose."""
     row = reading.row("guards_mode", scoped(scope))
     if not row:
         return None
@@ -136,8 +148,15 @@ def is_guarded(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bo
 def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> Lesson | None:
     """Record that a call against a guard was made anyway and worked, or that its lesson was right (not `worked`).
 
-    After `MOST_REPEATS` calls in a row that were made and worked, the guard is off. One of a lesson that a person keeps
-    stays on: then the lesson is returned, for the person to decide about it. Otherwise None is returned.
+    A guard whose calls work is wrong. `MOST_REPEATS` such calls in a row decide:
+
+    | calls in a row that worked | a person keeps the lesson | the guard   | returned                                |
+    |----------------------------|---------------------------|-------------|-----------------------------------------|
+    | fewer                      | any                       | stays on    | None                                    |
+    | MOST_REPEATS               | no                        | is off      | None                                    |
+    | MOST_REPEATS               | yes                       | stays on    | the lesson, for the person to decide    |
+
+    An enforced guard is never passed: its calls are refused every time.
     """
     lesson = lesson_records.find(tx, scope, lesson_id)
     if lesson is None or lesson.guard_mode is GuardMode.ENFORCE:

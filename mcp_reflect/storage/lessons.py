@@ -1,16 +1,13 @@
-"""The repository of lessons: stored or merged, changed, decided about, retired and erased."""
+"""The repository of lessons, from the day when one is stored or merged to the day when it is retired or erased."""
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.guards.call import Call
-from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import (
-    GuardMode,
     Lesson,
     LessonDraft,
     RecordKind,
@@ -21,28 +18,22 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.speaker import Speaker, refuse_agent
-from mcp_reflect.storage import lesson_guards, lesson_merging, lesson_records, screening, similarity
+from mcp_reflect.speaker import Speaker
+from mcp_reflect.storage import lesson_merging, lesson_records, screening, similarity
 from mcp_reflect.storage.outside_words import outside_words_for
 from mcp_reflect.storage.repository import Reading, Repository, Writing, transaction
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.seen import refuse_changed_lessons
 from mcp_reflect.storage.values import scoped
 
-_MIN_ID_CHARS: Final = 4
+_LEAST_ID_CHARS: Final = 4
 """Characters of a part of an id that a person types in place of the whole."""
 
-_MAX_NAMED_IDS: Final = 5
+_MOST_NAMED_IDS: Final = 5
 """Ids that the error about an ambiguous part lists."""
 
 _MOST_PINNED: Final = 3
 """Lessons with which a session begins: more of them would be read by nobody."""
-
-_MOST_RUNS: Final = 20
-"""The latest runs, on whose calls a new guard is tried."""
-
-_MOST_CALLS: Final = 2_000
-"""Calls on which a new guard is tried."""
 
 _KEPT_AS_IT_IS: Final = "a person keeps a lesson that says the same; it stays as it is"
 _FULL: Final = "archived at once: the bank is full of more important lessons"
@@ -73,8 +64,11 @@ class LessonRepository(Repository):
     ) -> Stored:
         """Store a lesson, or strengthen the stored one that says the same.
 
-        It is screened for orders that repeat words from outside before the bank is locked: that takes longer than
-        writing.
+        1. The words of outputs and of quarantined lessons are read: orders that repeat them came from outside.
+        2. The lesson is screened for such orders, in a thread and before the bank is locked, since that takes longer
+           than writing.
+        3. It is added or merged. If the project is full then, the least important records are archived, which may be
+           this one.
         """
         outside_words = await self.db.look(
             scope.tenant, lambda reading: outside_words_for(reading, scope, self.clock.now())
@@ -93,11 +87,13 @@ class LessonRepository(Repository):
 
         def store_screened(tx: Writing) -> Stored:
             added = lesson_merging.add_or_merge(tx, scope, lesson, by=by)
-            archived = lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
-            stored = _stored(tx, scope, lesson, added)
-            if added.id in archived and stored.reason is None:
-                return replace(stored, reason=_FULL)
-            return stored
+            archived_ids = lesson_records.archive_excess(
+                tx, scope, self.context.size, self.clock.now()
+            )
+            answer = _answer_about(tx, scope, lesson, added)
+            if added.id in archived_ids and answer.reason is None:
+                return replace(answer, reason=_FULL)
+            return answer
 
         return await self.db.write(scope.tenant, store_screened)
 
@@ -128,17 +124,21 @@ class LessonRepository(Repository):
         )
 
     async def resolve_id(self, scope: Scope, part: str, field: str = "id") -> str:
-        """Return the one id that begins or ends with `part` (4 characters or more), else `part` as it is.
+        """Return the whole id of a lesson that a person names by a part of it.
 
-        The end of an id may be given with the prefix of all ids (`les_4f2a` for `les_01…4f2a`). InputError, which names
-        `field`, if several ids fit and none is `part` itself.
+        | `part`                                                   | the result                               |
+        |----------------------------------------------------------|------------------------------------------|
+        | has fewer than 4 characters                              | `part`: too many ids would fit           |
+        | is the start of one id, or its end: `4f2a`, `les_4f2a`   | that id: `les_01…4f2a`                   |
+        | is an id itself, or part of none                         | `part`                                   |
+        | is the start or end of several ids                       | InputError, which names `field`          |
         """
-        if len(part) < _MIN_ID_CHARS:
+        if len(part) < _LEAST_ID_CHARS:
             return part
         end = part.removeprefix("les_")
-        if len(end) < _MIN_ID_CHARS:
+        if len(end) < _LEAST_ID_CHARS:
             end = part
-        values = scoped(scope, part=part, end=end, limit=_MAX_NAMED_IDS)
+        values = scoped(scope, part=part, end=end, limit=_MOST_NAMED_IDS)
         rows = await self.db.rows("lesson_ids_like", values)
         fitting_ids = [str(row["id"]) for row in rows]
         if len(fitting_ids) == 1:
@@ -194,12 +194,12 @@ class LessonRepository(Repository):
         """
         refuse_changed_lessons(tx, scope, seen)
         before = lesson_records.lesson_by_id(tx, scope, lesson_id)
-        is_pinned_already = before.pinned_at is not None
-        if is_pinned_already is pinned:
+        was_pinned = before.pinned_at is not None
+        if was_pinned is pinned:
             return before
         pinned_at: float | None = None
         if pinned:
-            _check_pin(tx, scope, before)
+            _refuse_pin(tx, scope, before)
             pinned_at = self.clock.now()
         after = replace(before, pinned_at=pinned_at)
         lesson_records.change(tx, scope, after, by=Speaker.PERSON)
@@ -268,15 +268,20 @@ class LessonRepository(Repository):
     ) -> Lesson:
         """Record a person's decision: an approved lesson is trusted from now on, a rejected one is retired.
 
-        Lessons in quarantine wait for it. A person may also approve a lesson that an agent stored, and with `of_agents`
-        reject one. InputError for a lesson that is none of these.
+        | the lesson                                     | approved         | rejected                   |
+        |------------------------------------------------|------------------|----------------------------|
+        | is in quarantine                               | is trusted       | is retired                 |
+        | is in use, and no person trusts it yet         | is trusted       | only with `of_agents`      |
+        | is trusted already, or out of use              | InputError       | InputError                 |
+
+        `of_agents`: the setting `review` lets lessons that agents stored wait for a person, too.
         """
         refuse_changed_lessons(tx, scope, seen)
         before = lesson_records.lesson_by_id(tx, scope, lesson_id)
-        may_be_decided = before.trust is Trust.QUARANTINED
+        waits = before.trust is Trust.QUARANTINED
         if approved or of_agents:
-            may_be_decided = before.trust is not Trust.TRUSTED
-        if not may_be_decided or before.state is not State.ACTIVE:
+            waits = before.trust is not Trust.TRUSTED
+        if not waits or before.state is not State.ACTIVE:
             fix = "`mcp-reflect lessons review` lists the lessons that are."
             raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
         now = self.clock.now()
@@ -328,59 +333,8 @@ class LessonRepository(Repository):
         await self.db.write(scope.tenant, erase)
         await self.db.truncate_log()
 
-    async def guard_mode(self, scope: Scope) -> GuardMode | None:
-        """Return what a person chose that guards do in a project, None for nothing."""
-        return await self.db.look(
-            scope.tenant, lambda reading: lesson_guards.guard_mode(reading, scope)
-        )
 
-    @transaction
-    def set_guard_mode(
-        self,
-        tx: Writing,
-        scope: Scope,
-        mode: GuardMode | None,
-        *,
-        by: Speaker = Speaker.AGENT,
-    ) -> None:
-        """Choose what guards do in a project, which only a person may; None forgets the choice.
-
-        The choice is kept as a row of `guards` with an empty key: it has the mode in the place of a lesson's id.
-        """
-        refuse_agent(by, "mode", "say what guards do in a project")
-        tx.run("guards_mode_cut", scoped(scope))
-        if mode is not None:
-            tx.run("guard_add", scoped(scope, key="", lesson_id=mode.value))
-
-    async def enforced(self, scope: Scope, most: int) -> list[Lesson]:
-        """Return at most `most` lessons whose guards a person enforces (a hook stops their calls), the newest first."""
-        return await self.db.look(
-            scope.tenant, lambda reading: reading.lessons("guards_enforced", scope, limit=most)
-        )
-
-    async def noted_calls(self, scope: Scope) -> list[Call]:
-        """Return the latest calls of a project that are in the bank, on which a new guard is tried.
-
-        They are those of runs that were reflected on, then those that failed.
-        """
-
-        def read(reading: Reading) -> list[Call]:
-            calls: list[Call] = []
-            for run in reading.rows("latest_runs", scoped(scope, limit=_MOST_RUNS)):
-                calls += _calls_of(json.loads(run["trace"]))
-            for row in reading.rows("failing_calls", scoped(scope, limit=_MOST_CALLS)):
-                (arguments,) = json.loads(row["arguments"])  # a list of one, so that any value fits
-                calls.append(Call(row["tool"], arguments))
-            return calls[:_MOST_CALLS]
-
-        return await self.db.look(scope.tenant, read, long=True)
-
-    async def unarmed(self, scope: Scope, limit: int = 1000) -> list[Lesson]:
-        """Return the lessons whose guards are off until a person arms them, newest first."""
-        return await self.lessons("guards_unarmed", scope, limit=limit)
-
-
-def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
+def _refuse_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
     """Raise InputError if a lesson may not be pinned: no session may be shown it, or enough are pinned already."""
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         fix = (
@@ -397,32 +351,26 @@ def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
         raise InputError("id", f"{_MOST_PINNED} lessons are pinned already", fix)
 
 
-def _stored(tx: Writing, scope: Scope, lesson: Lesson, added: lesson_merging.Added) -> Stored:
-    """Return the answer about a lesson that was stored, merged into another one, or put into quarantine."""
-    stored = Stored(lesson_id=added.id, status=added.status, scope=str(scope))
+def _answer_about(tx: Writing, scope: Scope, lesson: Lesson, added: lesson_merging.Added) -> Stored:
+    """Return the answer to whoever stored a lesson.
+
+    | the lesson                          | the answer has                                                              |
+    |-------------------------------------|-----------------------------------------------------------------------------|
+    | is in quarantine                    | the reason                                                                  |
+    | was merged into a stored one        | the stored one's text; why it stays, where only a person may change it      |
+    | was stored                          | its text, and a lesson that may say the same in other words: the author decides |
+    """
+    answer = Stored(lesson_id=added.id, status=added.status, scope=str(scope))
     if added.status == "quarantined":
-        return replace(stored, reason=f"{lesson.held}; a person decides")
+        return replace(answer, reason=f"{lesson.held}; a person decides")
     if added.status == "merged":
-        kept = lesson_records.lesson_by_id(tx, scope, added.id)
+        stored_lesson = lesson_records.lesson_by_id(tx, scope, added.id)
         reason: str | None = None
-        if kept.is_kept_by_person and not lesson.is_kept_by_person:
+        if stored_lesson.is_kept_by_person and not lesson.is_kept_by_person:
             reason = _KEPT_AS_IT_IS
-        return replace(stored, reason=reason, text=kept.text)
-    # The author is told of the lesson that may say the same in other words, and decides.
-    near = similarity.near_meaning(lesson, added.near)
+        return replace(answer, reason=reason, text=stored_lesson.text)
+    near_lesson = similarity.near_meaning(lesson, added.near)
     similar: tuple[str, str] | None = None  # its id and text
-    if near is not None:
-        similar = (near.id, near.text)
-    return replace(stored, text=lesson.text, similar=similar)
-
-
-def _calls_of(run: Json) -> Iterator[Call]:
-    """Yield the tool calls of a run, as JSON has it; what does not have the form of a run has none."""
-    if not isinstance(run, dict):
-        return
-    events = run.get("events")
-    if not isinstance(events, list):
-        return
-    for event in events:
-        if isinstance(event, dict) and event.get("type") == "tool_call":
-            yield Call(str(event.get("tool")), event.get("arguments"))
+    if near_lesson is not None:
+        similar = (near_lesson.id, near_lesson.text)
+    return replace(answer, text=lesson.text, similar=similar)

@@ -16,7 +16,6 @@ from mcp_reflect.models.session_state import GuardStage, SessionNotes, SessionSt
 from mcp_reflect.models.warning import MAY_BE_EMPTY, KnownCalls, KnownFailure, Sequel
 from mcp_reflect.storage.counting import counts, counts_of_last_messages, counts_of_sessions
 from mcp_reflect.storage.failures import failures_of, note_failure, note_worked
-from mcp_reflect.storage.grounds import place_in
 from mcp_reflect.storage.lesson_guards import (
     PASSED,
     guard_mode,
@@ -27,6 +26,7 @@ from mcp_reflect.storage.lesson_guards import (
     note_passed,
 )
 from mcp_reflect.storage.outcomes import add_measured_outcome
+from mcp_reflect.storage.project_folders import place_in
 from mcp_reflect.storage.proposals import add_proposal
 from mcp_reflect.storage.repository import (
     Reading,

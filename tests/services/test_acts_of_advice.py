@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.services.outcomes import pattern_of_act
+from mcp_reflect.services.followed_lessons import pattern_of_act
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ async def test_findings_without_a_lesson_are_shown_to_the_model(engine: Engine) 
     ]
     reflection = await engine.reflect(task="Deploy", outcome="failure", events=events)
     await stored(engine)
-    prompt = await services.consolidate.prompt(engine.context)
+    prompt = await services.dream_proposals.prompt(engine.context)
     (line,) = [line for line in prompt.splitlines() if reflection.reflection_id in line]
     assert "No lesson yet of: deploy " in line
     assert "quota exceeded" in line

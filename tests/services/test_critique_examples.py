@@ -10,7 +10,7 @@ from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextConte
 
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.transcripts import call_of, read_outputs, with_written
+from mcp_reflect.services.transcripts import named_call, read_outputs, with_written_lines
 from tests.server.calls import answered, told
 from tests.sessions.past_home import claude_file
 
@@ -218,16 +218,16 @@ def test_a_command_that_printed_nothing_is_an_output_too(tmp_path: Path) -> None
 
 
 def test_an_edit_shows_the_lines_that_it_wrote_unless_the_host_shows_them_or_refused_it() -> None:
-    call = call_of("edit", {"path": "theme/dark.json", "oldText": '"a": 1', "newText": '"a": 2'})
+    call = named_call("edit", {"path": "theme/dark.json", "oldText": '"a": 1', "newText": '"a": 2'})
     answer = "Successfully replaced text in theme/dark.json."
-    assert with_written(answer, call, failed=False) == f'{answer}\n+ "a": 2'
-    assert with_written(answer, call, failed=True) == answer
-    assert with_written('7→"a": 2', call, failed=False) == '7→"a": 2'
+    assert with_written_lines(answer, call, failed=False) == f'{answer}\n+ "a": 2'
+    assert with_written_lines(answer, call, failed=True) == answer
+    assert with_written_lines('7→"a": 2', call, failed=False) == '7→"a": 2'
 
 
 def test_a_call_without_a_command_or_a_file_is_named_by_what_it_is_about() -> None:
-    assert call_of("WebFetch", {"url": "https://a.org/faq"}).name == "WebFetch https://a.org/faq"
-    assert call_of("TodoWrite", {"todos": []}).name == "TodoWrite"
+    assert named_call("WebFetch", {"url": "https://a.org/faq"}).name == "WebFetch https://a.org/faq"
+    assert named_call("TodoWrite", {"todos": []}).name == "TodoWrite"
 
 
 def test_a_file_that_is_not_a_transcript_has_no_outputs(tmp_path: Path) -> None:

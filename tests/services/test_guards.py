@@ -141,22 +141,22 @@ async def test_one_call_gives_no_guard_and_the_answer_says_why(engine: Engine) -
 
 async def test_a_person_chooses_for_a_lesson_a_project_or_all(engine: Engine) -> None:
     lesson_id = await a_persons(engine)
-    own, modes = engine.scopes.own, engine.bank.lessons
+    own, modes = engine.scopes.own, engine.bank.guards
 
     async def said(session: str) -> tuple[bool, bool]:
         told = await engine.before_call("Bash", WRONG, session=session)
         return told is not None, told is not None and told.hold
 
     assert await said("one") == (True, True)
-    await modes.set_guard_mode(own, GuardMode.TELL, by=Speaker.PERSON)
+    await modes.set_mode(own, GuardMode.TELL, by=Speaker.PERSON)
     assert await said("two") == (True, False)
-    await modes.set_guard_mode(own, GuardMode.OFF, by=Speaker.PERSON)
+    await modes.set_mode(own, GuardMode.OFF, by=Speaker.PERSON)
     assert await said("three") == (False, False)
-    await modes.set_guard_mode(own, GuardMode.TELL, by=Speaker.PERSON)
+    await modes.set_mode(own, GuardMode.TELL, by=Speaker.PERSON)
     await guards.set_mode(engine.context, lesson_id, GuardMode.HOLD)
     assert await said("four") == (True, True)
-    await modes.set_guard_mode(own, None, by=Speaker.PERSON)
-    assert await modes.guard_mode(own) is None
+    await modes.set_mode(own, None, by=Speaker.PERSON)
+    assert await modes.mode(own) is None
 
 
 @pytest.mark.parametrize("fields", [{"source": "import"}, {"outside": True}, {"source": "rules"}])

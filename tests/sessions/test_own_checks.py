@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mcp_reflect.models.finding import Finding, FindingKind, FoundCall
 from mcp_reflect.moments.asks import MOST_BYTES, ask_again, ask_at_call
-from mcp_reflect.services.findings import gives_orders
+from mcp_reflect.services.finding_asks import gives_orders
 from mcp_reflect.sessions.calls import CallWithAnswer
 from mcp_reflect.sessions.found import facts_of
 from mcp_reflect.sessions.noticing import findings_in

@@ -78,7 +78,7 @@ async def test_guards_of_words_and_of_one_call_wait_for_a_person(
 ) -> None:
     async with opened(tmp_path / "bank" / "bank.db") as engine:
         warning = await engine.before_call("bash", {"command": command}, session="s")
-        waiting = await engine.bank.lessons.unarmed(engine.scopes.own, 10)
+        waiting = await engine.bank.guards.unarmed(engine.scopes.own, 10)
     assert (warning is not None) is is_told
     assert {lesson.guard for lesson in waiting} == {
         "Bash: `git commit` with `-a` or `--all`",
