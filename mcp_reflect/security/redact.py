@@ -21,7 +21,7 @@ from mcp_reflect.security.secret_columns import column_secrets
 from mcp_reflect.security.secret_commands import commanded_secrets
 from mcp_reflect.security.secret_documents import documented_secrets
 from mcp_reflect.security.secret_inputs import input_secrets
-from mcp_reflect.security.secret_labels import has_names, holds
+from mcp_reflect.security.secret_labels import has_names, kind_of_name
 from mcp_reflect.security.secret_names import named_secrets
 from mcp_reflect.security.secret_phrases import phrased_secrets
 from mcp_reflect.security.secret_references import referenced_secrets
@@ -311,7 +311,9 @@ _WHOLE: Final = lazy_compile(
 
 
 def _is_whole(name: str) -> bool:
-    return bool(_NAME.fullmatch(name)) and (bool(_WHOLE.match(name)) or holds(name) == "password")
+    return bool(_NAME.fullmatch(name)) and (
+        bool(_WHOLE.match(name)) or kind_of_name(name) == "password"
+    )
 
 
 def context_hash(context: str | None) -> str | None:

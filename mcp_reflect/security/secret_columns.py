@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
-from mcp_reflect.security.secret_labels import holds
+from mcp_reflect.security.secret_labels import kind_of_name
 from mcp_reflect.security.secret_tables import words_of
 from mcp_reflect.security.secret_values import Secret, Span
 
@@ -53,7 +53,7 @@ def _under_head(text: str, start: int, end: int) -> Iterator[Secret]:
     if not sign or not _is_head(line):
         return
     names = [text[slice(*cell)] for cell in _cells_of(text, start, end, sign)]
-    kinds = [holds(name) for name in names]
+    kinds = [kind_of_name(name) for name in names]
     if "password" in kinds and any(map(_is_whose, names)):
         for first, last in _cells(text, end + 1, sign, kinds):
             yield (first, last, "password")

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
-from mcp_reflect.security.secret_labels import holds
+from mcp_reflect.security.secret_labels import kind_of_name
 from mcp_reflect.security.secret_phrases import is_glue
 from mcp_reflect.security.secret_tables import rows_of
 from mcp_reflect.security.secret_values import Secret
@@ -414,7 +414,7 @@ def _secret_at(
         if row.begins_line and expected.written == "*" and is_glue(match[0]):
             return None
         given = match.groupdict()
-        if "name" in given and holds(match["name"]) not in ("password", "key"):
+        if "name" in given and kind_of_name(match["name"]) not in ("password", "key"):
             return None
         if "secret" in given:
             held = (number, match)

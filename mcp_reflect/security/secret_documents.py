@@ -7,7 +7,7 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
-from mcp_reflect.security.secret_labels import holds
+from mcp_reflect.security.secret_labels import kind_of_name
 from mcp_reflect.security.secret_values import Secret
 
 _MOST: Final = 100  # documents, statements or rows of one
@@ -85,7 +85,9 @@ _ITEM: Final = lazy_compile(
 def _inserted_values(text: str) -> Iterator[Secret]:
     """Yield the values that an INSERT puts into a secret's column."""
     for statement in islice(_INSERT.finditer(text), _MOST):
-        columns = [holds(column.strip(' \t\r\n"`[]')) for column in statement["columns"].split(",")]
+        columns = [
+            kind_of_name(column.strip(' \t\r\n"`[]')) for column in statement["columns"].split(",")
+        ]
         if "password" not in columns and "key" not in columns:
             continue
         at = statement.end()

@@ -7,7 +7,7 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
-from mcp_reflect.security.secret_labels import holds
+from mcp_reflect.security.secret_labels import kind_of_name
 from mcp_reflect.security.secret_values import Secret, Span
 
 _MOST: Final = 200  # inputs of a text
@@ -96,7 +96,7 @@ def _lines_of(text: str, at: int, form: re.Pattern[str]) -> Iterator[Span]:
         line = form.match(text, at)
         if line is None:
             return
-        is_open = "name" in line.re.groupindex and not holds(line["name"])
+        is_open = "name" in line.re.groupindex and not kind_of_name(line["name"])
         if _is_typed(line["secret"]) and not is_open:
             yield line.span("secret")
         at = line.end() + 1

@@ -1,4 +1,4 @@
-"""The names of secrets in a text: which words name one, and which secret a name holds."""
+"""The names of secrets in a text: which words name one, and what kind of value such a name has."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,8 +10,8 @@ from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_tables import pattern_of
 from mcp_reflect.security.secret_values import START, Span
 
-Holds = Literal["password", "key", "any key", "many", ""]
-"""The secret that a name holds: a password may be any word, a key looks random; `key` alone may be one of a map.
+NameKind = Literal["password", "key", "any key", "many", ""]
+"""What a name has as its value: a password may be any word, a key looks random; `any key`, of `key` alone, may be one of a map.
 
 `many` is a name in the plural, whose list may have random items.
 """
@@ -42,8 +42,17 @@ _OTHER: Final = frozenset(
 
 
 @lru_cache(maxsize=10_000)
-def holds(name: str) -> Holds:
-    """Return the secret that a name holds by its last words: `DB_PASSWORD`, `apiKey`, `x-auth-token`."""
+def kind_of_name(name: str) -> NameKind:
+    """Return what a name has as its value, by its last words; empty for what names no secret.
+
+    | name                                  | kind       |
+    |---------------------------------------|------------|
+    | `DB_PASSWORD`, `--unlockpass`         | `password` |
+    | `apiKey`, `x-auth-token`, `API_KEY_2` | `key`      |
+    | `key`                                 | `any key`  |
+    | `tokens`                              | `many`     |
+    | `page_token`, `primary_key`, `bypass` | empty      |
+    """
     words = [part.lower() for part in _WORD.findall(name)]
     whole = "_".join(words)
     if not words or _OPEN.search(whole) or _NO_PASSWORD.search(whole):
@@ -110,7 +119,7 @@ class SecretName(NamedTuple):
 
     start: int
     end: int
-    kind: Holds
+    kind: NameKind
     foreign: bool = False
     text: str = ""
 
@@ -225,7 +234,7 @@ def name_at(text: str, label: re.Match[str], done: int) -> SecretName:
         start = network.start()
     if _is_no_name(text, start, end):
         return SecretName(start, end, "")
-    return SecretName(start, end, holds(text[start:end]), text=text[start:end])
+    return SecretName(start, end, kind_of_name(text[start:end]), text=text[start:end])
 
 
 def _start_of_word(text: str, end: int, done: int) -> int:

@@ -12,13 +12,17 @@ from mcp_reflect.security.secret_formats import formatted_values
 from mcp_reflect.security.secret_labels import (
     CALL,
     SecretName,
-    holds,
     is_strict,
+    kind_of_name,
     labels_in,
     name_at,
     start_of,
 )
-from mcp_reflect.security.secret_sentences import told_secret, value_ahead, value_below
+from mcp_reflect.security.secret_sentences import (
+    secret_ahead_of_name,
+    secret_below_label,
+    secret_in_sentence,
+)
 from mcp_reflect.security.secret_surroundings import Surroundings
 from mcp_reflect.security.secret_values import Secret
 
@@ -132,11 +136,11 @@ def _value_of(text: str, name: SecretName) -> Secret | None:
     sign = _SIGN.match(text, name.end, name.end + 120)
     if sign and (span := _assigned(text, name, sign)):
         return span
-    if span := value_below(text, name):
+    if span := secret_below_label(text, name):
         return span
-    if span := told_secret(text, name):
+    if span := secret_in_sentence(text, name):
         return span
-    if span := value_ahead(text, name):
+    if span := secret_ahead_of_name(text, name):
         return span
     return default_of(text, name.end, is_password=name.kind == "password")
 
@@ -291,7 +295,7 @@ def _is_bare(text: str, name: SecretName, sign: re.Match[str], value: str, *, fl
         return True
     own_name = text[name.start : name.end].strip("-").replace("-", "_").lower()
     is_own_name = value.replace("-", "_").lower() == own_name
-    is_variable = _VARIABLE.match(value) is not None and holds(value) != ""
+    is_variable = _VARIABLE.match(value) is not None and kind_of_name(value) != ""
     if (
         is_own_name
         or is_variable

@@ -1,4 +1,8 @@
-"""Secrets in sentences: a noun, at most ten words, a verb or a sign, and the value."""
+"""Secrets that a sentence states: "the admin password on the box is now Velvet!Horse2".
+
+A sentence has the noun of a secret (which `secret_labels` finds), at most ten words, a verb or a sign, and the value.
+The verbs of each language are in secret_verbs.txt.
+"""
 
 import re
 from collections.abc import Sequence
@@ -67,37 +71,62 @@ _OTHER_FIELD: Final = lazy_compile(r" [A-Z][a-z]+(?:-[A-Z][a-z]+)+")  # `passwd 
 _OF: Final = lazy_compile(
     r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z"
 )  # behind `pass`; it is mostly a verb with an object
+_WORDS_BEFORE: Final = 60  # characters before a name in which the words that tell of it stand
 _WINDOW: Final = 150  # characters after the name
 _MOST_WORDS: Final = 10  # before the value
 _FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")
 _STATED: Final = lazy_compile(lambda: rf"(?i)(?:{_verbs('stated')})$")
 
 
-def told_secret(text: str, name: SecretName) -> Secret | None:
-    """Return the secret that a sentence gives to a name, in the rest of its line."""
+def secret_in_sentence(text: str, name: SecretName) -> Secret | None:
+    """Return the secret that the rest of a line states for a name, None if it states none.
+
+    | the line                                    | the secret                                          |
+    |---------------------------------------------|-----------------------------------------------------|
+    | "the password of the box is Trk-salmon77."  | `Trk-salmon77`, behind a verb or a sign             |
+    | "log in with the password kestrel, then"    | `kestrel`, right behind the noun                    |
+    | "the password is wrong"                     | none: the word tells a state                        |
+    | "arn:aws:secretsmanager:…:secret:shop"      | none: the noun is a part of an address              |
+    """
     if text[name.start - 1 : name.start] == ":" and text[name.end : name.end + 1] == ":":
-        return None  # a part of an address: `arn:aws:secretsmanager:…:secret:…`
+        return None
     end = _end_of_line(text, name)
-    if name.kind == "password" and (span := _beside(text, name, end)):
+    if name.kind == "password" and (span := _by_words_around(text, name, end)):
         return span
-    for sign in _IS.finditer(text, name.end - 1, end):
-        between = text[name.end : sign.start()]
-        if _stands_apart(name, between):
+    for verb in _IS.finditer(text, name.end - 1, end):
+        between = text[name.end : verb.start()]
+        if _is_of_another_clause(name, between):
             return None
-        if _is_moved(text, name, sign):
+        tells_a_place = _tells_a_place(text, name, verb)
+        if tells_a_place or CALL.match(text, verb.end(), end):
             continue
-        if CALL.match(text, sign.end(), end):
-            continue
-        is_of_other = sign[0] == "=" and _OTHER_NAME.search(between) is not None
-        is_of_other = is_of_other or _OTHER_FIELD.fullmatch(between) is not None
-        is_stuck = sign[0][0] in _STUCK_SIGNS
-        for form in (_QUOTED, _SIGNS) if is_stuck else (_QUOTED, _BARE, _PLAIN):
-            value = form.match(text, sign.end(), sign.end() + _LONGEST)
-            if value is None or not _is_told(value["secret"], name, sign[0].strip(), form):
-                continue
-            if not is_of_other or values.strange(value["secret"]):
-                return (*value.span("secret"), "password")
+        span = _value_behind(text, name, verb, is_of_other=_names_another_field(between, verb))
+        if span is not None:
+            return span
     return None
+
+
+def _value_behind(
+    text: str, name: SecretName, verb: re.Match[str], *, is_of_other: bool
+) -> Secret | None:
+    """Return the value behind a verb or sign, in the first form that fits: in quotes, bare, or a plain word.
+
+    `is_of_other`: another field stands before the verb, so that only a value which is surely no word counts.
+    """
+    forms = (_QUOTED, _SIGNS) if verb[0][0] in _STUCK_SIGNS else (_QUOTED, _BARE, _PLAIN)
+    for form in forms:
+        value = form.match(text, verb.end(), verb.end() + _LONGEST)
+        if value is None or not _fits_name(value["secret"], name, verb[0].strip(), form):
+            continue
+        if not is_of_other or values.strange(value["secret"]):
+            return (*value.span("secret"), "password")
+    return None
+
+
+def _names_another_field(between: str, verb: re.Match[str]) -> bool:
+    """Return whether the value belongs to a word between: `password of db=…` and `passwd Multi-Arch: …`."""
+    is_assigned = verb[0] == "=" and _OTHER_NAME.search(between) is not None
+    return is_assigned or _OTHER_FIELD.fullmatch(between) is not None
 
 
 def _end_of_line(text: str, name: SecretName) -> int:
@@ -109,40 +138,59 @@ def _end_of_line(text: str, name: SecretName) -> int:
     return line_end
 
 
-def _stands_apart(name: SecretName, between: str) -> bool:
+def _is_of_another_clause(name: SecretName, between: str) -> bool:
     """True where the verb or sign does not belong to the name: too far, in another clause, or of a verb with an object."""
     if between.count(" ") > _MOST_WORDS or _APART.search(between):
         return True
     return name.is_pass and not _OF.match(between)
 
 
-def _is_moved(text: str, name: SecretName, sign: re.Match[str]) -> bool:
-    """True for a word that tells of a place, and in Polish or Finnish that something is: `the password on the box is`."""
-    if sign[0].strip() not in ("to", "on") or name.foreign:
+def _tells_a_place(text: str, name: SecretName, verb: re.Match[str]) -> bool:
+    """Return whether "to" or "on" tells of a place, as in "the password on the box is X".
+
+    Polish and Finnish have them as verbs, and in "changed the password to X" the value stands behind.
+    """
+    if verb[0].strip() not in ("to", "on") or name.foreign:
         return False
-    return not _CHANGED.search(text, max(name.start - 60, 0), name.start)
+    return not _CHANGED.search(text, max(name.start - _WORDS_BEFORE, 0), name.start)
 
 
-def _beside(text: str, name: SecretName, end: int) -> Secret | None:
-    """Return the password in a sentence that says to log in with it, or that the password was changed to it."""
-    for before, after, is_drawn in (
-        (_WITH, _NEXT, False),
-        (_CHANGED, _TO, False),
-        (_KNOWN, _TOLD_APART, True),
+def _by_words_around(text: str, name: SecretName, end: int) -> Secret | None:
+    """Return the password that the words before a name and behind it tell, without a verb between.
+
+    | before the name          | behind it             | the value may be                  |
+    |--------------------------|-----------------------|-----------------------------------|
+    | "log in with the"        | the value             | a plain word, or a strange one    |
+    | "changed the"            | "to" and the value    | a plain word, or a strange one    |
+    | "her", or a new clause   | the value             | only a strange one                |
+    """
+    for before, behind, may_be_plain in (
+        (_WITH, _NEXT, True),
+        (_CHANGED, _TO, True),
+        (_KNOWN, _TOLD_APART, False),
     ):
-        value = after.match(text, name.end, end)
-        fits = value is not None and (
-            values.in_prose(value["secret"]) or (not is_drawn and _is_plain(value["secret"]))
-        )
-        if before is _KNOWN and name.is_pass:
+        value = behind.match(text, name.end, end)
+        is_of_verb = before is _KNOWN and name.is_pass  # "to pass X" is no password
+        if value is None or is_of_verb:
             continue
-        if value and fits and before.search(text, max(name.start - 60, 0), name.start):
+        fits = values.in_prose(value["secret"]) or (may_be_plain and _is_plain(value["secret"]))
+        if fits and before.search(text, max(name.start - _WORDS_BEFORE, 0), name.start):
             return (*value.span("secret"), "password")
     return None
 
 
-def _is_told(value: str, name: SecretName, sign: str, form: re.Pattern[str]) -> bool:
-    """Return whether a value that matches `form`, after `sign` in a sentence, is a secret."""
+def _fits_name(value: str, name: SecretName, sign: str, form: re.Pattern[str]) -> bool:
+    """Return whether a value in a form, behind a sign, can be what the name names. The first row that fits decides.
+
+    | the name, the form                         | it is a secret if the value                                |
+    |--------------------------------------------|------------------------------------------------------------|
+    | a key or a token                           | is random, and no plain word                               |
+    | a password, a plain word                   | is no state ("wrong"), and the sign is not "="             |
+    | a password, two to six words in quotes     | none of them speaks of secrets                             |
+    | a password, any                            | has a digit or a sign among its letters                    |
+    | a password in another language, ":" or "=" | is a word of its own                                       |
+    | a password, one word in quotes             | is no state, and no name of a field                        |
+    """
     if name.kind != "password":
         return form is not _PLAIN and _is_key_of(name, value)
     if form is _PLAIN:
@@ -192,7 +240,7 @@ _BELOW: Final = lazy_compile(
 )
 
 
-def value_below(text: str, name: SecretName) -> Secret | None:
+def secret_below_label(text: str, name: SecretName) -> Secret | None:
     """Return the secret alone in the line below a label: `Password:`, and the value under it."""
     below = _BELOW.match(text, name.end)
     if below is None or name.is_pass:
@@ -226,7 +274,7 @@ _GOES_ON: Final = lazy_compile(r"[ -]?(?!(?:for|of|on|and|to|in)\b)[\w(=:]{2,}")
 _LONGEST_AHEAD: Final = 120  # characters between the value and its name, with both
 
 
-def value_ahead(text: str, name: SecretName) -> Secret | None:
+def secret_ahead_of_name(text: str, name: SecretName) -> Secret | None:
     """Return the secret that a sentence says before its name: `Kestrel77 is the admin password`."""
     if name.kind != "password" or _GOES_ON.match(text, name.end):
         return None
