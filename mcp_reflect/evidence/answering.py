@@ -12,32 +12,35 @@ from typing import Final
 
 from mcp_reflect.evidence.bound_lines import BoundLine, spread_of
 from mcp_reflect.evidence.claim_terms import ClaimTerms
+from mcp_reflect.evidence.line_marks import without_number_or_path
 from mcp_reflect.evidence.measures import measures_in
 from mcp_reflect.evidence.outputs import HISTORY, MOST_FORM, Output
 from mcp_reflect.evidence.result_lines import result_lines
 
-_MOST_CALLS: Final = 40
-_MOST_OF_LAST: Final = 2  # lines
-_LEAST_OF_LAST: Final = 0.26
-_LEAST_OF_OTHER: Final = 0.6
-_LEAST_BESIDE_FIRST: Final = 0.6
+_MOST_CALLS: Final = 40  # the latest calls, which are asked
+_MOST_LINES_OF_LAST: Final = 2  # lines of the last call that may answer
+_LEAST_OF_LAST: Final = 0.26  # the part of a claim that the last call has to be about
+_LEAST_OF_EARLIER: Final = 0.6  # the same of a call before it
+_LEAST_BESIDE_FIRST: Final = 0.6  # the part of the best line's value that a second one has
 
 # What counts for a line beside the words that it shares.
-_OF_MEASURE: Final = 0.6
-_OF_NUMBER: Final = 0.25
-_OF_RESULT: Final = 0.4
+_FOR_MEASURE: Final = 0.6
+_FOR_NUMBER: Final = 0.25
+_FOR_RESULT: Final = 0.4
 _VERY_FEW_LINES: Final = 3
 
 _DIGIT: Final = re.compile(r"\d")
-_PLACE_IN_FILE: Final = re.compile(r"^(?:\d{1,6}(?:→|:|-)\s{0,200}|\S{1,200}:\d{1,6}:)")
 
 
 @dataclass(frozen=True, slots=True)
 class _AnswerLine:
-    """A line of a call that may answer a claim: `about` is how much of the claim it and the call share."""
+    """A line of a call that may answer a claim.
 
-    place: int
-    about: float
+    `shared_part` is how much of the claim it and the call share, `value` that with what speaks for the line beside it.
+    """
+
+    line_index: int
+    shared_part: float
     value: float
 
 
@@ -78,14 +81,14 @@ class Answering:
         An edit that was rejected answers by its error, in whatever line the words of the claim stand.
         """
         answers = _answer_lines(output, claim)
-        least = _LEAST_OF_LAST if is_last else _LEAST_OF_OTHER
-        answers = [answer for answer in answers if answer.about >= least]
-        answers.sort(key=lambda one: (-one.value, one.place))
-        best = answers[: _MOST_OF_LAST if is_last else 1]
+        least = _LEAST_OF_LAST if is_last else _LEAST_OF_EARLIER
+        answers = [answer for answer in answers if answer.shared_part >= least]
+        answers.sort(key=lambda one: (-one.value, one.line_index))
+        best = answers[: _MOST_LINES_OF_LAST if is_last else 1]
         if best and output.is_rejected:
-            return [BoundLine(output, place, best[0].value) for place in output.why_rejected[:1]]
+            return [BoundLine(output, index, best[0].value) for index in output.why_rejected[:1]]
         return [
-            BoundLine(output, one.place, one.value)
+            BoundLine(output, one.line_index, one.value)
             for one in best
             if one.value >= _LEAST_BESIDE_FIRST * best[0].value
         ]
@@ -99,18 +102,18 @@ def _answer_lines(output: Output, claim: ClaimTerms) -> Iterator[_AnswerLine]:
     measures = measures_in(claim.text)
     results = result_lines(output, claim)
     is_short = len(output.lines) <= _VERY_FEW_LINES
-    for place, line in enumerate(output.lines):
-        shared = output.terms_by_line[place] & weights.keys()
-        own = sum(_weight_in(output, term, weights) for term in shared) / claim.whole
-        own /= spread_of(line)
-        form = _PLACE_IN_FILE.sub("", line[:MOST_FORM])
-        if (shared or is_named) and any(lines.search(form) for lines in measures):
-            own += _OF_MEASURE
-        if (shared or is_short) and claim.has_number and _DIGIT.search(form):
-            own += _OF_NUMBER
-        of_command = sum(weights[term] for term in in_command - shared) / claim.whole
-        of_result = _OF_RESULT * results.get(place, 0.0)
-        yield _AnswerLine(place, about=of_command + own, value=own + of_result)
+    for index, line in enumerate(output.lines):
+        shared = output.terms_by_line[index] & weights.keys()
+        weight_of_line = sum(_weight_in(output, term, weights) for term in shared)
+        by_line = weight_of_line / claim.whole / spread_of(line)
+        text = without_number_or_path(line[:MOST_FORM])
+        if (shared or is_named) and any(pattern.search(text) for pattern in measures):
+            by_line += _FOR_MEASURE
+        if (shared or is_short) and claim.has_number and _DIGIT.search(text):
+            by_line += _FOR_NUMBER
+        by_command = sum(weights[term] for term in in_command - shared) / claim.whole
+        by_result = _FOR_RESULT * results.get(index, 0.0)
+        yield _AnswerLine(index, shared_part=by_command + by_line, value=by_line + by_result)
 
 
 def _weight_in(output: Output, term: str, weights: Mapping[str, float]) -> float:

@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mcp_reflect.evidence.claim_terms import ClaimTerms
+from mcp_reflect.evidence.line_marks import is_comment, number_of, without_number_or_plus
 from mcp_reflect.evidence.outputs import ITEM, MOST_FORM, Output
 
 _LONG_LINE: Final = 150  # characters
 _MOST_ITEMS: Final = 8  # lines of an output of which each may be shown
 _WORDS_OF_AN_ITEM: Final = 3
-_NUMBERED: Final = re.compile(r"(\d{1,6})(?:→|:|-)")
 _DEFINES: Final = re.compile(
     r"\b(?:def|class|function|fn|func|interface|type|struct|enum|const|let|var|export)\s+\w"
 )
-_COMMENT: Final = re.compile(r"(?:\+ |\d{1,6}(?:→|:|-))?\s{0,200}(?:#|//|/?\*|<!--|\"\"\")")
 _DIGIT: Final = re.compile(r"\d")
-_MARKS: Final = re.compile(r"^(?:\+ |\d{1,6}(?:→|:|-)\s{0,200})")
 
 # What binds a line to a claim: weights of terms, and parts of what the whole claim weighs.
 _OF_QUOTE: Final = 1.0
@@ -66,7 +64,9 @@ class BoundLine:
     @property
     def text(self) -> str:
         """The line without its number in the file, by which two outputs with the same line are known."""
-        return "" if self.place is None else _MARKS.sub("", self.output.lines[self.place])
+        if self.place is None:
+            return ""
+        return without_number_or_plus(self.output.lines[self.place])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +118,12 @@ class Binding:
         return sorted({*best, *list(self.results)[: self.most]})
 
     def _line(self, place: int, in_command: set[str]) -> BoundLine | None:
+        """Return the line at an index with its score, None where nothing binds it to the claim.
+
+        Its score is the part of the claim that it has, and what speaks for it beside that: it tells the result, defines
+        a name, has a number where the claim has one; a comment counts less. `in_command` are the terms of the claim that
+        stand in the command.
+        """
         line = self.output.lines[place]
         shared = self._shared_terms(place, line)
         quotes = self.claim.quotes_in(line)
@@ -128,19 +134,17 @@ class Binding:
         of_command = sum(self.claim.weights[term] for term in in_command - shared)
         part = (own + _OF_TERM_IN_COMMAND * of_command) / self.claim.whole
         names = {term for term in shared if self.claim.is_name(term)}
-        is_bound = (
-            place in self.results
-            or bool(quotes)
-            or self._is_bound(place, weights, own, part, names, in_command)
-        )
-        if not is_bound:
+        is_certain = place in self.results or bool(quotes)
+        if not is_certain and not self._is_bound(
+            place, weights, own=own, part=part, names=names, in_command=in_command
+        ):
             return None
         score = part + self.nearness + _OF_RESULT * self.results.get(place, 0.0)
         if names and _DEFINES.search(line[:MOST_FORM]):
             score += _OF_DEFINITION
-        if self.claim.has_number and _DIGIT.search(_MARKS.sub("", line[:MOST_FORM])):
+        if self.claim.has_number and _DIGIT.search(without_number_or_plus(line[:MOST_FORM])):
             score += _OF_NUMBER
-        if _COMMENT.match(line):
+        if is_comment(line):
             score += _OF_COMMENT
         return BoundLine(
             self.output, place, score, frozenset((*shared, *quotes)), place in self.results
@@ -149,9 +153,9 @@ class Binding:
     def _shared_terms(self, place: int, line: str) -> set[str]:
         """Return the terms of a line that the claim has; its number in the file counts only beside the word "line"."""
         shared = self.output.terms_by_line[place] & self.claim.weights.keys()
-        number = _NUMBERED.match(line)
+        number = number_of(line)
         if number and "line" not in self.claim.text.lower():
-            shared = shared - {number[1]}
+            return shared - {number}
         return shared
 
     def _weights_in(self, shared: Iterable[str], line: str) -> dict[str, float]:
@@ -171,16 +175,23 @@ class Binding:
         self,
         place: int,
         weights: Mapping[str, float],
+        *,
         own: float,
         part: float,
         names: set[str],
         in_command: set[str],
     ) -> bool:
-        """True where a rare name is shared, or two words or more that are a good part of the claim.
+        """Return whether what a line shares binds it to the claim; the first row that fits decides.
 
-        One word is enough in a file or a run that the claim names.
+        | the line                                                  | is bound where it shares                         |
+        |-----------------------------------------------------------|--------------------------------------------------|
+        | is one of many items, and shares no name                  | three words: the summary says the rest of all    |
+        | shares a rare name                                        | a fair part of the claim                         |
+        | shares two words                                          | a good part of the claim                         |
+        | is of a file or a run that the claim names                | one word, and a good part of the claim           |
+        | is of a short output that was printed last                | one word                                         |
 
-        One item of many that passed is bound by its name or by three words: the summary says the rest of all.
+        `own` is what the line itself shares, `part` that with its command as a part of the claim.
         """
         words = {term for term in weights if self.claim.tells(term)}
         if self._is_item(place) and not names:
@@ -197,18 +208,20 @@ class Binding:
         return self.is_near and bool(words)
 
     def _is_item(self, place: int) -> bool:
+        """Return whether a line is one of many items, such as `PASSED test_a` in a run of many tests."""
         is_long = len(self.output.lines) > _MOST_ITEMS
         return is_long and ITEM.search(self.output.lines[place][:MOST_FORM]) is not None
 
 
 def choose_lines(lines: Sequence[BoundLine], claim: ClaimTerms, most: int) -> list[BoundLine]:
     """Return the lines that say most of a claim, each for what those before it do not say."""
-    left = list(lines)
+    remaining = list(lines)
     chosen: list[BoundLine] = []
-    times: dict[str, int] = {}
+    times: dict[str, int] = {}  # how many chosen lines have a term
     texts: set[str] = set()
 
     def value(line: BoundLine) -> float:
+        """Return the score of a line without what the chosen ones have shown of it."""
         lost = sum(
             claim.weights.get(term, _OF_QUOTE) * (1 - _AGAIN ** times.get(term, 0))
             for term in line.shared
@@ -216,15 +229,15 @@ def choose_lines(lines: Sequence[BoundLine], claim: ClaimTerms, most: int) -> li
         return line.score - lost / claim.whole
 
     first = 0.0
-    while left and len(chosen) < most:
-        line = max(left, key=lambda one: (value(one), one.output.number))
+    while remaining and len(chosen) < most:
+        line = max(remaining, key=lambda one: (value(one), one.output.number))
         first = first or value(line)
         names = {term for term in line.shared if term in claim.quotes or claim.is_name(term)}
         says_more = not chosen or line.tells_result or any(term not in times for term in names)
         least = first * (_LEAST_SAYING_MORE if says_more else _LEAST_BESIDE_FIRST)
         if value(line) < max(least, _LEAST_SCORE):
             break
-        left.remove(line)
+        remaining.remove(line)
         if line.place is not None and line.text in texts:
             continue
         texts.add(line.text)

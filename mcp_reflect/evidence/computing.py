@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from mcp_reflect.evidence.equations import words_for
-from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree, Unknown
+from mcp_reflect.evidence.expressions import Negative, Operation, Tree, Unknown, WrittenNumber
+from mcp_reflect.evidence.sum_words import words_for
 
 _MOST_EXPONENT: Final = 64
 _MOST_BITS: Final = 512
@@ -42,7 +42,7 @@ def bounds_of(
     `rounded` are values that were rounded earlier in the work. With `round_all`, every number with decimals may be.
     """
     match tree:
-        case Plain():
+        case WrittenNumber():
             return _of_number(tree, may_be_rounded=_may_be_rounded(tree, rounded, round_all))
         case Unknown():
             return None
@@ -65,7 +65,7 @@ def bounds_of(
 def value_of(tree: Tree) -> Fraction | None:
     """Return the value of a tree by the digits that it shows; None if it has none."""
     match tree:
-        case Plain():
+        case WrittenNumber():
             if tree.is_percent:
                 return tree.value / 100
             return tree.value
@@ -86,7 +86,7 @@ def value_of(tree: Tree) -> Fraction | None:
             return result.exact
 
 
-def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: bool) -> bool:
+def _may_be_rounded(number: WrittenNumber, rounded: Collection[Fraction], round_all: bool) -> bool:
     """True if a number may stand for one with more digits, since what is computed from it then differs a little.
 
     The first row that fits decides.
@@ -112,7 +112,7 @@ def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: boo
     return round_all or number.value in rounded
 
 
-def _of_number(number: Plain, *, may_be_rounded: bool) -> Bounds:
+def _of_number(number: WrittenNumber, *, may_be_rounded: bool) -> Bounds:
     """Return what a number may stand for: itself, or one less to one more in its last digit if it was rounded."""
     width = Fraction(0)
     if may_be_rounded:
@@ -125,16 +125,19 @@ def _of_number(number: Plain, *, may_be_rounded: bool) -> Bounds:
 
 
 def _is_small(bounds: Bounds) -> bool:
+    """Return whether values need so few bits that computing with them stays quick."""
     low, high = bounds.low, bounds.high
     numbers = (low.numerator, low.denominator, high.numerator, high.denominator)
     return all(number.bit_length() <= _MOST_BITS for number in numbers)
 
 
 def _add(left: Bounds, right: Bounds) -> Bounds:
+    """Return the bounds of a sum."""
     return Bounds(left.low + right.low, left.high + right.high)
 
 
 def _subtract(left: Bounds, right: Bounds) -> Bounds:
+    """Return the bounds of a difference, which is least where the most is taken from the least."""
     return Bounds(left.low - right.high, left.high - right.low)
 
 
@@ -168,7 +171,8 @@ def _raise(left: Bounds, right: Bounds) -> Bounds | None:
     power = int(exponent)
     if power <= 0 and left.low <= 0 <= left.high:
         return None
-    if max(_bits(left.low), _bits(left.high)) * max(abs(power), 1) > _MOST_BITS:
+    bits_of_power = max(_bits(left.low), _bits(left.high)) * max(abs(power), 1)
+    if bits_of_power > _MOST_BITS:
         return None
     corners = [left.low**power, left.high**power]
     if left.low < 0 < left.high and power > 0 and power % 2 == 0:
@@ -177,6 +181,7 @@ def _raise(left: Bounds, right: Bounds) -> Bounds | None:
 
 
 def _bits(value: Fraction) -> int:
+    """Return the bits of the longer part of a fraction."""
     return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 

@@ -11,12 +11,12 @@ from fractions import Fraction
 from typing import Final
 
 from mcp_reflect.evidence.checks import check_steps
-from mcp_reflect.evidence.equations import MOST_READ
-from mcp_reflect.evidence.exact import Fix
+from mcp_reflect.evidence.exact import CheckedEquation, Fix
+from mcp_reflect.evidence.sum_words import MOST_READ
 from mcp_reflect.evidence.written_numbers import Style, read_number
 
-_MOST_ROUNDS: Final = 40
-_MOST_CHARACTERS: Final = 30_000  # that all rounds may read together
+_MOST_ROUNDS: Final = 40  # corrections of one work
+_MOST_CHARACTERS: Final = 30_000  # characters that all rounds may read together
 _DIGITS: Final = r"\d+(?:[.,'’]\d+)*(?!\w)"
 _NUMBER: Final = re.compile(rf"(?<![\w.]){_DIGITS}")
 _NEGATIVE: Final = re.compile(rf"(?<![\w.)])[-−]{_DIGITS}")
@@ -24,11 +24,11 @@ _LIST_MARK: Final = re.compile(r"(?m)^\s*(?:[Ss]tep\s+)?\d{1,3}[.):]\s|\b[Ss]tep
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
-    """A value that was corrected in a step, from a place on."""
+class _Correction:
+    """Where a value was corrected first: the number of the step, from 1, and the offset in it."""
 
     step: int
-    place: int
+    offset: int
 
 
 def correct_steps(steps: Sequence[str], goal: str = "") -> tuple[str, ...]:
@@ -37,26 +37,36 @@ def correct_steps(steps: Sequence[str], goal: str = "") -> tuple[str, ...]:
     Each round corrects the first false equation. ("2 + 2 = 5", "5 × 3 = 15") gives ("2 + 2 = 4", "4 × 3 = 12"). With a
     third step "So she has 16 left." nothing is corrected, because the 16 may rest on the wrong 5.
     """
-    given = tuple(steps)
-    if sum(map(len, given)) > MOST_READ:
-        return given
-    current = given
-    first: _Change | None = None
-    rounds = min(_MOST_ROUNDS, _MOST_CHARACTERS // max(1, sum(map(len, given))))
+    original = tuple(steps)
+    size = sum(map(len, original))
+    if size > MOST_READ:
+        return original
+    current = original
+    first: _Correction | None = None
+    rounds = min(_MOST_ROUNDS, _MOST_CHARACTERS // max(1, size))
     for _ in range(rounds):
-        fault = next((one for one in check_steps(current, goal) if not one.holds), None)
+        fault = _first_false(current, goal)
         if fault is None:
             if first is None or _is_complete(current, goal, first):
                 return current
-            return given
+            return original
         if fault.fix is None or len(current) < fault.step:
-            return given
-        first = first or _Change(fault.step, fault.fix.start)
+            return original
+        if first is None:
+            first = _Correction(fault.step, fault.fix.start)
         corrected = _with_fix(current, fault.step, fault.fix, goal)
         if corrected == current:
-            return given
+            return original
         current = corrected
-    return given
+    return original
+
+
+def _first_false(steps: Sequence[str], goal: str) -> CheckedEquation | None:
+    """Return the first equation that is false, None where all hold."""
+    for equation in check_steps(steps, goal):
+        if not equation.holds:
+            return equation
+    return None
 
 
 def _with_fix(steps: tuple[str, ...], number: int, fix: Fix, goal: str) -> tuple[str, ...]:
@@ -65,32 +75,33 @@ def _with_fix(steps: tuple[str, ...], number: int, fix: Fix, goal: str) -> tuple
     ("2 + 2 = 5", "5 × 3 = 15") with 4 for the 5 gives ("2 + 2 = 4", "4 × 3 = 15"); the next round corrects the 15.
     A value that stands in the goal, or before the mistake, stays in later text, because it may have another origin.
     """
-    at = number - 1
-    step = steps[at]
+    index = number - 1
+    step = steps[index]
     text_before = step[: fix.start]
     text_behind = step[fix.end :]
-    later_texts = [text_behind, *steps[at + 1 :]]
+    later_texts = [text_behind, *steps[index + 1 :]]
     wrong = _last_number(step[fix.start : fix.end])
     right = _last_number(fix.text)
-    values_before = _values("\n".join((goal, *steps[:at], text_before)))
+    values_before = _values("\n".join((goal, *steps[:index], text_before)))
     if wrong is not None and right is not None and _value(wrong) not in values_before:
         later_texts = [_replaced(text, wrong, right) for text in later_texts]
     corrected = text_before + fix.text + later_texts[0]
-    return (*steps[:at], corrected, *later_texts[1:])
+    return (*steps[:index], corrected, *later_texts[1:])
 
 
 def _last_number(text: str) -> str | None:
-    """Return the last number of a text, with its minus where one is glued to it."""
-    found = list(_NUMBER.finditer(text))
-    if not found:
+    """Return the last number of a text, with its minus: "-5" of "so x = -5", and "5" of "12 -5", where it subtracts."""
+    numbers = list(_NUMBER.finditer(text))
+    if not numbers:
         return None
-    start = found[-1].start()
-    is_negative = (
-        start > 0 and text[start - 1] in "-−" and not text[: start - 1].rstrip()[-1:].isdigit()
-    )
-    if is_negative:
-        start -= 1
-    return text[start : found[-1].end()]
+    last = numbers[-1]
+    start = last.start()
+    if start == 0 or text[start - 1] not in "-−":
+        return last[0]
+    is_subtracted = text[: start - 1].rstrip()[-1:].isdigit()
+    if is_subtracted:
+        return last[0]
+    return text[start - 1 : last.end()]
 
 
 def _replaced(text: str, old: str, new: str) -> str:
@@ -120,24 +131,29 @@ def _value(text: str) -> Fraction | None:
 
 
 def _values(text: str) -> set[Fraction | None]:
-    found = {_value(one[0]) for one in _NUMBER.finditer(text)}
-    return found | {-value for value in found if value is not None}
+    """Return the values of the numbers in a text, each with either sign, since a minus may stand apart from it."""
+    values = {_value(number[0]) for number in _NUMBER.finditer(text)}
+    return values | {-value for value in values if value is not None}
 
 
-def _is_complete(steps: Sequence[str], goal: str, first: _Change) -> bool:
-    """True if each later number is given, stands before the mistake, or is part of an equation that holds."""
-    at = first.step - 1
-    known = _values("\n".join((goal, *steps[:at], steps[at][: first.place])))
-    checked = [equation for equation in check_steps(steps, goal) if equation.holds]
-    for equation in checked:
-        known |= _values(equation.quote)
-    start = first.place  # in later steps every number counts
-    for place in range(at, len(steps)):
-        in_step = [equation for equation in checked if equation.step == place + 1]
-        without_mark = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), steps[place])
-        for number in _NUMBER.finditer(without_mark, start):
+def _is_complete(steps: Sequence[str], goal: str, first: _Correction) -> bool:
+    """Return whether nothing behind the first correction may still rest on the wrong value.
+
+    That is so where each later number stands in the goal or before the mistake, or in an equation that holds.
+    """
+    first_index = first.step - 1
+    text_before = "\n".join((goal, *steps[:first_index], steps[first_index][: first.offset]))
+    equations = [equation for equation in check_steps(steps, goal) if equation.holds]
+    known_values = _values(text_before)
+    for equation in equations:
+        known_values |= _values(equation.quote)
+    offset = first.offset  # in later steps every number counts
+    for index in range(first_index, len(steps)):
+        in_step = [equation for equation in equations if equation.step == index + 1]
+        without_list_mark = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), steps[index])
+        for number in _NUMBER.finditer(without_list_mark, offset):
             is_computed = any(one.start <= number.start() < one.end for one in in_step)
-            if not is_computed and _value(number[0]) not in known:
+            if not is_computed and _value(number[0]) not in known_values:
                 return False
-        start = 0
+        offset = 0
     return True

@@ -19,7 +19,10 @@ from mcp_reflect.evidence.written_numbers import Style, decimals_in, read_number
 MOST_TOKENS: Final = 80
 """Tokens of one side of an equation."""
 
-_DEEPEST: Final = 16  # parentheses
+_DEEPEST: Final = 16  # parentheses within one another
+_MOST_EXPONENT_DIGITS: Final = 4  # of a raised number; larger powers have no value anyway
+_BEGIN_OPERANDS: Final = (TokenKind.NUMBER, TokenKind.OPEN, TokenKind.CURRENCY)
+_END_OPERANDS: Final = (TokenKind.NUMBER, TokenKind.CLOSE, TokenKind.POWER)
 _SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _OPERATORS: Final = {
     "**": "^", "×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "x": "*", "X": "*",
@@ -27,7 +30,7 @@ _OPERATORS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class WrittenNumber:
     """A number as it was written: "1,200.50 kg" has the value 1200.5, two decimals and the unit "kg".
 
     `text` are its digits with what parts them, "1,200.50". The value of "20%" is 20 with `is_percent`.
@@ -64,7 +67,7 @@ class Operation:
     in_parentheses: bool = False
 
 
-Tree = Plain | Unknown | Negative | Operation
+Tree = WrittenNumber | Unknown | Negative | Operation
 
 
 class NotReadError(Exception):
@@ -83,22 +86,27 @@ def read_expression(tokens: Sequence[Token], style: Style, letter: str = "") -> 
         tree = reader.sum()
     except NotReadError:
         return None
-    if reader.at != len(tokens):
+    if reader.index != len(tokens):
         return None
     return tree
 
 
 class _Reader:
-    """Reads an expression from left to right, one function for each rank of its operators."""
+    """Reads an expression from left to right, one function for each rank of its operators.
+
+    `index` is that of the token which is read next. From the weakest operator to the strongest: `sum`, `product`, `signed`,
+    `power`, `atom`. NotReadError where the tokens are no such expression.
+    """
 
     def __init__(self, tokens: Sequence[Token], style: Style, letter: str) -> None:
         self.tokens = tokens
         self.style = style
         self.letter = letter
-        self.at = 0
+        self.index = 0
         self.depth = 0
 
     def sum(self) -> Tree:
+        """Read terms that are added or subtracted, from left to right: "10 - 3 - 2" is (10 - 3) - 2."""
         tree = self.product()
         while operator := self._operator("+-"):
             tree = Operation(operator, tree, self.product())
@@ -131,16 +139,25 @@ class _Reader:
     def power(self) -> Tree:
         """Read a value with its exponent: "2^3", "2**-1", "3²"."""
         base = self.atom()
-        if (token := self._token()) is not None and token.kind is TokenKind.POWER:
-            self.at += 1
+        token = self._token()
+        if token is not None and token.kind is TokenKind.POWER:
+            self.index += 1
             digits = token.text.translate(_SUPERSCRIPTS)
-            return Operation("^", base, Plain(Fraction(int(digits[:4])), digits, 0))
-        if self._operator("^"):
-            exponent = Negative(self.atom()) if self._operator("-") else self.atom()
-            if (token := self._token()) is not None and token.text in ("^", "**"):
-                raise NotReadError  # a tower is read from either end
-            return Operation("^", base, exponent)
-        return base
+            value = Fraction(int(digits[:_MOST_EXPONENT_DIGITS]))
+            return Operation("^", base, WrittenNumber(value, digits, decimals=0))
+        if not self._operator("^"):
+            return base
+        exponent = self._exponent()
+        following = self._token()
+        if following is not None and following.text in ("^", "**"):
+            raise NotReadError  # 2^3^2 is read from either end
+        return Operation("^", base, exponent)
+
+    def _exponent(self) -> Tree:
+        """Read what stands behind a sign for a power, which may be negative: "2^-1"."""
+        if self._operator("-"):
+            return Negative(self.atom())
+        return self.atom()
 
     def atom(self) -> Tree:
         """Read what no operator parts: a sum in parentheses, the unknown, or a number with its unit."""
@@ -150,7 +167,7 @@ class _Reader:
         if token.kind is TokenKind.OPEN:
             return self._in_parentheses()
         if token.kind is TokenKind.WORD and token.text == self.letter:
-            self.at += 1
+            self.index += 1
             return Unknown(self.letter)
         return self._number()
 
@@ -159,12 +176,12 @@ class _Reader:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise NotReadError
-        self.at += 1
+        self.index += 1
         tree = self.sum()
         closing = self._token()
         if closing is None or closing.kind is not TokenKind.CLOSE:
             raise NotReadError
-        self.at += 1
+        self.index += 1
         self.depth -= 1
         if isinstance(tree, Operation):
             return Operation(tree.operator, tree.left, tree.right, in_parentheses=True)
@@ -179,16 +196,21 @@ class _Reader:
         value = read_number(token.text, self.style)
         if value is None:
             raise NotReadError
-        self.at += 1
+        self.index += 1
         is_percent = self._percent()
         after = self._unit_after()
         if unit and after and not after.startswith("/"):
             raise NotReadError
-        number = Plain(
-            value, token.text, decimals_in(token.text, self.style), unit + after, is_percent
+        number = WrittenNumber(
+            value=value,
+            text=token.text,
+            decimals=decimals_in(token.text, self.style),
+            unit=unit + after,
+            is_percent=is_percent,
         )
-        if is_percent and (of := self._token()) is not None and of.text in _of():
-            self.at += 1
+        following = self._token()
+        if is_percent and following is not None and following.text in _words_for_of():
+            self.index += 1
             return Operation("*", number, self.power(), in_parentheses=True)
         return number
 
@@ -197,13 +219,9 @@ class _Reader:
         token = self._token()
         if token is None or token.kind is not TokenKind.PERCENT:
             return False
-        self.at += 1
+        self.index += 1
         after = self._token()
-        if after is not None and after.kind in (
-            TokenKind.NUMBER,
-            TokenKind.OPEN,
-            TokenKind.CURRENCY,
-        ):
+        if after is not None and after.kind in _BEGIN_OPERANDS:
             raise NotReadError  # 5 % 2 is what is left of a division
         return True
 
@@ -212,55 +230,50 @@ class _Reader:
         token = self._token()
         if token is None or not is_currency(token):
             return ""
-        self.at += 1
+        self.index += 1
         return currency_of(token)
 
     def _unit_after(self) -> str:
         """Take the unit behind a number, "km", "$", "m²" or "miles/hour", and return its one name."""
         token = self._token()
-        if token is None or token.text in (self.letter, *_of()):
+        if token is None or token.text in (self.letter, *_words_for_of()):
             return ""
         unit = ""
         if is_currency(token):
-            self.at += 1
+            self.index += 1
             unit = currency_of(token)
         elif token.kind is TokenKind.WORD and token.text != "per":
-            self.at += 1
+            self.index += 1
             unit = unit_of(token.text) + self._power_of_a_unit()
         return unit + self._per()
 
     def _power_of_a_unit(self) -> str:
         """Take the exponent that touches a unit, the "²" of "m²"; empty if there is none."""
         token = self._token()
-        if token is None or token.kind is not TokenKind.POWER or token.apart:
+        if token is None or token.kind is not TokenKind.POWER or token.has_blank_before:
             return ""
-        self.at += 1
+        self.index += 1
         return f"^{token.text.translate(_SUPERSCRIPTS)}"
 
     def _per(self) -> str:
         """Take "/hour" or "per hour", and return it as the second half of a unit."""
-        if self.at + 1 >= len(self.tokens):
+        if self.index + 1 >= len(self.tokens):
             return ""
-        mark, word = self.tokens[self.at : self.at + 2]
-        if (
-            mark.text not in ("/", "per")
-            or word.kind is not TokenKind.WORD
-            or word.text == self.letter
-        ):
+        slash, word = self.tokens[self.index : self.index + 2]
+        is_unit = word.kind is TokenKind.WORD and word.text != self.letter
+        if slash.text not in ("/", "per") or not is_unit:
             return ""
-        self.at += 2
+        self.index += 2
         return f"/{unit_of(word.text)}"
 
     def _multiplies_without_a_sign(self) -> bool:
         """True at `2(`, `)(`, `)x` and `2x`, where nothing stands between."""
         token = self._token()
-        if token is None or token.apart or self.at == 0:
+        if token is None or token.has_blank_before or self.index == 0:
             return False
-        before = self.tokens[self.at - 1]
-        if (
-            before.kind not in (TokenKind.NUMBER, TokenKind.CLOSE, TokenKind.POWER)
-            and before.text != self.letter
-        ):
+        before = self.tokens[self.index - 1]
+        is_behind_operand = before.kind in _END_OPERANDS or before.text == self.letter
+        if not is_behind_operand:
             return False
         is_letter = bool(self.letter) and token.text == self.letter
         return token.kind is TokenKind.OPEN or is_letter
@@ -270,17 +283,21 @@ class _Reader:
         token = self._token()
         if token is None or token.kind is not TokenKind.OPERATOR:
             return ""
-        plain = _OPERATORS.get(token.text, token.text)
-        if plain not in wanted:
+        operator = _OPERATORS.get(token.text, token.text)
+        if operator not in wanted:
             return ""
-        self.at += 1
+        self.index += 1
         following = self._token()
-        if following is not None and following.text == token.text == "-" and not following.apart:
+        is_double = following is not None and following.text == token.text == "-"
+        if following is not None and is_double and not following.has_blank_before:
             raise NotReadError  # "--" is a dash or an option
-        return plain
+        return operator
 
     def _token(self) -> Token | None:
-        return self.tokens[self.at] if self.at < len(self.tokens) else None
+        """Return the token that is read next, None behind the last one."""
+        if self.index >= len(self.tokens):
+            return None
+        return self.tokens[self.index]
 
 
 def _is_quotient(tree: Tree) -> bool:
@@ -289,23 +306,22 @@ def _is_quotient(tree: Tree) -> bool:
 
 
 def _is_power_of_ten(tree: Tree) -> bool:
-    return (
-        isinstance(tree, Operation)
-        and tree.operator == "^"
-        and isinstance(tree.left, Plain)
-        and tree.left.value == 10
-    )
+    """Return whether a tree is "10^8" or the like."""
+    if not isinstance(tree, Operation) or tree.operator != "^":
+        return False
+    return isinstance(tree.left, WrittenNumber) and tree.left.value == 10
 
 
 @cache
-def _of() -> tuple[str, ...]:
+def _words_for_of() -> tuple[str, ...]:
+    """Return the words of several languages behind a percentage: the "of" of "20% of 50"."""
     return read_word_list("arithmetic")["of"]
 
 
-def numbers_in(tree: Tree) -> list[Plain]:
+def numbers_in(tree: Tree) -> list[WrittenNumber]:
     """Return the numbers of a tree, from left to right."""
     match tree:
-        case Plain():
+        case WrittenNumber():
             return [tree]
         case Unknown():
             return []

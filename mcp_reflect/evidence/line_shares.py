@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.bound_lines import spread_of
 from mcp_reflect.evidence.claim_terms import ClaimTerms
+from mcp_reflect.evidence.line_marks import without_marks
 from mcp_reflect.evidence.measures import measures_in
 from mcp_reflect.evidence.outputs import ERROR, MOST_FORM, SUMMARY, Output
 from mcp_reflect.evidence.result_lines import results_of
@@ -35,7 +36,6 @@ _OF_COMMAND: Final = 2.0
 _OF_LENGTH: Final = 0.2
 
 _DIGIT: Final = re.compile(r"\d")
-_MARKS: Final = re.compile(r"^(?:\+ |\d{1,6}(?:→|:|-)\s{0,200}|\S{1,200}:\d{1,6}:)")
 
 
 class LineFeatures(NamedTuple):
@@ -124,7 +124,7 @@ class _WeighedOutput:
     @cached_property
     def forms(self) -> list[str]:
         """The starts of the lines without their numbers in a file."""
-        return [_MARKS.sub("", line[:MOST_FORM]) for line in self.output.lines]
+        return [without_marks(line[:MOST_FORM]) for line in self.output.lines]
 
     @cached_property
     def always_weighed(self) -> frozenset[int]:

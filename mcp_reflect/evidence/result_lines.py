@@ -36,7 +36,7 @@ _LAST_LINES: Final = 3
 
 
 def result_lines(output: Output, claim: ClaimTerms) -> Mapping[int, float]:
-    """Return the places of the lines that tell how a run ended, each with how surely it does.
+    """Return the indexes of the lines that tell how a run ended, each with how surely it does.
 
     These are the line that decides for each kind of run of which the claim speaks, the errors, and the summary of tests;
     beside a claim with a number any summary, which counts.
@@ -47,23 +47,23 @@ def result_lines(output: Output, claim: ClaimTerms) -> Mapping[int, float]:
 def results_of(
     output: Output, kinds: Collection[ProofKind] = (), *, counts: bool = True
 ) -> Mapping[int, float]:
-    """Return the places of the lines that tell how a run ended, whatever is claimed of it; `counts` asks for its summary."""
+    """Return the indexes of the lines that tell how a run ended, whatever is claimed of it; `counts` asks for its summary."""
     if output.is_rejected:
         return dict.fromkeys(output.why_rejected[:1], _DECIDES)
     if HISTORY in output.roles:
         return _history_lines(output)
     found = _deciding_lines(output, kinds)
     summary = _last_summary(output, kinds)
-    for place in _error_lines(output):
-        if place != summary:
-            found.setdefault(place, _NAMES_ERROR)
+    for index in _error_lines(output):
+        if index != summary:
+            found.setdefault(index, _NAMES_ERROR)
     if summary is not None and (not found or counts or ProofKind.TESTS in kinds):
         found.setdefault(summary, _SUMS_UP)
     return found or _last_lines(output)
 
 
 def leading_line(output: Output, claim: ClaimTerms) -> int | None:
-    """Return the place of the line that stands first where an output is shown, whatever its others share with a claim.
+    """Return the index of the line that stands first where an output is shown, whatever its others share with a claim.
 
     Of a run it is how it was ended, else what sums it up, or an error behind that; of a rejected edit the error. A run of
     several checks, of which the claim speaks of one, has a line for that one.
@@ -76,12 +76,14 @@ def leading_line(output: Output, claim: ClaimTerms) -> int | None:
     if is_of_several and _deciding_lines(output, claim.kinds):
         return None
     last = range(len(output.lines))[-_LAST_LINES:]
-    ended = [place for place in last if _ENDED_EARLY.search(output.lines[place][:MOST_FORM])]
+    ended = [index for index in last if _ENDED_EARLY.search(output.lines[index][:MOST_FORM])]
     if ended:
         return ended[0]
     summary = _last_summary(output, claim.kinds)
-    places = [*_error_lines(output), *(() if summary is None else (summary,))]
-    return max(places, default=None)
+    indexes = _error_lines(output)
+    if summary is not None:
+        indexes.append(summary)
+    return max(indexes, default=None)
 
 
 def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, float]:
@@ -91,17 +93,18 @@ def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, f
         if kind not in output.roles:
             continue
         line = read_outcome(kind, output.content, _ending_of(output)).line[:_COMPARED].strip(" =")
-        places = (place for place, text in enumerate(output.lines) if line and line in text)
-        place = next(places, None)
-        if place is not None and _tells(output.lines[place]):
-            found[place] = _DECIDES
+        indexes = (index for index, text in enumerate(output.lines) if line and line in text)
+        index = next(indexes, None)
+        if index is not None and _tells_result(output.lines[index]):
+            found[index] = _DECIDES
     return found
 
 
 def _history_lines(output: Output) -> dict[int, float]:
+    """Return the lines of a log or a commit that name what it did: each decides."""
     return {
-        place: _DECIDES
-        for place, line in enumerate(output.lines)
+        index: _DECIDES
+        for index, line in enumerate(output.lines)
         if _OF_HISTORY.search(line[:MOST_FORM])
     }
 
@@ -114,21 +117,24 @@ def _ending_of(output: Output) -> ReportedEnding:
 
 
 def _last_summary(output: Output, kinds: Collection[ProofKind]) -> int | None:
-    """Return the place of the last line that sums the run up, of tests where the claim speaks of them."""
-    patterns = (TESTS_SUMMARY, SUMMARY) if ProofKind.TESTS in kinds else (SUMMARY,)
+    """Return the index of the last line that sums the run up, of tests where the claim speaks of them."""
+    patterns = [SUMMARY]
+    if ProofKind.TESTS in kinds:
+        patterns.insert(0, TESTS_SUMMARY)
     for pattern in patterns:
-        for place in range(len(output.lines) - 1, -1, -1):
-            line = output.lines[place][:MOST_FORM]
-            if pattern.search(line) and _tells(line):
-                return place
+        for index in range(len(output.lines) - 1, -1, -1):
+            line = output.lines[index][:MOST_FORM]
+            if pattern.search(line) and _tells_result(line):
+                return index
     return None
 
 
 def _error_lines(output: Output) -> list[int]:
+    """Return the indexes of the lines that name an error."""
     return [
-        place
-        for place, line in enumerate(output.lines)
-        if ERROR.search(line[:MOST_FORM]) and _tells(line)
+        index
+        for index, line in enumerate(output.lines)
+        if ERROR.search(line[:MOST_FORM]) and _tells_result(line)
     ]
 
 
@@ -143,6 +149,6 @@ def _last_lines(output: Output) -> Mapping[int, float]:
     return {}
 
 
-def _tells(line: str) -> bool:
-    """False for warnings of the program on itself, log lines, and the head of a traceback."""
+def _tells_result(line: str) -> bool:
+    """Return whether a line may tell a result: not a warning of the program on itself, a log line, a traceback's head."""
     return _NO_RESULT.search(line[:MOST_FORM]) is None

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
+from mcp_reflect.evidence.line_marks import without_number
 from mcp_reflect.evidence.terms import terms_of
 from mcp_reflect.models.critique import ShownOutput
 
@@ -15,17 +16,22 @@ APART: Final = "…"
 MOST_BYTES: Final = 2_400
 """Of a digest, the line about what is left out included."""
 
-_OF_LAST_LINE: Final = 80  # bytes, about what is left out
+_BYTES_OF_LAST_LINE: Final = 80  # the line about what is left out
 _MOST_BESIDE: Final = 2_200  # bytes up to which others stand beside the deciding outputs
-_MOST_OTHERS: Final = 5  # outputs
-_MOST_WORDS: Final = 200  # of a long line
-_LONGEST_LINE: Final = 160
-_SHORT_START: Final = 30  # characters, which are not cut off
-_BEHIND_FIRST: Final = 2 * _LONGEST_LINE // 3 - 2
-_LONG_ENOUGH: Final = 30
-_LONGEST_TOOL: Final = 70
+_MOST_OTHERS: Final = 5  # outputs beside the deciding ones
+_MOST_READ: Final = 20_000  # characters of a line whose words are looked at
+_MOST_WORDS: Final = 200  # words of a long line
+_LONGEST_LINE: Final = 160  # characters of a line that is shown
+_SHORT_START: Final = 30  # characters at the start of a line that are too few to be cut off
+_BEHIND_FIRST: Final = (
+    2 * _LONGEST_LINE // 3 - 2
+)  # characters of a part behind the first of its words
+_SHORTEST_DISTINCT: Final = (
+    30  # characters of a line that stands once: a shorter one may be the result of two runs
+)
+_LONGEST_TOOL: Final = 70  # characters of a command
+_BYTES_AROUND: Final = 6  # the number and the end of the line of an output
 _TERM: Final = re.compile(r"[\w./:-]+")
-_LINE_NUMBER: Final = re.compile(r"^\d{1,6}(?:→|:|-)\s{0,200}")
 
 
 def cut_around(line: str, wanted: Mapping[str, float]) -> str:
@@ -45,40 +51,61 @@ def cut_around(line: str, wanted: Mapping[str, float]) -> str:
 
 def _best_start(line: str, wanted: Mapping[str, float]) -> int:
     """Return where a part of a line begins: a third of it lies before the first of its words, the rest behind."""
-    words = [
-        (found.start(), terms)
-        for found in _TERM.finditer(line[:20_000])
-        if (terms := terms_of(found[0]) & wanted.keys())
-    ][:_MOST_WORDS]
-    best, best_start = 0.0, 0
-    for at, (start, _) in enumerate(words):
-        near = (terms for place, terms in words[at:] if place < start + _BEHIND_FIRST)
-        value = sum(wanted[term] for term in set[str]().union(*near))
-        if value > best:
-            best, best_start = value, start
+    words = _wanted_words(line, wanted)
+    best_value = 0.0
+    best_start = 0
+    for index, word in enumerate(words):
+        end = word.start + _BEHIND_FIRST
+        terms = (later.terms for later in words[index:] if later.start < end)
+        value = sum(wanted[term] for term in set[str]().union(*terms))
+        if value > best_value:
+            best_value = value
+            best_start = word.start
     return best_start - _LONGEST_LINE // 3
 
 
+class _WantedWord(NamedTuple):
+    """A word of a line: the offset at which it begins, and its terms that are wanted."""
+
+    start: int
+    terms: set[str]
+
+
+def _wanted_words(line: str, wanted: Mapping[str, float]) -> list[_WantedWord]:
+    """Return the first words of a line that have a wanted term."""
+    words: list[_WantedWord] = []
+    for match in _TERM.finditer(line[:_MOST_READ]):
+        terms = terms_of(match[0]) & wanted.keys()
+        if terms:
+            words.append(_WantedWord(match.start(), terms))
+            if len(words) == _MOST_WORDS:
+                break
+    return words
+
+
 def pieces_of(
-    lines: Sequence[str], places: Iterable[int], wanted: Mapping[str, float]
+    lines: Sequence[str], line_indexes: Iterable[int], wanted: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Return the lines at some places in their order, with a mark between those that are not beside each other.
+    """Return the lines at some indexes in their order, with a mark between those that are not beside each other.
 
     >>> pieces_of(["a", "b", "c", "d"], [3, 0, 1], {})
     ('a', 'b', '…', 'd')
     """
-    found: list[str] = []
-    before: int | None = None
-    for place in sorted(places):
-        if before is not None and place > before + 1:
-            found.append(APART)
-        found.append(cut_around(lines[place], wanted))
-        before = place
-    return tuple(found)
+    pieces: list[str] = []
+    index_before: int | None = None
+    for index in sorted(line_indexes):
+        if index_before is not None and index > index_before + 1:
+            pieces.append(APART)
+        pieces.append(cut_around(lines[index], wanted))
+        index_before = index
+    return tuple(pieces)
 
 
 def short_tool(name: str) -> str:
-    """Return the start of a command without `cd FOLDER &&`, or the end of a path."""
+    """Return a command or a path as a digest names it.
+
+    `cd web && npm test` -> `npm test`; a long command loses its end, and a long path its beginning.
+    """
     name = re.sub(r"^(?:\(?\s*+cd\s[^;&|\n]{1,300}(?:&&|;)\s*+)+(?=\S)", "", " ".join(name.split()))
     if len(name) <= _LONGEST_TOOL:
         return name
@@ -95,8 +122,8 @@ def shown_once(shown: Iterable[ShownOutput]) -> list[ShownOutput]:
     seen: set[str] = set()
     found: list[ShownOutput] = []
     for one in shown:
-        lines = tuple(line for line in one.lines if _LINE_NUMBER.sub("", line) not in seen)
-        seen.update(_LINE_NUMBER.sub("", line) for line in lines if len(line) >= _LONG_ENOUGH)
+        lines = tuple(line for line in one.lines if without_number(line) not in seen)
+        seen.update(without_number(line) for line in lines if len(line) >= _SHORTEST_DISTINCT)
         if lines or not one.lines:
             found.append(replace(one, lines=lines))
     return found
@@ -105,7 +132,7 @@ def shown_once(shown: Iterable[ShownOutput]) -> list[ShownOutput]:
 def within_bytes(shown: Sequence[ShownOutput], most: int) -> list[ShownOutput]:
     """Return the first of them that fit."""
     found: list[ShownOutput] = []
-    left = most - _OF_LAST_LINE
+    left = most - _BYTES_OF_LAST_LINE
     for one in shown:
         size = _size_of(one)
         if size > left and found:
@@ -119,7 +146,7 @@ def shown_beside(
     deciding: Sequence[ShownOutput], others: Iterable[ShownOutput]
 ) -> list[ShownOutput]:
     """Return the first few of the other outputs that fit beside the deciding ones, without the lines that are shown already."""
-    seen = {_LINE_NUMBER.sub("", line) for one in deciding for line in one.lines}
+    seen = {without_number(line) for one in deciding for line in one.lines}
     left = _MOST_BESIDE - sum(map(_size_of, deciding))
     found: list[ShownOutput] = []
     for one in others:
@@ -127,7 +154,7 @@ def shown_beside(
         shown = replace(one, lines=lines)
         if not lines or _size_of(shown) > left or len(found) == _MOST_OTHERS:
             continue
-        seen.update(_LINE_NUMBER.sub("", line) for line in lines if line != APART)
+        seen.update(without_number(line) for line in lines if line != APART)
         found.append(shown)
         left -= _size_of(shown)
     return found
@@ -141,7 +168,7 @@ def _unseen(lines: Iterable[str], seen: AbstractSet[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for line in lines:
-        if line == APART or _LINE_NUMBER.sub("", line) in seen:
+        if line == APART or without_number(line) in seen:
             if found and found[-1] != APART:
                 found.append(APART)
         else:
@@ -152,4 +179,5 @@ def _unseen(lines: Iterable[str], seen: AbstractSet[str]) -> tuple[str, ...]:
 
 
 def _size_of(shown: ShownOutput) -> int:
-    return len(shown.text.encode()) + 6
+    """Return the bytes that an output takes up in the digest."""
+    return len(shown.text.encode()) + _BYTES_AROUND

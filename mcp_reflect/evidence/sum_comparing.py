@@ -5,9 +5,9 @@ from itertools import chain
 from typing import Final, TypeGuard
 
 from mcp_reflect.evidence.computing import Bounds, bounds_of
-from mcp_reflect.evidence.equations import words_for
-from mcp_reflect.evidence.expressions import Operation, Plain, Tree, numbers_in
+from mcp_reflect.evidence.expressions import Operation, Tree, WrittenNumber, numbers_in
 from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, factors_by_unit
+from mcp_reflect.evidence.sum_words import words_for
 from mcp_reflect.evidence.units import dimension_of
 
 _NEAR: Final = Fraction(1, 200)  # of a value: what is rounded to thousands differs by less
@@ -15,23 +15,30 @@ _THOUSANDS: Final = (10**3, 10**6, 10**9)
 _FLOAT: Final = Fraction(1, 10**12)
 
 
-def are_comparable(before: SumSide, own: SumSide) -> bool:
+def are_comparable(computed: SumSide, result: SumSide) -> bool:
     """False where units say that the sides count otherwise, or where both are numbers that nothing computes."""
-    if before.literal is not None and own.literal is not None:
+    if computed.literal is not None and result.literal is not None:
         return False
-    if _are_pairs(before, own):
+    if _are_pairs(computed, result):
         return False
-    if _is_all_percent(before) != _is_all_percent(own) and before.literal is not None:
+    if _is_all_percent(computed) != _is_all_percent(result) and computed.literal is not None:
         return False  # "48 = 100% + 20%"
-    dimension, result = dimension_of(before.tree), dimension_of(own.tree)
+    dimension = dimension_of(computed.tree)
+    result_dimension = dimension_of(result.tree)
     if dimension:
-        counted = {unit: power for unit, power in result.items() if power > 0}  # "= $18 per day"
-        return dimension in (result, counted) or _is_price(before, own, dimension, result)
-    return not result.keys() & words_for("scales") and not _is_other_scale(before, own)
+        counted = {
+            unit: power for unit, power in result_dimension.items() if power > 0
+        }  # "= $18 per day"
+        return dimension in (result_dimension, counted) or _is_price(
+            computed, result, dimension, result_dimension
+        )
+    return not result_dimension.keys() & words_for("scales") and not _is_other_scale(
+        computed, result
+    )
 
 
 def _is_price(
-    before: SumSide, own: SumSide, dimension: dict[str, int], result: dict[str, int]
+    computed: SumSide, result: SumSide, dimension: dict[str, int], result_dimension: dict[str, int]
 ) -> bool:
     """True where only the currency counts: "15 × $12.99 = 195", "$3 × $10 = $30" and "8 hours × $15 = $120".
 
@@ -41,23 +48,23 @@ def _is_price(
     money = dimension.keys() & CURRENCIES
     if len(money) != 1 or any(power < 0 for power in dimension.values()):
         return False
-    if not result:
+    if not result_dimension:
         return dimension == dict.fromkeys(money, 1)
-    return result == dict.fromkeys(money, 1) and not _is_other_scale(before, own)
+    return result_dimension == dict.fromkeys(money, 1) and not _is_other_scale(computed, result)
 
 
-def _are_pairs(before: SumSide, own: SumSide) -> bool:
+def _are_pairs(computed: SumSide, result: SumSide) -> bool:
     """True for "2 x 4 = 1.5 x 3.5", the sizes of a board by two names, and "2 - 2 = 4 - 3", a score and a later one."""
-    operators = {side.tree.operator for side in (before, own) if _is_pair(side.tree)}
-    return all(_is_pair(side.tree) for side in (before, own)) and operators in ({"*"}, {"-"})
+    operators = {side.tree.operator for side in (computed, result) if _is_pair(side.tree)}
+    return all(_is_pair(side.tree) for side in (computed, result)) and operators in ({"*"}, {"-"})
 
 
 def _is_pair(tree: Tree) -> TypeGuard[Operation]:
     """True for an operation on two plain numbers."""
     return (
         isinstance(tree, Operation)
-        and isinstance(tree.left, Plain)
-        and isinstance(tree.right, Plain)
+        and isinstance(tree.left, WrittenNumber)
+        and isinstance(tree.right, WrittenNumber)
     )
 
 
@@ -65,16 +72,16 @@ def _is_all_percent(one: SumSide) -> bool:
     return all(number.is_percent for number in numbers_in(one.tree))
 
 
-def _is_other_scale(before: SumSide, own: SumSide) -> bool:
+def _is_other_scale(computed: SumSide, result: SumSide) -> bool:
     """True for "500 + 700 = 1.2 kg": the numbers before a measure may be of a smaller one, or of thousands."""
-    value, shown = before.bounds.exact, own.bounds.exact
+    value, shown = computed.bounds.exact, result.bounds.exact
     if not value or not shown:
         return False
     ratio = abs(max(value / shown, shown / value))
     if ratio in _THOUSANDS:
         return True
     table = factors_by_unit()
-    factors = chain.from_iterable(table.get(unit, ()) for unit in own.units | before.units)
+    factors = chain.from_iterable(table.get(unit, ()) for unit in result.units | computed.units)
     return any(abs(ratio / factor - 1) < Fraction(1, 30) for factor in factors)
 
 
@@ -90,12 +97,12 @@ def shows(shown: SumSide, computed: SumSide) -> bool:
     )
 
 
-def _scales(number: Plain) -> tuple[int, ...]:
+def _scales(number: WrittenNumber) -> tuple[int, ...]:
     """A result in percent stands for its hundredth, or for itself: "20 / 80 = 25%", "8/10 × 100 = 80%"."""
     return (1, 100) if number.is_percent else (1,)
 
 
-def _is_rounded(shown: Bounds, computed: Bounds, number: Plain, scale: int) -> bool:
+def _is_rounded(shown: Bounds, computed: Bounds, number: WrittenNumber, scale: int) -> bool:
     """True if a number that is shown may be a computed value, rounded as people round.
 
     `scale` is 100 where a number in percent stands for itself ("80%" for 80). The rules, from the surest on:
@@ -121,22 +128,24 @@ def _is_rounded(shown: Bounds, computed: Bounds, number: Plain, scale: int) -> b
     return not _lost_its_digits(said, difference, value, number)
 
 
-def _last_place(number: Plain, scale: int) -> Fraction:
+def _last_place(number: WrittenNumber, scale: int) -> Fraction:
     """Return what one more in the last digit is worth: 1/100 of "3.33", 1/1000 of "33.3%", which is 0.333."""
     last_place = Fraction(1, 10**number.decimals)
     is_share = number.is_percent and scale == 1
     return last_place / 100 if is_share else last_place
 
 
-def _lost_its_digits(said: Fraction, difference: Fraction, value: Fraction, number: Plain) -> bool:
+def _lost_its_digits(
+    said: Fraction, difference: Fraction, value: Fraction, number: WrittenNumber
+) -> bool:
     """True for 0.002 in the place of 0.0018: one digit is left, and it is far off."""
     has_one_digit = len(number.text.replace(".", "").replace(",", "").strip("0")) == 1
     is_small = abs(said) < Fraction(1, 100)
     return is_small and has_one_digit and difference * 10 > abs(value)
 
 
-def _may_be_equal_before_rounding(own: SumSide, before: SumSide) -> bool:
+def _may_be_equal_before_rounding(result: SumSide, computed: SumSide) -> bool:
     """True if two expressions are equal where numbers with decimals were rounded before they were written."""
-    first = bounds_of(own.tree, round_all=True)
-    second = bounds_of(before.tree, round_all=True)
+    first = bounds_of(result.tree, round_all=True)
+    second = bounds_of(computed.tree, round_all=True)
     return first is not None and second is not None and first.meet(second)

@@ -17,7 +17,6 @@ from mcp_reflect.evidence.calendar_readings import (
     is_score,
     is_working_day,
 )
-from mcp_reflect.evidence.equations import words_for
 from mcp_reflect.evidence.percent_readings import (
     is_change,
     is_clear_change,
@@ -48,6 +47,7 @@ from mcp_reflect.evidence.result_readings import (
 )
 from mcp_reflect.evidence.sum_comparing import are_comparable, shows
 from mcp_reflect.evidence.sum_sides import SumSide
+from mcp_reflect.evidence.sum_words import words_for
 
 
 class SumReading(NamedTuple):
@@ -98,12 +98,12 @@ _READINGS: Final = (
 )
 
 
-def agree(own: SumSide, before: SumSide, words: frozenset[str]) -> bool:
+def agree(result: SumSide, computed: SumSide, words: frozenset[str]) -> bool:
     """True if the sides are equal, or may be meant otherwise; `words` are those of the work."""
-    if not are_comparable(before, own) or shows(own, before):
+    if not are_comparable(computed, result) or shows(result, computed):
         return True
     return any(
-        reading.has_form(before, own)
+        reading.has_form(computed, result)
         for reading in _READINGS
         if not reading.signs or words & words_for(reading.signs)
     )

@@ -5,29 +5,23 @@ range, the keys of a calculator. If any of them makes the equation true, nothing
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
-from typing import Final
+from itertools import islice, pairwise
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.computing import value_of
-from mcp_reflect.evidence.equations import (
-    Equation,
-    Side,
-    equations_in,
-    is_another_arithmetic,
-    words_of_a_work,
-)
+from mcp_reflect.evidence.equations import Equation, Side, equations_in
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
-from mcp_reflect.evidence.expressions import Operation, Plain, numbers_in
+from mcp_reflect.evidence.expressions import Operation, WrittenNumber, numbers_in
 from mcp_reflect.evidence.sum_comparing import shows
 from mcp_reflect.evidence.sum_readings import agree
 from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide, read_sides
+from mcp_reflect.evidence.sum_words import is_another_arithmetic, words_of_a_work
 from mcp_reflect.evidence.tokens import TokenKind
 from mcp_reflect.evidence.written_numbers import Style, write_number
 
-_MOST_EQUATIONS: Final = 60  # of a step
-_MOST_OF_A_WORK: Final = 250  # of all steps: more take longer than a caller waits
+_MOST_EQUATIONS: Final = 60  # equations of a step
+_MOST_OF_A_WORK: Final = 250  # equations of all steps: more take longer than a caller waits
 
 
 def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation]:
@@ -38,22 +32,23 @@ def check_sums(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation
     rounded: set[Fraction] = set()
     count = 0
     for number, step in enumerate(steps, start=1):
-        for _, equation in zip(range(_MOST_EQUATIONS), equations_in(step), strict=False):
+        for equation in islice(equations_in(step), _MOST_EQUATIONS):
             count += 1
             if count > _MOST_OF_A_WORK:
                 return
-            found = _check(equation, step, number, rounded, words)
-            if found is not None:
-                yield found
+            origin = _Origin(step_number=number, step=step)
+            checked = _check(equation, origin, rounded, words)
+            if checked is not None:
+                yield checked
             rounded |= _rounded_results(equation)
 
 
 def _rounded_results(equation: Equation) -> set[Fraction]:
     """Return the results that an equation shows with fewer digits than they have."""
-    sums = read_sides(equation, Style.POINT)
+    sides = read_sides(equation, Style.POINT)
     return {
         shown.literal.value
-        for computed, shown in pairwise(sums)
+        for computed, shown in pairwise(sides)
         if computed is not None
         and shown is not None
         and shown.literal is not None
@@ -62,115 +57,140 @@ def _rounded_results(equation: Equation) -> set[Fraction]:
     }
 
 
+class _Origin(NamedTuple):
+    """The step in which an equation stands, with its number from 1."""
+
+    step_number: int
+    step: str
+
+
+class _Fault(NamedTuple):
+    """A side that equals none before it: its index, the side before it, and the side itself."""
+
+    side_index: int
+    computed: SumSide
+    result: SumSide
+
+    @property
+    def size(self) -> Fraction:
+        """By how much of the larger one both sides differ, in 0..1."""
+        computed, result = self.computed.bounds.low, self.result.bounds.low
+        difference = abs(computed - result)
+        return difference / max(abs(computed), abs(result), difference)
+
+
 def _check(
-    equation: Equation, step: str, number: int, rounded: set[Fraction], words: frozenset[str]
+    equation: Equation, origin: _Origin, rounded: set[Fraction], words: frozenset[str]
 ) -> CheckedEquation | None:
     """Return what comes out of an equation; None where it is not read, or where its readings disagree.
 
     `words` are those of the work, which may say that it is meant otherwise: "degrees", "alphabet".
 
     It is read in each style of numbers, since the "." of "1.500" parts thousands in one and decimals in the other:
-    - no style reads two sides beside each other: nothing is said
-    - no style finds a fault: it holds
-    - one style finds a fault and the other none: nothing is said, its writer may have meant the other
-    - each style finds a fault: it is wrong, and what comes out is written in the style in which it is the least
+
+    | the styles that read two sides beside each other | what is said                                                   |
+    |--------------------------------------------------|----------------------------------------------------------------|
+    | none                                             | nothing                                                        |
+    | find no fault                                    | it holds                                                       |
+    | find a fault in one of them, and none in another | nothing: its writer may have meant the other                   |
+    | find a fault in each                             | it is wrong, in the style in which the fault is the smallest   |
+
+    The smallest fault tells the style: "1.200 € + 850 € = 2.150 €" has 2.050 for 2.150, not 851.2 for 2.15.
     """
     readings = {style: read_sides(equation, style, rounded) for style in Style}
-    known = [style for style, sums in readings.items() if _is_known(sums)]
-    if not known:
+    known_styles = [style for style, sides in readings.items() if _is_known(sides)]
+    if not known_styles:
         return None
-    first = known[0]
-    faults = {
-        style: _first_fault(readings[style], words, strictly=style is not first) for style in known
-    }
-    if all(fault is None for fault in faults.values()):
-        return _holding(readings[first], step, number)
-    if None in faults.values():
+    first_style = known_styles[0]
+    faults: dict[Style, _Fault] = {}
+    for style in known_styles:
+        fault = _first_fault(readings[style], words, strictly=style is not first_style)
+        if fault is not None:
+            faults[style] = fault
+    if not faults:
+        return _holding(readings[first_style], origin)
+    if len(faults) < len(known_styles):
         return None
-    style = min(known, key=lambda one: _distance(readings[one], faults[one] or 0))
-    return _fault(readings[style], faults[style] or 0, style, step, number)
+    style = min(faults, key=lambda style: faults[style].size)
+    return _wrong(readings[style], faults[style], style, origin)
 
 
-def _distance(sums: Sequence["SumSide | None"], at: int) -> Fraction:
-    """Return by how much of the larger a side differs from the one before it.
-
-    It tells in which style a wrong sum is written: "1.200 € + 850 € = 2.150 €" has 2.050 for 2.150, not 851.2 for 2.15.
-    """
-    before, own = sums[at - 1], sums[at]
-    if before is None or own is None:
-        return Fraction(1)
-    difference = abs(before.bounds.low - own.bounds.low)
-    return difference / max(abs(before.bounds.low), abs(own.bounds.low), difference)
-
-
-def _holding(sums: Sequence["SumSide | None"], step: str, number: int) -> CheckedEquation | None:
+def _holding(sides: Sequence[SumSide | None], origin: _Origin) -> CheckedEquation | None:
     """Return an equation that holds, from its first side that was read to its last; None where none were compared."""
-    read = [one for one in sums if one is not None]
-    if not any(shows(own, before) for before, own in pairwise(read)):
+    read = [side for side in sides if side is not None]
+    if not any(shows(result, computed) for computed, result in pairwise(read)):
         return None
     start, end = read[0].side.start, read[-1].side.end
-    return CheckedEquation(step=number, start=start, end=end, quote=step[start:end], holds=True)
+    return CheckedEquation(
+        step=origin.step_number, start=start, end=end, quote=origin.step[start:end], holds=True
+    )
 
 
-def _is_known(sums: Sequence["SumSide | None"]) -> bool:
-    """True if two sides beside each other were read."""
-    return any(one is not None and other is not None for one, other in pairwise(sums))
+def _is_known(sides: Sequence[SumSide | None]) -> bool:
+    """Return whether two sides beside each other were read."""
+    return any(side is not None and after is not None for side, after in pairwise(sides))
 
 
 def _first_fault(
-    sums: Sequence["SumSide | None"], words: frozenset[str], *, strictly: bool
-) -> int | None:
-    """Return the place of the first side that equals none of those before it, None if there is none.
+    sides: Sequence[SumSide | None], words: frozenset[str], *, strictly: bool
+) -> _Fault | None:
+    """Return the first side that equals none of those before it, None if there is none.
 
-    The second style of numbers excuses an equation only by making it true: `strictly`.
+    `strictly` is for a second style of numbers: it excuses an equation only by making it true, and by no other reading.
     """
 
-    def is_equal(own: SumSide, before: SumSide) -> bool:
+    def is_equal(result: SumSide, computed: SumSide) -> bool:
         if strictly:
-            return shows(own, before)
-        return agree(own, before, words)
+            return shows(result, computed)
+        return agree(result, computed, words)
 
-    for at in range(1, len(sums)):
-        before, own = sums[at - 1], sums[at]
-        if before is None or own is None:
+    for index, (computed, result) in enumerate(pairwise(sides), start=1):
+        if computed is None or result is None:
             continue
-        earlier = [one for one in sums[:at] if one is not None]
-        if not any(is_equal(own, one) for one in earlier):
-            return at
+        earlier = [side for side in sides[:index] if side is not None]
+        if not any(is_equal(result, side) for side in earlier):
+            return _Fault(index, computed, result)
     return None
 
 
-def _fault(
-    sums: Sequence["SumSide | None"], at: int, style: Style, step: str, number: int
-) -> CheckedEquation | None:
-    """Return what is wrong at a side, with the value of the side before it in its place."""
-    before, own = sums[at - 1], sums[at]
-    if before is None or own is None:
-        return None
-    value = value_of(before.tree)
-    later = sums[at:]
-    shown = next((one.literal for one in later if one is not None and one.literal), None)
-    expected = None
-    if value is not None:
-        expected = _written(value, shown, style, sums)
-        if shown is not None and not shown.is_percent and _adds_shares(before):
-            expected = f"{write_number(value * 100, shown.text, style, money=False)}%"
-    last = sums[-1]
-    fix = None
-    if expected is not None and last is not None and all(one is not None for one in later):
-        prefix = _currency_before(last.side)
-        fix = Fix(start=own.side.start, end=last.side.end, text=prefix + expected)
+def _wrong(
+    sides: Sequence[SumSide | None], fault: _Fault, style: Style, origin: _Origin
+) -> CheckedEquation:
+    """Return an equation that is wrong, with the value that comes out; where the result is read, as its correction."""
+    later = sides[fault.side_index :]
+    expected = _expected(sides, fault, style)
+    last = sides[-1]
+    fix: Fix | None = None
+    if expected is not None and last is not None and None not in later:
+        text = _currency_before(last.side) + expected
         if last.literal is not None and last.literal.unit and "%" not in expected:
-            fix = replace(fix, text=fix.text + _unit_behind(last.side, step))
+            text += _unit_behind(last.side, origin.step)
+        fix = Fix(start=fault.result.side.start, end=last.side.end, text=text)
+    start, end = fault.computed.side.start, fault.result.side.end
     return CheckedEquation(
-        step=number,
-        start=before.side.start,
-        end=own.side.end,
-        quote=step[before.side.start : own.side.end],
+        step=origin.step_number,
+        start=start,
+        end=end,
+        quote=origin.step[start:end],
         holds=False,
         expected=expected,
         fix=fix,
     )
+
+
+def _expected(sides: Sequence[SumSide | None], fault: _Fault, style: Style) -> str | None:
+    """Return the value of the side before a fault, written as the result is; None where it has none.
+
+    The sum of shares is in percent, also where the result lacks its sign: 65% of "60% + 5% = 66", not 0.65.
+    """
+    value = value_of(fault.computed.tree)
+    if value is None:
+        return None
+    literals = [side.literal for side in sides[fault.side_index :] if side is not None]
+    shown = next(filter(None, literals), None)
+    if shown is not None and not shown.is_percent and _adds_shares(fault.computed):
+        return f"{write_number(value * 100, shown.text, style, money=False)}%"
+    return _written(value, shown, style, sides)
 
 
 def _adds_shares(side: SumSide) -> bool:
@@ -180,16 +200,19 @@ def _adds_shares(side: SumSide) -> bool:
 
 
 def _written(
-    value: Fraction, shown: Plain | None, style: Style, sums: Sequence["SumSide | None"]
+    value: Fraction, shown: WrittenNumber | None, style: Style, sides: Sequence[SumSide | None]
 ) -> str:
-    """Return a value as the result is written; a fraction of whole numbers stays one."""
+    """Return a value as the result (`shown`) is written: its decimals, its percent sign, two decimals for money.
+
+    Where the result is no single number, the value stays a fraction: "2/3".
+    """
     if shown is None:
-        return f"{value.numerator}/{value.denominator}" if value.denominator != 1 else f"{value}"
+        return str(value)
     if shown.is_percent:
         is_of_hundred = shown.value >= 1 and 2 < value < 1000
         in_percent = value if is_of_hundred else value * 100
         return f"{write_number(in_percent, shown.text, style, money=False)}%"
-    is_money = any(side is not None and side.units & CURRENCIES for side in sums)
+    is_money = any(side is not None and side.units & CURRENCIES for side in sides)
     return write_number(value, shown.text, style, money=is_money)
 
 
@@ -203,8 +226,8 @@ def _currency_before(side: Side) -> str:
 
 def _unit_behind(side: Side, step: str) -> str:
     """Return what stands behind the number of a result, with the blank before it."""
-    numbers = [at for at, token in enumerate(side.tokens) if token.kind is TokenKind.NUMBER]
-    if not numbers or numbers[-1] == len(side.tokens) - 1:
+    numbers = [token for token in side.tokens if token.kind is TokenKind.NUMBER]
+    if not numbers or numbers[-1] is side.tokens[-1]:
         return ""
-    place = side.start - side.tokens[0].start
-    return step[place + side.tokens[numbers[-1]].end : side.end]
+    start_of_sentence = side.start - side.tokens[0].start
+    return step[start_of_sentence + numbers[-1].end : side.end]

@@ -1,8 +1,8 @@
-"""The tokens of a text that may hold sums: numbers, signs, words, and places in an order such as dates."""
+"""The tokens of a text that may hold sums: numbers, operators, words, and dates, of which nothing is computed."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -10,12 +10,11 @@ from typing import Final
 class TokenKind(StrEnum):
     """What a token is.
 
-    `PLACE` is a date, a time or an address, of which nothing is computed. `OTHER` is any character that belongs to no
+    `NOT_COMPUTED` is a date, a time or an address, of which nothing is computed. `OTHER` is any character that belongs to no
     sum, such as "#" or ",".
     """
 
-    PLACE = "place"
-
+    NOT_COMPUTED = "not_computed"
     NUMBER = "number"
     OPERATOR = "operator"
     OPEN = "open"
@@ -30,19 +29,19 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a text, with its place: "= $5" has the tokens "=", "$" and "5".
+    """A piece of a text, with the offsets at which it begins and ends: "= $5" has the tokens "=", "$" and "5".
 
-    `apart`: a blank stands before it, as before the "3" of "total: 3" and not of "4:30".
+    `has_blank_before`: a blank stands before it, as before the "3" of "total: 3" and not of "4:30".
     """
 
     kind: TokenKind
     text: str
     start: int
     end: int
-    apart: bool
+    has_blank_before: bool
 
 
-_PLACE: Final = (
+_NOT_COMPUTED: Final = (
     r"(?<![\d.,/-])(?:"
     r"\d{4}[-./]\d{1,2}[-./]\d{1,2}(?!\d)"  # 2024-12-31
     r"|\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d{2})(?![\d.,])"  # 31.12.2024
@@ -50,7 +49,7 @@ _PLACE: Final = (
     r"|0[xXbBoO][\da-fA-F]+)"
 )
 _TOKEN: Final = re.compile(
-    rf"(?P<place>{_PLACE})"
+    rf"(?P<not_computed>{_NOT_COMPUTED})"
     r"|(?P<number>\d+(?:[.,'’]\d+)*|(?<![\w.])\.\d+)"
     r"|(?P<power>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:['’-][^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|°[CFK]?)"
@@ -62,31 +61,50 @@ _TOKEN: Final = re.compile(
     r"|(?P<other>\S)"
 )
 
+_ENDS_OF_OPERANDS: Final = (
+    TokenKind.NUMBER,
+    TokenKind.CLOSE,
+    TokenKind.PERCENT,
+    TokenKind.CURRENCY,
+)
+
 
 def read_tokens(text: str) -> list[Token]:
     """Return the tokens of a text, in order: "3 x 4" gives a number, an operator and a number."""
     tokens: list[Token] = []
     end = 0
-    for found in _TOKEN.finditer(text):
-        kind = TokenKind(found.lastgroup or TokenKind.OTHER)
-        tokens.append(Token(kind, found[0], found.start(), found.end(), found.start() > end))
-        end = found.end()
-    return [_as_times(tokens, at) for at in range(len(tokens))]
+    for match in _TOKEN.finditer(text):
+        token = Token(
+            kind=TokenKind(match.lastgroup or TokenKind.OTHER),
+            text=match[0],
+            start=match.start(),
+            end=match.end(),
+            has_blank_before=match.start() > end,
+        )
+        tokens.append(token)
+        end = match.end()
+    return [_with_x_as_operator(tokens, index) for index in range(len(tokens))]
 
 
-def _as_times(tokens: Sequence[Token], at: int) -> Token:
-    """Return `x` between two operands as the sign for times: "3 x 4", "12x2", not "2x + 6"."""
-    token = tokens[at]
-    if token.text not in ("x", "X") or not 0 < at < len(tokens) - 1:
+def _with_x_as_operator(tokens: Sequence[Token], index: int) -> Token:
+    """Return the token at an index; an `x` between two operands as an operator.
+
+    "3 x 4" and "12x2" multiply. In "2x + 6" nothing follows that begins an operand, and "0x12" is hexadecimal.
+    """
+    token = tokens[index]
+    if token.text not in ("x", "X") or not 0 < index < len(tokens) - 1:
         return token
-    before, after = tokens[at - 1], tokens[at + 1]
-    ends = before.kind in (TokenKind.NUMBER, TokenKind.CLOSE, TokenKind.PERCENT, TokenKind.CURRENCY)
-    is_unit = before.kind is TokenKind.WORD and at > 1 and _takes_a_unit(tokens[at - 2])
-    begins = after.kind in (TokenKind.NUMBER, TokenKind.OPEN, TokenKind.CURRENCY)
-    is_hexadecimal = before.text == "0" and not token.apart and not after.apart
-    if not begins or not (ends or is_unit) or is_hexadecimal:
-        return token
-    return Token(TokenKind.OPERATOR, token.text, token.start, token.end, token.apart)
+    before, after = tokens[index - 1], tokens[index + 1]
+    is_behind_unit = (
+        before.kind is TokenKind.WORD and index > 1 and _takes_a_unit(tokens[index - 2])
+    )
+    is_behind_operand = before.kind in _ENDS_OF_OPERANDS or is_behind_unit
+    is_before_operand = after.kind in (TokenKind.NUMBER, TokenKind.OPEN, TokenKind.CURRENCY)
+    has_blanks = token.has_blank_before or after.has_blank_before
+    is_hexadecimal = before.text == "0" and not has_blanks
+    if is_behind_operand and is_before_operand and not is_hexadecimal:
+        return replace(token, kind=TokenKind.OPERATOR)
+    return token
 
 
 def _takes_a_unit(token: Token) -> bool:

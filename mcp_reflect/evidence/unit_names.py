@@ -1,5 +1,6 @@
 """One name for each unit and currency, in whatever form it is written."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -60,3 +61,17 @@ def unit_of(word: str) -> str:
 @cache
 def _singulars() -> dict[str, str]:
     return dict(line.split() for line in read_word_list("arithmetic")["singulars"])
+
+
+def is_unit_at(tokens: Sequence[Token], index: int) -> bool:
+    """True for a word between a number and a sign: the "km" of "3 km + 2 km"."""
+    if index == 0 or index + 1 >= len(tokens) or tokens[index - 1].kind is not TokenKind.NUMBER:
+        return False
+    after = tokens[index + 1]
+    ends_an_operand = after.kind in (
+        TokenKind.OPERATOR,
+        TokenKind.EQUALS,
+        TokenKind.CLOSE,
+        TokenKind.POWER,
+    )
+    return ends_an_operand or after.text == "per"

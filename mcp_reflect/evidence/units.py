@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree
+from mcp_reflect.evidence.expressions import Negative, Operation, Tree, WrittenNumber
 
 
 def units_in(unit: str) -> set[str]:
@@ -19,7 +19,7 @@ def dimension_of(tree: Tree) -> dict[str, int]:
 def _dimension(tree: Tree) -> Mapping[str, int]:
     """Return the units of a value with their powers; those of a sum are those of its first term that has some."""
     match tree:
-        case Plain():
+        case WrittenNumber():
             return _powers(tree.unit)
         case Negative():
             return _dimension(tree.inner)
@@ -27,7 +27,9 @@ def _dimension(tree: Tree) -> Mapping[str, int]:
             return _joined(tree, sign=1)
         case Operation(operator="/"):
             return _joined(tree, sign=-1)
-        case Operation(operator="^", right=Plain(value=exponent)) if exponent.denominator == 1:
+        case Operation(operator="^", right=WrittenNumber(value=exponent)) if (
+            exponent.denominator == 1
+        ):
             return {unit: power * int(exponent) for unit, power in _dimension(tree.left).items()}
         case Operation():
             return _dimension(tree.left) or _dimension(tree.right)
@@ -36,18 +38,19 @@ def _dimension(tree: Tree) -> Mapping[str, int]:
 
 
 def _joined(tree: Operation, *, sign: int) -> Counter[str]:
-    found = Counter(_dimension(tree.left))
+    """Return the powers of a product (`sign` 1), or of a quotient (-1), whose divisor's powers are taken away."""
+    powers = Counter(_dimension(tree.left))
     for unit, power in _dimension(tree.right).items():
-        found[unit] += sign * power
-    return found
+        powers[unit] += sign * power
+    return powers
 
 
 def _powers(unit: str) -> Counter[str]:
-    """Return the plain units of a unit with their powers."""
-    found = Counter[str]()
-    above, _, below = unit.partition("/")
-    for name, sign in ((above, 1), (below, -1)):
-        plain, _, power = name.partition("^")
-        if plain:
-            found[plain] += sign * int(power or 1)
-    return found
+    """Return the plain units of a unit with their powers: 1 of mile and -1 of hour for "mile/hour", 2 of m for "m^2"."""
+    powers = Counter[str]()
+    numerator, _, denominator = unit.partition("/")
+    for part, sign in ((numerator, 1), (denominator, -1)):
+        name, _, power = part.partition("^")
+        if name:
+            powers[name] += sign * int(power or 1)
+    return powers

@@ -12,30 +12,41 @@ from itertools import product
 from math import isqrt
 from typing import Final
 
-from mcp_reflect.evidence.equations import (
-    Equation,
-    equations_in,
-    is_another_arithmetic,
-    words_for,
-    words_of_a_work,
-)
+from mcp_reflect.evidence.equations import Equation, equations_in
 from mcp_reflect.evidence.exact import CheckedEquation, Fix
 from mcp_reflect.evidence.expressions import (
     Negative,
     Operation,
-    Plain,
     Tree,
     Unknown,
+    WrittenNumber,
     numbers_in,
     read_expression,
 )
+from mcp_reflect.evidence.sum_words import is_another_arithmetic, words_for, words_of_a_work
 from mcp_reflect.evidence.written_numbers import Style, write_number
 
 _MOST_READ: Final = 20_000  # characters of a work
 _MOST_EQUATIONS: Final = 60
 _MOST_BITS: Final = 256
 _LETTER: Final = re.compile(r"(?<![^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹])([a-z])(?![^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹])")
+_TIMES: Final = re.compile(r"(?<=[\d)])\s*x\s*(?=[\d($€£])")
 _NEAR_EQUALS: Final = re.compile(r"[^\n;,=]{0,60}=[^\n;,=]{0,60}")
+
+_DOUBTFUL: Final = re.compile(
+    r"\b(?:cases?|suppose|assume|second|third|another|other|next (?:problem|equation)|problem \d|first|or let)\b"
+    r"|\b[a-z]\(-?\w{1,9}\) ?="  # f(4) = 16 is the value of a function
+    r"|\blet [a-z] ?=|\bif [a-z] ?=|[a-z] ?(?:\+|-|\*)?= ?[a-z] ?[-+] ?\d|==|\bint\b|\bdef\b",
+    re.IGNORECASE,
+)
+"""What says that a work has cases, several problems, or assignments of a program."""
+
+_NEAR_SHARE: Final = Fraction(1, 50)  # of a root, by which a rounded one may differ
+_NEAR_LEAST: Final = Fraction(1, 100)  # by which any rounded root may differ
+_IRRATIONAL_SHARE: Final = Fraction(
+    1, 20
+)  # of a claimed solution, within which an irrational root may lie
+_IRRATIONAL_LEAST: Final = Fraction(1, 10)
 
 Polynomial = tuple[Fraction, Fraction, Fraction]
 """The coefficients of 1, x and x²."""
@@ -52,16 +63,22 @@ class _Relation:
     zero: Polynomial
 
     @property
-    def solution(self) -> Plain | Negative | Operation | None:
+    def solution(self) -> WrittenNumber | Negative | Operation | None:
         """What the unknown is said to be, where it stands alone on the left."""
-        return self.right if isinstance(self.left, Unknown) and self.is_literal else None  # type: ignore[return-value]
+        if not isinstance(self.left, Unknown) or isinstance(self.right, Unknown):
+            return None
+        if not self.has_known_result:
+            return None
+        return self.right
 
     @property
-    def is_literal(self) -> bool:
+    def has_known_result(self) -> bool:
+        """Whether the unknown stands on the left side alone."""
         return not _has_unknown(self.right)
 
     @property
-    def is_rounded(self) -> bool:
+    def may_be_rounded(self) -> bool:
+        """Whether a number with decimals stands in it, which may be a rounded one."""
         numbers = (*numbers_in(self.left), *numbers_in(self.right))
         return any(number.decimals for number in numbers)
 
@@ -77,22 +94,22 @@ def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEqua
     relations = list(_relations(texts, letter))
     if not relations or sum(relation.step == 0 for relation in relations) > 1:
         return
-    given = relations[0]
-    if given.solution is not None:
+    first = relations[0]
+    if first.solution is not None:
         return
-    roots = _roots(given.zero)
+    roots = _roots(first.zero)
     if roots is None:
         return
-    solved_in = None
+    solving_step: int | None = None
     for relation in relations[1:]:
-        if solved_in is not None and relation.step > solved_in:
+        if solving_step is not None and relation.step > solving_step:
             return  # another problem may begin
-        keeps = _keeps(relation, roots, given.zero)
-        if keeps is None:
+        holds = _holds_for_a_root(relation, roots, first.zero)
+        if holds is None:
             continue
-        if keeps and relation.solution is not None:
-            solved_in = relation.step
-        yield _checked(relation, texts[relation.step], roots, holds=keeps)
+        if holds and relation.solution is not None:
+            solving_step = relation.step
+        yield _checked(relation, texts[relation.step], roots, holds=holds)
 
 
 def _only_letter(texts: Sequence[str]) -> str | None:
@@ -100,14 +117,19 @@ def _only_letter(texts: Sequence[str]) -> str | None:
     letters: set[str] = set()
     for line in _lines_with_equals(texts):
         for part in _NEAR_EQUALS.finditer(line):
-            plain = re.sub(r"(?<=[\d)])\s*x\s*(?=[\d($€£])", "*", part[0])
-            found = set(_LETTER.findall(plain))
-            if " a " in plain:
-                found.discard("a")
-            letters |= found
+            letters |= _letters_in(part[0])
             if len(letters) > 1:
                 return None
-    return letters.pop() if letters else None
+    return next(iter(letters), None)
+
+
+def _letters_in(text: str) -> set[str]:
+    """Return the letters that stand alone in a text: not an `x` between numbers, which multiplies, nor the word "a"."""
+    without_times = _TIMES.sub("*", text)
+    letters = set(_LETTER.findall(without_times))
+    if " a " in without_times:
+        letters.discard("a")
+    return letters
 
 
 def _lines_with_equals(texts: Sequence[str]) -> Iterator[str]:
@@ -116,14 +138,6 @@ def _lines_with_equals(texts: Sequence[str]) -> Iterator[str]:
         for line in text[:_MOST_READ].split("\n"):
             if "=" in line:
                 yield line
-
-
-_DOUBTFUL: Final = re.compile(
-    r"\b(?:cases?|suppose|assume|second|third|another|other|next (?:problem|equation)|problem \d|first|or let)\b"
-    r"|\b[a-z]\(-?\w{1,9}\) ?="  # f(4) = 16 is the value of a function
-    r"|\blet [a-z] ?=|\bif [a-z] ?=|[a-z] ?(?:\+|-|\*)?= ?[a-z] ?[-+] ?\d|==|\bint\b|\bdef\b",
-    re.IGNORECASE,
-)
 
 
 def _is_doubtful(texts: Sequence[str]) -> bool:
@@ -157,10 +171,10 @@ def _relation(step: int, equation: Equation, letter: str) -> _Relation | None:
     first, second = _polynomial(left), _polynomial(right)
     if first is None or second is None:
         return None
-    zero = tuple(a - b for a, b in zip(first, second, strict=True))
-    if not (zero[1] or zero[2]):
+    constant, linear, square = (a - b for a, b in zip(first, second, strict=True))
+    if not (linear or square):
         return None
-    return _Relation(step, equation, left, right, (zero[0], zero[1], zero[2]))
+    return _Relation(step, equation, left, right, zero=(constant, linear, square))
 
 
 def _has_unknown(tree: Tree) -> bool:
@@ -179,7 +193,7 @@ def _has_unknown(tree: Tree) -> bool:
 def _polynomial(tree: Tree) -> Polynomial | None:
     """Return the coefficients of a tree, None if it is no polynomial of the second degree or less."""
     match tree:
-        case Plain():
+        case WrittenNumber():
             return (tree.value, Fraction(0), Fraction(0))
         case Unknown():
             return (Fraction(0), Fraction(1), Fraction(0))
@@ -199,6 +213,7 @@ def _polynomial(tree: Tree) -> Polynomial | None:
 
 
 def _is_small(polynomial: Polynomial) -> bool:
+    """Return whether the coefficients need so few bits that computing with them stays quick."""
     return all(
         max(part.numerator.bit_length(), part.denominator.bit_length()) <= _MOST_BITS
         for part in polynomial
@@ -262,20 +277,24 @@ def _roots(zero: Polynomial) -> tuple[Fraction, ...] | None:
     return ((-linear + root) / (2 * square), (-linear - root) / (2 * square))
 
 
-def _keeps(relation: _Relation, roots: Sequence[Fraction], given: Polynomial) -> bool | None:
-    """Return whether an equation holds for a root of the given one; None where that is not certain. Of x² = 4:
+def _holds_for_a_root(
+    relation: _Relation, roots: Sequence[Fraction], first: Polynomial
+) -> bool | None:
+    """Return whether an equation holds for a root of the `first` one; None where that is not certain.
 
-    - its roots are 2 and -2, and "x = 2" or "2x = 4" holds for one of them: True. One root is enough, because a solution
-      may go on with one case
-    - "x = 3" holds for none: False
-    - with decimals a number may have been rounded on the way, so that "1.99x = 4", whose own root is near 2, is left: None
-    - of x² = 2 the roots are no fractions: "x = 5" is far from both, and False; all else is left
+    | the first equation           | the equation                                    | holds                          |
+    |------------------------------|-------------------------------------------------|--------------------------------|
+    | x² = 2, with irrational roots | x = 5, far from each root                      | no                             |
+    | x² = 2                       | any other                                       | None                           |
+    | x² = 4, with 2 and -2        | 2x = 4, for one of them: a solution may go on with one case | yes                |
+    | x² = 4                       | 1.99x = 4: a number with decimals may be rounded, and its root is near 2 | None  |
+    | x² = 4                       | x = 3                                           | no                             |
     """
     if not roots:
-        return _is_near_an_irrational_root(relation, given)
+        return _holds_for_irrational_root(relation, first)
     if any(_value(relation.zero, root) == 0 for root in roots):
         return True
-    if relation.is_rounded and _may_have_a_root_near(relation, roots):
+    if relation.may_be_rounded and _may_have_a_root_near(relation, roots):
         return None
     return False
 
@@ -290,24 +309,26 @@ def _may_have_a_root_near(relation: _Relation, roots: Sequence[Fraction]) -> boo
 
 def _is_near(rounded: Fraction, root: Fraction) -> bool:
     """True where a number may be a root that was rounded on the way: within a fiftieth and a hundredth of it."""
-    return abs(rounded - root) <= abs(root) / 50 + Fraction(1, 100)
+    return abs(rounded - root) <= abs(root) * _NEAR_SHARE + _NEAR_LEAST
 
 
-def _is_near_an_irrational_root(relation: _Relation, given: Polynomial) -> bool | None:
-    """Return False for a claimed solution that is far from being one; other steps are left alone."""
-    own = _roots(relation.zero)
-    if relation.solution is None or not own:
+def _holds_for_irrational_root(relation: _Relation, first: Polynomial) -> bool | None:
+    """Return False for a claimed solution that is far from each root of the first equation, else None.
+
+    A root lies near it where the polynomial changes its sign around it.
+    """
+    claimed_roots = _roots(relation.zero)
+    if relation.solution is None or not claimed_roots:
         return None
-    at = own[0]
-    width = max(abs(at) / 20, Fraction(1, 10))
-    has_a_root_near = _value(given, at - width) * _value(given, at + width) <= 0
-    if has_a_root_near:
-        return None
-    return False
+    claimed = claimed_roots[0]
+    width = max(abs(claimed) * _IRRATIONAL_SHARE, _IRRATIONAL_LEAST)
+    has_root_near = _value(first, claimed - width) * _value(first, claimed + width) <= 0
+    return None if has_root_near else False
 
 
-def _value(polynomial: Polynomial, at: Fraction) -> Fraction:
-    return polynomial[0] + polynomial[1] * at + polynomial[2] * at * at
+def _value(polynomial: Polynomial, x: Fraction) -> Fraction:
+    """Return the value of a polynomial for a value of the unknown."""
+    return polynomial[0] + polynomial[1] * x + polynomial[2] * x * x
 
 
 def _checked(
@@ -316,9 +337,12 @@ def _checked(
     """Return what was found of an equation; a correction only for a single root, since of two either may be meant."""
     sides = relation.equation.sides
     start, end = sides[0].start, sides[-1].end
-    expected = fix = None
+    expected: str | None = None
+    fix: Fix | None = None
     if not holds and len(roots) == 1:
-        expected, fix = _right_side(relation, roots[0])
+        expected = _expected_result(relation, roots[0])
+    if expected is not None and len(sides) == 2:
+        fix = Fix(start=sides[1].start, end=sides[1].end, text=expected)
     return CheckedEquation(
         step=relation.step or 1,
         start=start,
@@ -330,19 +354,15 @@ def _checked(
     )
 
 
-def _right_side(relation: _Relation, root: Fraction) -> tuple[str | None, Fix | None]:
-    """Return what the right side is for the root, where it is a plain number."""
+def _expected_result(relation: _Relation, root: Fraction) -> str | None:
+    """Return what the right side has to be for the root; None where it is no known number, and for the goal itself."""
     left = _polynomial(relation.left)
-    if left is None or not relation.is_literal or relation.step == 0:
-        return None, None
+    if left is None or not relation.has_known_result or relation.step == 0:
+        return None
     value = _value(left, root)
     shown = numbers_in(relation.right)
-    like = next((number.text for number in shown), "")
-    if value.denominator != 1 and not any(number.decimals for number in shown):
-        expected = f"{value.numerator}/{value.denominator}"
-    else:
-        expected = write_number(value, like, Style.POINT, money=False)
-    if len(relation.equation.sides) != 2:
-        return expected, None
-    side = relation.equation.sides[1]
-    return expected, Fix(start=side.start, end=side.end, text=expected)
+    has_decimals = any(number.decimals for number in shown)
+    if value.denominator != 1 and not has_decimals:
+        return f"{value.numerator}/{value.denominator}"
+    written_like = next((number.text for number in shown), "")
+    return write_number(value, written_like, Style.POINT, money=False)
