@@ -8,7 +8,10 @@ from mcp_reflect.evidence.loop import MODEL, LoopResult, Version, quoted_claim
 from mcp_reflect.models.critique import Action, Claim, Critique, Opinion, ShownOutput, Verdict
 
 _MOST_ISSUES: Final = 40
-_MOST_NUMBERS: Final = 5
+_MOST_NUMBERS: Final = 5  # numbers of claims in a sentence
+_MOST_CHARS: Final = 2_000  # characters of the claims of a short answer
+_CLAIM_CHARS: Final = 110
+_OTHERS: Final = "(these share most with the claims, and may decide none:)"
 _SEND: Final = (
     "critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown, correction if wrong}]; "
     'claim "others" stands for all that are left'
@@ -101,9 +104,16 @@ def score_of(version: Version) -> float | None:
 
 
 def _action(first: Version, gate: bool | None, judging: Judging) -> Action | None:
-    """Return what to do: hand it over, change it, or get evidence first.
+    """Return what to do with the work; the first row that fits decides.
 
-    None where the claims are to be judged, and where nothing was checked: that is no reason to hand it over.
+    | the work                                                   | what to do                                         |
+    |------------------------------------------------------------|----------------------------------------------------|
+    | states nothing, or no output bears on it                   | None: that is no reason to hand it over            |
+    | passes the gate                                            | KEEP: hand it over                                 |
+    | has issues                                                 | REVISE                                             |
+    | has a claim that nothing shows                             | VERIFY_FIRST                                       |
+    | is not judged as a whole                                   | None: its claims are to be judged                  |
+    | has too low a score                                        | REVISE                                             |
     """
     if _states_nothing(first, judging) or _nothing_bears(first):
         return None
@@ -111,19 +121,20 @@ def _action(first: Version, gate: bool | None, judging: Judging) -> Action | Non
         return Action.KEEP
     if first.issues:
         return Action.REVISE
-    if any(claim.verdict is Verdict.NOT_SHOWN or _is_open(claim) for claim in first.claims):
+    if any(claim.verdict is Verdict.NOT_SHOWN or _lacks_evidence(claim) for claim in first.claims):
         return Action.VERIFY_FIRST
     if gate is None:
         return None
     return Action.REVISE
 
 
-def _is_open(claim: Claim) -> bool:
-    """True for a claim without a verdict that says that something went well, which no run shows."""
+def _lacks_evidence(claim: Claim) -> bool:
+    """Return whether a claim without a verdict says that something went well, which no run shows."""
     return claim.unproven and claim.verdict is None
 
 
 def _states_nothing(first: Version, judging: Judging) -> bool:
+    """Return whether nothing can be judged: the work has no claims, and nobody asks for scores or found an issue."""
     is_unjudged = first.opinion is None and not first.issues
     return not first.verified.claims and is_unjudged and not judging.criteria
 
@@ -135,6 +146,7 @@ def _nothing_bears(first: Version) -> bool:
 
 
 def _notes(first: Version, judging: Judging, note: str | None) -> list[str]:
+    """Return what is noted beside the answer: the caller's `note`, and why something was not judged."""
     notes: list[str] = []
     if note:
         notes.append(note)
@@ -148,6 +160,7 @@ def _notes(first: Version, judging: Judging, note: str | None) -> list[str]:
 
 
 def _at_most(issues: Sequence[str]) -> tuple[str, ...]:
+    """Return the first issues, and how many more there are."""
     more = len(issues) - _MOST_ISSUES
     if more > 0:
         return (*issues[:_MOST_ISSUES], f"and {more} more")
@@ -155,10 +168,14 @@ def _at_most(issues: Sequence[str]) -> tuple[str, ...]:
 
 
 def _author(best: Version, thinker: str) -> str | None:
-    return thinker if best.author == MODEL else best.author
+    """Return who corrected the steps: rules, or the model by its own name; None for nobody."""
+    if best.author == MODEL:
+        return thinker
+    return best.author
 
 
 def _first_error(version: Version) -> int | None:
+    """Return the number of the first step with a certain fault or a wrong claim, None where there is none."""
     wrong = [fault.step for fault in version.verified.faults]
     wrong += [claim.step for claim in version.claims if claim.verdict is Verdict.WRONG]
     return min(wrong, default=None)
@@ -171,7 +188,7 @@ def _guidance(result: LoopResult, action: Action | None) -> str | None:
     unshown = [
         claim.number
         for claim in result.first.claims
-        if claim.verdict is Verdict.NOT_SHOWN or _is_open(claim)
+        if claim.verdict is Verdict.NOT_SHOWN or _lacks_evidence(claim)
     ]
     missing = ""
     if unshown:
@@ -179,7 +196,8 @@ def _guidance(result: LoopResult, action: Action | None) -> str | None:
     if action is Action.VERIFY_FIRST:
         return missing or None
     sentences = [_correcting(result)]
-    if waiting := [claim.number for claim in _waiting(result)]:
+    waiting = [claim.number for claim in _claims_to_judge(result)]
+    if waiting:
         sentences.append(f"Not judged yet: claim {_listed(waiting)}.")
     if result.uncorrected:
         sentences.append(
@@ -189,6 +207,7 @@ def _guidance(result: LoopResult, action: Action | None) -> str | None:
 
 
 def _correcting(result: LoopResult) -> str:
+    """Return how the work is corrected: by the corrected steps, where these have no issue, else by the caller."""
     is_corrected = result.best.verified.steps != result.first.verified.steps
     if is_corrected and not result.best.issues:
         return "Take corrected_steps; nothing in them is certainly wrong."
@@ -196,14 +215,19 @@ def _correcting(result: LoopResult) -> str:
 
 
 def _listed(numbers: Sequence[int]) -> str:
+    """Return the first numbers, and how many more there are: "1, 2, 3, 4, 5 and 3 more"."""
     listed = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
     if len(numbers) <= _MOST_NUMBERS:
         return listed
     return f"{listed} and {len(numbers) - _MOST_NUMBERS} more"
 
 
-def _waiting(result: LoopResult) -> tuple[Claim, ...]:
-    """Return the claims to be judged; after a fault, only those that the judge has not reached yet."""
+def _claims_to_judge(result: LoopResult) -> tuple[Claim, ...]:
+    """Return the claims that the caller is asked to judge.
+
+    There are none for a work with issues that was judged as a whole, without verdicts on its claims, or whose corrected
+    version was judged: the work is to be changed first.
+    """
     first, best = result.first, result.best
     has_judged_as_a_whole = first.opinion is not None and not first.opinion.verdicts
     is_judged_again = best is not first and best.opinion is not None
@@ -212,46 +236,40 @@ def _waiting(result: LoopResult) -> tuple[Claim, ...]:
     return first.unjudged
 
 
-def _next(result: LoopResult, criteria: Sequence[str]) -> dict[str, object]:
-    """Return what the caller is asked for: verdicts, and scores of its criteria."""
-    waiting = _waiting(result)
+def _next(result: LoopResult, criteria: Sequence[str]) -> dict[str, str]:
+    """Return what the caller is asked for: verdicts on claims, and scores of its criteria; empty for nothing."""
     first = result.first
     wants_scores = bool(criteria) and first.opinion is None and not first.issues
-    if _nothing_bears(first):
-        if not wants_scores:
-            return {}
-        return {"send": _SEND_WITH_SCORES}
-    if not waiting and not wants_scores:
+    claims: tuple[Claim, ...] = ()
+    if not _nothing_bears(first):
+        claims = _claims_to_judge(result)
+    if not claims and not wants_scores:
         return {}
-    send = _SEND
-    if wants_scores:
-        send = _SEND_WITH_SCORES
-    if any(claim.computes for claim in waiting):
-        return {"send": send, "computes": _SUMS}
-    return {"send": send}
-
-
-_MOST_CHARS: Final = 2_000  # of the claims of a short answer
-_CLAIM_CHARS: Final = 110
-_OTHERS: Final = "(these share most with the claims, and may decide none:)"
+    asked = {"send": _SEND_WITH_SCORES if wants_scores else _SEND}
+    if any(claim.computes for claim in claims):
+        asked["computes"] = _SUMS
+    return asked
 
 
 def short_claims(critique: Critique) -> list[str]:
     """Return the claims without a verdict, as many as fit; "<- 2" names the output that bears on it."""
-    waiting = [claim for claim in critique.claims if claim.verdict is None and critique.next]
+    if not critique.next:
+        return []
+    unjudged = [claim for claim in critique.claims if claim.verdict is None]
     texts: list[str] = []
-    left = _MOST_CHARS
-    for claim in waiting:
+    room = _MOST_CHARS
+    for claim in unjudged:
         text = _short_claim(claim)
-        if texts and len(text) > left:
-            texts.append(f"(more claims follow after these: {len(waiting) - len(texts)})")
+        if texts and len(text) > room:
+            texts.append(f"(more claims follow after these: {len(unjudged) - len(texts)})")
             break
         texts.append(text)
-        left -= len(text)
+        room -= len(text)
     return texts
 
 
 def _short_claim(claim: Claim) -> str:
+    """Return a claim in a line: `3. "All tests pass." <- 1, 2`, where the outputs 1 and 2 bear on it."""
     text = f"{claim.number}. {quoted_claim(claim.text, _CLAIM_CHARS)}"
     if claim.outputs:
         return f"{text} <- {', '.join(map(str, claim.outputs))}"
@@ -268,24 +286,29 @@ def short_outputs(critique: Critique) -> list[str]:
     if not critique.outputs:
         return []
     plain = [shown for shown in critique.outputs if shown.is_plain]
-    found = [f"{place}. {shown.text}" for place, shown in enumerate(plain, start=1)]
-    if unshown := _unshown(critique):
-        found.append(f"(no output plainly shows claim {_ranges(unshown)})")
-    if len(plain) < len(critique.outputs):
-        place_of = {shown.result: place for place, shown in enumerate(plain, start=1)}
-        found.append(_OTHERS)
-        for place, shown in enumerate(critique.outputs[len(plain) :], start=len(plain) + 1):
-            found.append(f"{place}. {_beside(shown, place_of.get(shown.result))}")
-    if count := critique.other_outputs:
-        found.append(f"({count} other {'output is' if count == 1 else 'outputs are'} left out)")
-    return found
+    others = critique.outputs[len(plain) :]
+    lines = [f"{number}. {shown.text}" for number, shown in enumerate(plain, start=1)]
+    claims_without_output = _unshown(critique)
+    if claims_without_output:
+        lines.append(f"(no output plainly shows claim {_ranges(claims_without_output)})")
+    if others:
+        lines.append(_OTHERS)
+    number_of = {shown.result: number for number, shown in enumerate(plain, start=1)}
+    for number, shown in enumerate(others, start=len(plain) + 1):
+        lines.append(f"{number}. {_beside(shown, number_of.get(shown.result))}")
+    count = critique.other_outputs
+    if count == 1:
+        lines.append("(1 other output is left out)")
+    elif count:
+        lines.append(f"({count} other outputs are left out)")
+    return lines
 
 
-def _beside(shown: ShownOutput, place: int | None) -> str:
-    """Return an output that may decide none in a line; one that stands at a place above is not named again."""
-    if place is None:
+def _beside(shown: ShownOutput, number: int | None) -> str:
+    """Return an output that may decide no claim; one that stands above under a `number` is not named again."""
+    if number is None:
         return shown.text
-    return replace(shown, tool=f"more of {place}", exit_code=None, status=None).text
+    return replace(shown, tool=f"more of {number}", exit_code=None, status=None).text
 
 
 def _unshown(critique: Critique) -> list[int]:
@@ -300,13 +323,17 @@ def _unshown(critique: Critique) -> list[int]:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Return ascending numbers with each run of three or more as its ends: "2, 5 to 9"."""
+    """Return ascending numbers with each run of three or more as its ends: [2, 5, 6, 7] -> "2, 5 to 7"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
     parts: list[str] = []
-    run: list[int] = []
-    for number in (*numbers, None):
-        if run and number != run[-1] + 1:
-            parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
-            run = []
-        if number is not None:
-            run.append(number)
+    for run in runs:
+        if len(run) > 2:
+            parts.append(f"{run[0]} to {run[-1]}")
+        else:
+            parts += map(str, run)
     return ", ".join(parts)

@@ -24,16 +24,19 @@ from mcp_reflect.evidence.suite_text import (
 )
 from mcp_reflect.evidence.weaker_assertions import changed_value, is_implied, is_weaker
 
-_MOST_FILES: Final = 30  # whose text is kept, the latest
+_MOST_FILES: Final = 30  # files whose text is kept, the latest
 _MOST_TEXT: Final = 60_000  # characters of a kept file
-_MOST_LOST: Final = 200
+_MOST_LOST: Final = 200  # parts of each kind that are kept, the latest
+_MOST_NAME: Final = 40  # characters of a name that is shown
+_MOST_PATH: Final = 60  # characters of a path that is shown, its end
 _MOST_NAMED: Final = 3  # facts in one line
 _MOST_OUTPUT: Final = 20_000  # characters of the output of a run that failed, its end
-_NUMBERED: Final = re.compile(r"(?m)^ {0,8}\d{1,6}[→\t]")
+_NAME: Final = re.compile(r"\w{3,80}")
+_LINE_NUMBERS: Final = re.compile(r"(?m)^ {0,8}\d{1,6}[→\t]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
+class _LostPart:
     """A test (by its name) or an assertion (by its line) that an edit removed, with the text around it."""
 
     path: str
@@ -45,17 +48,25 @@ class _Lost:
 class EasierSuite:
     """What the edits of a session did to the suite so far.
 
-    `_texts` has files that were read or written as a whole, `_written` those that the session made itself. `_gained` has
-    what edits added, by its name or line, and `_gone` the names of what was tested and is no longer there. `_failed_run`
-    is the output of the last run that failed, as long as the session edits tests alone.
+    | attribute                           | what it has                                                               |
+    |-------------------------------------|---------------------------------------------------------------------------|
+    | `_texts`                            | files that were read or written as a whole, by their paths                |
+    | `_written`                          | the paths of files that the session made itself                           |
+    | `_tests`, `_assertions`             | what edits removed                                                        |
+    | `_weakened`, `_values`              | assertions that say less, or expect what a failed run returned            |
+    | `_gained`                           | what edits added, by its name or line                                     |
+    | `_gone`                             | the names of what was tested and is no longer there                       |
+    | `_skips`, `_onlys`, `_swallowed`    | how many more of these a file has                                         |
+    | `_left_out`                         | how many more times its settings leave tests out                          |
+    | `_failed_run`                       | the output of the last run that failed, while the session edits tests alone |
     """
 
     _texts: dict[str, str] = field(default_factory=dict[str, str])
     _written: set[str] = field(default_factory=set[str])
-    _tests: list[_Lost] = field(default_factory=list[_Lost])
-    _assertions: list[_Lost] = field(default_factory=list[_Lost])
-    _weakened: list[_Lost] = field(default_factory=list[_Lost])
-    _values: list[_Lost] = field(default_factory=list[_Lost])
+    _tests: list[_LostPart] = field(default_factory=list[_LostPart])
+    _assertions: list[_LostPart] = field(default_factory=list[_LostPart])
+    _weakened: list[_LostPart] = field(default_factory=list[_LostPart])
+    _values: list[_LostPart] = field(default_factory=list[_LostPart])
     _gained: Counter[str] = field(default_factory=Counter[str])
     _gone: set[str] = field(default_factory=set[str])
     _skips: Counter[str] = field(default_factory=Counter[str])
@@ -69,7 +80,7 @@ class EasierSuite:
     def note_read(self, path: str, text: str) -> None:
         """Keep the text of a test file that was read as a whole, to compare it with what is written."""
         if is_test_file(path):
-            self._keep(path, _NUMBERED.sub("", text[:_MOST_TEXT]))
+            self._keep(path, _LINE_NUMBERS.sub("", text[:_MOST_TEXT]))
 
     def note_command(self, command: str, output: str, written: Sequence[str]) -> None:
         """Note a command: it may have rewritten snapshots; the files that it writes are the session's own."""
@@ -141,19 +152,24 @@ class EasierSuite:
             _counted(path, f"lost {{}} test{{}} ({_some(lost)})", len(lost))
             for path, lost in self._still_lost(self._tests)
         ]
-        for lost, said in (
-            (self._assertions, "lost {} assertion{}"),
-            (self._weakened, "has {} assertion{} that says less"),
-            (self._values, "now expects what the failed run returned, in {} assertion{}"),
-        ):
-            facts += (_counted(path, said, len(lines)) for path, lines in self._still_lost(lost))
-        for counts, said in (
-            (self._skips, "has {} more skip{}"),
-            (self._onlys, "has {} more `only`"),
-            (self._swallowed, "hides {} more failure{}"),
-            (self._left_out, "leaves out tests in {} more place{}"),
-        ):
-            facts += (_counted(path, said, count) for path, count in counts.items() if count > 0)
+        lost_assertions = (
+            ("lost {} assertion{}", self._assertions),
+            ("has {} assertion{} that says less", self._weakened),
+            ("now expects what the failed run returned, in {} assertion{}", self._values),
+        )
+        for sentence, lost in lost_assertions:
+            for path, lines in self._still_lost(lost):
+                facts.append(_counted(path, sentence, len(lines)))
+        more_of = (
+            ("has {} more skip{}", self._skips),
+            ("has {} more `only`", self._onlys),
+            ("hides {} more failure{}", self._swallowed),
+            ("leaves out tests in {} more place{}", self._left_out),
+        )
+        for sentence, counts in more_of:
+            for path, count in counts.items():
+                if count > 0:
+                    facts.append(_counted(path, sentence, count))
         return [*facts, *self._snapshots[-1:]]
 
     def _note_other_edit(self) -> None:
@@ -192,7 +208,7 @@ class EasierSuite:
         if has_more_tables:
             return
         if removed:
-            self._tests += [_Lost(path, name, old_text) for name in sorted(removed)]
+            self._tests += [_LostPart(path, name, old_text) for name in sorted(removed)]
         elif not _is_a_fixture(old_text, old):
             self._compare_assertions(path, old, new)
         for lost in (self._tests, self._assertions, self._weakened, self._values):
@@ -200,13 +216,14 @@ class EasierSuite:
 
     def _compare_assertions(self, path: str, old: SuiteText, new: SuiteText) -> None:
         """Note which assertions are gone, which say less, and which expect what the failed run returned."""
-        self._assertions += [_Lost(path, line, line) for line in _removed_assertions(old, new)]
-        before, after = old.assertions - new.assertions, new.assertions - old.assertions
-        for was, now in zip(before.elements(), after.elements(), strict=False):
-            if is_weaker(now, was):
-                self._weakened.append(_Lost(path, was, was))
-            elif self._is_value_of_the_failed_run(now, was):
-                self._values.append(_Lost(path, was, was))
+        self._assertions += [_LostPart(path, line, line) for line in _removed_assertions(old, new)]
+        removed = (old.assertions - new.assertions).elements()
+        added = (new.assertions - old.assertions).elements()
+        for old_line, new_line in zip(removed, added, strict=False):
+            if is_weaker(new_line, old_line):
+                self._weakened.append(_LostPart(path, old_line, old_line))
+            elif self._is_value_of_the_failed_run(new_line, old_line):
+                self._values.append(_LostPart(path, old_line, old_line))
 
     def _is_value_of_the_failed_run(self, new: str, old: str) -> bool:
         """True where an assertion now expects what the failed run showed in the place of what it expected."""
@@ -216,16 +233,18 @@ class EasierSuite:
             for value in changed
         )
 
-    def _still_lost(self, lost: list[_Lost]) -> list[tuple[str, list[str]]]:
+    def _still_lost(self, lost: list[_LostPart]) -> list[tuple[str, list[str]]]:
         """Return by file what is nowhere again; what the session had added itself is not lost."""
         gained = self._gained.copy()
-        found: dict[str, list[str]] = {}
-        for one in lost:
-            if gained[one.what] > 0:
-                gained[one.what] -= 1
-            elif self._gone.isdisjoint(re.findall(r"\w{3,80}", one.context)):
-                found.setdefault(one.path, []).append(one.what)
-        return list(found.items())
+        lost_by_path: dict[str, list[str]] = {}
+        for part in lost:
+            if gained[part.what] > 0:
+                gained[part.what] -= 1
+                continue
+            is_of_what_is_gone = not self._gone.isdisjoint(_NAME.findall(part.context))
+            if not is_of_what_is_gone:
+                lost_by_path.setdefault(part.path, []).append(part.what)
+        return list(lost_by_path.items())
 
 
 def easier_text(facts: Sequence[str]) -> str:
@@ -263,14 +282,22 @@ def _is_a_fixture(text: str, read: SuiteText) -> bool:
 
 
 def _count_up(counts: Counter[str], path: str, more: int) -> None:
+    """Add to what a file has more of than before; what it has less of takes nothing from other files."""
     counts[path] = max(0, counts[path] + more)
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(name[:40] for name in names[:2])
-    return f"{shown}, ..." if len(names) > 2 else shown
+    """Return the first two names, cut where they are long."""
+    shown = ", ".join(name[:_MOST_NAME] for name in names[:2])
+    if len(names) > 2:
+        return f"{shown}, ..."
+    return shown
 
 
-def _counted(path: str, said: str, count: int) -> str:
-    short = path if len(path) <= 60 else f"...{path[-57:]}"
-    return f"{short} {said.format(count, '' if count == 1 else 's')}"
+def _counted(path: str, sentence: str, count: int) -> str:
+    """Return a fact about a file: "lost {} assertion{}" and 2 give "tests/test_a.py lost 2 assertions"."""
+    shown_path = path
+    if len(path) > _MOST_PATH:
+        shown_path = f"...{path[3 - _MOST_PATH :]}"
+    plural = "" if count == 1 else "s"
+    return f"{shown_path} {sentence.format(count, plural)}"

@@ -4,22 +4,29 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_MOST_READ: Final = 1_000
-_MOST_STEP: Final = 20_000
+_MOST_READ: Final = 1_000  # characters of a name
+_MOST_STEP: Final = 20_000  # characters of a step
 
 
 def another_ran(decided: str | None, executed: str | None) -> bool:
-    """True if the names are of two components.
+    """Return whether the names are of two components; False where one of them is unknown.
 
-    Names are the same where they differ only in case, blanks, hyphens, underscores, quotes, a call's brackets, or a
-    server or module before them.
+    | decided on   | executed           | another one ran                                                        |
+    |--------------|--------------------|------------------------------------------------------------------------|
+    | `Get User()` | `get_user`         | no: case, blanks, hyphens, underscores, quotes, brackets say nothing   |
+    | `search`     | `mcp__web__search` | no: a server or module before the name may be left out                 |
+    | `a.search`   | `b.search`         | yes                                                                    |
+    | `model-1.0`  | `model-10`         | yes                                                                    |
     """
-    first, second = _names(decided), _names(executed)
-    if not first or not second or "".join(first) == "".join(second):
+    decided_parts, executed_parts = _parts_of_name(decided), _parts_of_name(executed)
+    if not decided_parts or not executed_parts:
         return False
-    if len(first) == len(second):
+    if "".join(decided_parts) == "".join(executed_parts):
+        return False
+    if len(decided_parts) == len(executed_parts):
         return True
-    return any(one != other for one, other in zip(reversed(first), reversed(second), strict=False))
+    from_last = zip(reversed(decided_parts), reversed(executed_parts), strict=False)
+    return any(part != other for part, other in from_last)
 
 
 def step_that_names(steps: Sequence[str], *names: str | None) -> int:
@@ -32,8 +39,12 @@ def step_that_names(steps: Sequence[str], *names: str | None) -> int:
     return 1
 
 
-def _names(name: str | None) -> list[str]:
-    """The qualifiers and the name, letters and digits only; a sign between digits counts, so that 1.0 is not 10."""
-    plain = re.sub(r"(?<=\d)[._-](?=\d)", "p", (name or "").strip().lower()[:_MOST_READ])
-    parts = ("".join(filter(str.isalnum, part)) for part in re.split(r"__|[.:/]", plain))
+def _parts_of_name(name: str | None) -> list[str]:
+    """Return the qualifiers and the name, letters and digits only: `mcp__web__Get-User` has mcp, web, getuser.
+
+    A sign between digits counts, as a "p", so that 1.0 is not 10.
+    """
+    text = (name or "").strip().lower()[:_MOST_READ]
+    with_points = re.sub(r"(?<=\d)[._-](?=\d)", "p", text)
+    parts = ("".join(filter(str.isalnum, part)) for part in re.split(r"__|[.:/]", with_points))
     return [part for part in parts if part]

@@ -6,8 +6,9 @@ from typing import Final
 
 from mcp_reflect.models.common import Json
 
-_MOST_EDITS: Final = 50  # of one call
-_MOST_PATCH: Final = 200_000  # characters
+_MOST_EDITS: Final = 50  # edits of one call
+_MOST_PATCH: Final = 200_000  # characters of a patch that are read
+_MOST_OPENING: Final = 2_000  # characters of a text in which a patch begins
 _PATHS: Final = ("file_path", "path", "absolute_path", "filePath", "target_file")
 _OLD: Final = ("old_string", "old_str", "oldText", "oldString")
 _NEW: Final = ("new_string", "new_str", "newText", "newString")
@@ -26,26 +27,35 @@ class FileEdit:
 
 
 def edits_in(arguments: Mapping[str, Json]) -> list[FileEdit]:
-    """Return the edits that the arguments of a call make, as the hosts that are known write them."""
+    """Return the edits that the arguments of a call make; the first row that fits decides.
+
+    | the arguments have                            | edits                                            |
+    |-----------------------------------------------|--------------------------------------------------|
+    | a patch, under any name                       | those of its hunks                               |
+    | no path                                       | none                                             |
+    | a path and a content                          | one that writes the whole file                   |
+    | a path and a list `edits`                     | one for each pair of an old and a new text in it |
+    | a path, an old text and a new one             | one that changes a part of the file              |
+    """
+    for value in arguments.values():
+        if isinstance(value, str) and _BEGIN in value[:_MOST_OPENING]:
+            return list(edits_in_patch(value))
     path = _text_of(arguments, _PATHS)
-    patch = next((value for value in arguments.values() if _is_patch(value)), None)
-    if isinstance(patch, str):
-        return list(edits_in_patch(patch))
     if path is None:
         return []
-    whole = _text_of(arguments, _WHOLE)
-    if whole is not None:
-        return [FileEdit(path, None, whole)]
+    content = _text_of(arguments, _WHOLE)
+    if content is not None:
+        return [FileEdit(path, None, content)]
     several = arguments.get("edits")
     pairs: Sequence[Json] = [dict(arguments)]
     if isinstance(several, list):
         pairs = several[:_MOST_EDITS]
-    found = [
-        FileEdit(path, _text_of(pair, _OLD), _text_of(pair, _NEW) or "")
-        for pair in pairs
-        if isinstance(pair, dict)
-    ]
-    return [edit for edit in found if edit.old is not None]
+    edits: list[FileEdit] = []
+    for pair in pairs:
+        old = _text_of(pair, _OLD) if isinstance(pair, dict) else None
+        if isinstance(pair, dict) and old is not None:
+            edits.append(FileEdit(path, old, _text_of(pair, _NEW) or ""))
+    return edits
 
 
 def edits_in_patch(text: str) -> Iterator[FileEdit]:
@@ -107,10 +117,10 @@ class _Hunk:
         yield FileEdit(self.path, old, "\n".join(self.new))
 
 
-def _is_patch(value: Json) -> bool:
-    return isinstance(value, str) and _BEGIN in value[:2_000]
-
-
 def _text_of(arguments: Mapping[str, Json], names: tuple[str, ...]) -> str | None:
-    values = (arguments.get(name) for name in names)
-    return next((value for value in values if isinstance(value, str)), None)
+    """Return the text under the first of these names that has one, None where none has: hosts name it differently."""
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, str):
+            return value
+    return None

@@ -34,9 +34,11 @@ class LessonCalls:
     @classmethod
     def of(cls, lesson: LessonDraft) -> "LessonCalls":
         """Return the calls of a lesson; a guard that cannot be read, of another release, is none."""
-        wrong = call_of(lesson.wrong_call) if lesson.wrong_call else None
-        right = call_of(lesson.right_call) if lesson.right_call else None
-        return cls(stored_guard(lesson.guard), wrong, right)
+        return cls(
+            guard=stored_guard(lesson.guard),
+            wrong=call_of(lesson.wrong_call) if lesson.wrong_call else None,
+            right=call_of(lesson.right_call) if lesson.right_call else None,
+        )
 
     def is_followed_by(self, call: Call) -> bool:
         """Return whether a call does as the lesson says, and does not go against it."""
@@ -70,39 +72,50 @@ def call_of(text: str) -> Call:
     return Call(SHELL, {"command": text})
 
 
-def has_all_of(call: Call, right: Call) -> bool:
-    """Return whether a call has all that another one has.
+def has_all_of(call: Call, wanted: Call) -> bool:
+    """Return whether a call has all that a wanted one has.
+
+    | the wanted call             | the call has all of it where                                                       |
+    |-----------------------------|-------------------------------------------------------------------------------------|
+    | is of a tool                | the tool is the same, and each wanted value is among its arguments                 |
+    | runs programs in a shell    | it runs each of them with its arguments: `git push -f origin` has all of `git push -f` |
+    | has no value and no program | never: nothing would tell it from any other call                                   |
+    """
+    if wanted.shell != call.shell:
+        return False
+    if wanted.shell:
+        return bool(wanted.programs) and all(_runs(call, program) for program in wanted.programs)
+    wanted_values = set(wanted.values)
+    is_same_tool = _name_without_server(call) == _name_without_server(wanted)
+    return bool(wanted_values) and is_same_tool and wanted_values <= set(call.values)
+
+
+def _runs(call: Call, wanted: Program) -> bool:
+    """Return whether a call runs a program as it is wanted."""
+    return any(_is_run_as(program, wanted) for program in call.programs)
+
+
+def _is_run_as(program: Program, wanted: Program) -> bool:
+    """Return whether a program is run as a wanted one: with its arguments, and the variables that are set for it.
 
     A program without arguments is in half of all sessions: it counts only where it is called without any.
     """
-    if right.shell != call.shell:
-        return False
-    if not right.shell:
-        wanted = set(right.values)
-        return bool(wanted) and _own_name(call) == _own_name(right) and wanted <= set(call.values)
-    return bool(right.programs) and all(
-        any(_does(own, wanted) for own in call.programs) for wanted in right.programs
-    )
-
-
-def _does(made: Program, wanted: Program) -> bool:
-    """Return whether a program is run as another one: with its arguments, and the variables that are set for it."""
-    if made.invocation.name != wanted.invocation.name or not _has_variables(made, wanted):
+    if program.invocation.name != wanted.invocation.name or not _has_variables(program, wanted):
         return False
     if not wanted.invocation.arguments:
-        return not made.invocation.arguments
-    return set(wanted.invocation.arguments) <= set(made.invocation.arguments)
+        return not program.invocation.arguments
+    return set(wanted.invocation.arguments) <= set(program.invocation.arguments)
 
 
-def _has_variables(made: Program, wanted: Program) -> bool:
-    """Return whether what is set for a wanted program is set for one that was run: `LC_ALL=C sort`, `env LC_ALL=C sort`."""
+def _has_variables(program: Program, wanted: Program) -> bool:
+    """Return whether what is set for a wanted program is set for another: `LC_ALL=C sort` in `export LC_ALL=C; sort`."""
     if not wanted.command.assignments:
         return True
-    known = {*made.command.assignments, *made.command.words}
-    for earlier in made.earlier:
+    words = {*program.command.assignments, *program.command.words}
+    for earlier in program.earlier:
         if earlier.program in _SETTING:
-            known |= {*earlier.assignments, *earlier.words}
-    return set(wanted.command.assignments) <= known
+            words |= {*earlier.assignments, *earlier.words}
+    return set(wanted.command.assignments) <= words
 
 
 def _has_cure(guard: Guard, call: Call) -> bool:
@@ -110,5 +123,6 @@ def _has_cure(guard: Guard, call: Call) -> bool:
     return bool(guard.lacks) and matches(replace(guard, lacks=()), call)
 
 
-def _own_name(call: Call) -> str:
+def _name_without_server(call: Call) -> str:
+    """Return the name of a tool without that of its server: `mcp__web__Search` -> `search`."""
     return call.tool.rsplit("__", 1)[-1].lower()

@@ -77,8 +77,8 @@ class Version:
             return ()
         pairs = enumerate(zip_longest(self.verified.steps, corrected), start=1)
         return tuple(
-            f"Step {place}: the judge corrects it"
-            for place, (step, other) in pairs
+            f"Step {number}: the judge corrects it"
+            for number, (step, other) in pairs
             if step != other
         )
 
@@ -93,6 +93,7 @@ class Version:
         return tuple(claim for claim in self.claims if claim.verdict is None)
 
     def _covers_all(self, opinion: Opinion) -> bool:
+        """Return whether an opinion without verdicts is one on each claim."""
         return not self.verified.claims or (opinion.accepts and not self.verified.has_evidence)
 
     @property
@@ -114,6 +115,7 @@ class Version:
 
 
 def _with_verdict(claim: Claim, judged: Claim | None) -> Claim:
+    """Return a claim with the judge's verdict, if it has one; a verdict by rules stays, since it is certain."""
     if claim.verdict is not None or judged is None:
         return claim
     return replace(judged, outputs=claim.outputs, computes=claim.computes)
@@ -129,8 +131,10 @@ def issue_of(claim: Claim) -> str:
 
 
 def quoted_claim(claim: str, most: int = MOST_QUOTED) -> str:
-    """Return a claim cut to so many characters."""
-    return claim if len(claim) <= most else f"{claim[: most - 1]}…"
+    """Return a claim of at most so many characters, cut at its end."""
+    if len(claim) <= most:
+        return claim
+    return f"{claim[: most - 1]}…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,34 +162,55 @@ async def run(
     on_version: OnVersion,
     until: float,
 ) -> LoopResult:
-    """Correct until no issue is left, nothing changes, `max_iterations` are used, or `until` (monotonic seconds)."""
+    """Correct until no issue is left, nothing changes, `max_iterations` are used, or `until` (monotonic seconds).
+
+    | the loop ends where                                            | stopped                 |
+    |----------------------------------------------------------------|-------------------------|
+    | a version has no issue                                         | PASSED                  |
+    | the time is over                                               | DEADLINE                |
+    | a correction changes nothing                                   | NO_CHANGE               |
+    | a correction leaves the same issues                            | SAME_ISSUES             |
+    | the critic gives no opinion any more: its issues may be gone   | DEADLINE, or BUDGET     |
+    | all corrections are used                                       | BUDGET                  |
+    """
     verified = await asyncio.to_thread(verify, steps)
     await on_version(0, verified)
-    current = first = best = Version(verified=verified, opinion=await critic(verified))
-    stopped = StopReason.BUDGET if current.issues else StopReason.PASSED
+    first = Version(verified=verified, opinion=await critic(verified))
+    current = best = first
     iteration = 0
-    while current.issues and iteration < max_iterations:
-        if time.monotonic() >= until:
+    stopped: StopReason | None = None
+    while stopped is None:
+        if not current.issues:
+            stopped = StopReason.PASSED
+        elif iteration >= max_iterations:
+            stopped = StopReason.BUDGET
+        elif time.monotonic() >= until:
             stopped = StopReason.DEADLINE
-            break
-        iteration += 1
-        on_start(iteration, current.issues)
-        corrected = await _corrected(current, verify, corrector)
-        if corrected is None:
-            stopped = StopReason.NO_CHANGE
-            break
-        before, current = current, replace(corrected, opinion=await critic(corrected.verified))
-        await on_version(iteration, current.verified)
-        best = max(best, current, key=lambda version: version.rank)
-        if current.opinion is None and before.opinion is not None and not current.verified.faults:
-            # The critic had spoken and gave no opinion now: nobody knows if its issues are gone.
-            stopped = StopReason.DEADLINE if time.monotonic() >= until else StopReason.BUDGET
-            break
-        stopped = StopReason.BUDGET if current.issues else StopReason.PASSED
-        if current.issues and set(current.issues) == set(before.issues):
-            stopped = StopReason.SAME_ISSUES
-            break
+        else:
+            iteration += 1
+            on_start(iteration, current.issues)
+            corrected = await _corrected(current, verify, corrector)
+            if corrected is None:
+                stopped = StopReason.NO_CHANGE
+                break
+            before = current
+            current = replace(corrected, opinion=await critic(corrected.verified))
+            await on_version(iteration, current.verified)
+            best = max(best, current, key=lambda version: version.rank)
+            stopped = _reason_to_stop(before, current, until)
     return LoopResult(first=first, best=best, iterations=iteration, stopped=stopped)
+
+
+def _reason_to_stop(before: Version, current: Version, until: float) -> StopReason | None:
+    """Return why a correction is the last one, None where the next one may help."""
+    has_lost_opinion = current.opinion is None and before.opinion is not None
+    if has_lost_opinion and not current.verified.faults:
+        if time.monotonic() >= until:
+            return StopReason.DEADLINE
+        return StopReason.BUDGET
+    if current.issues and set(current.issues) == set(before.issues):
+        return StopReason.SAME_ISSUES
+    return None
 
 
 async def _corrected(version: Version, verify: Verify, corrector: Corrector) -> Version | None:
@@ -196,15 +221,17 @@ async def _corrected(version: Version, verify: Verify, corrector: Corrector) -> 
     """
     steps = version.verified.steps
     computed = await asyncio.to_thread(version.verified.corrected)
-    computed, author = with_corrections(computed, version.claims), RULES
+    corrected = with_corrections(computed, version.claims)
     after = version.verified
-    if computed != steps:
-        after = await asyncio.to_thread(verify, computed)
-    proposed = _steps_of_the_judge(version) or await _steps_of_the_corrector(
-        version, after, corrector
-    )
+    author = RULES
+    if corrected != steps:
+        after = await asyncio.to_thread(verify, corrected)
+    proposed = _steps_of_the_judge(version)
+    if not proposed:
+        proposed = await _steps_of_the_corrector(version, after, corrector)
     if proposed:
-        after, author = await asyncio.to_thread(verify, proposed), MODEL
+        after = await asyncio.to_thread(verify, proposed)
+        author = MODEL
     if after.steps == steps:
         return None
     return Version(verified=after, author=author)

@@ -26,11 +26,20 @@ _ONLY_LOADED: Final = ("launching skill", "skill loaded", "<skill", "base direct
 
 
 def _words_of(name: str) -> frozenset[str]:
+    """Return the words of a name in lower case: "runTestsNow" and "run_tests_now" have run, tests and now."""
     return frozenset(word.lower() for word in _WORDS.findall(name[:200]))
 
 
 def may_have_run(tool: str) -> bool:
-    """Return whether a call of a tool may have run something that proves a claim."""
+    """Return whether a call of a tool may have run something that proves a claim; the first row that fits decides.
+
+    | the tool                                             | may have run something   |
+    |------------------------------------------------------|--------------------------|
+    | keeps a list of tasks, or is one of this server      | no                       |
+    | has a word of running in its name: `executeTask`     | yes                      |
+    | is of another server, without a word of looking      | yes: nobody knows        |
+    | is any other                                         | no                       |
+    """
     server, _, name = tool.rpartition("__")
     name = name.rpartition(".")[2]
     if name.lower() in _OF_TASK_LISTS or "reflect" in _words_of(server):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.command_kinds import kinds_of
 from mcp_reflect.evidence.kinds import ProofKind
@@ -55,6 +55,23 @@ _BAD_START: Final = re.compile(
     re.IGNORECASE,
 )
 
+_QUOTED: Final = re.compile(r"\"[^\"]{2,500}\"|“[^”]{2,500}”|«[^»]{2,500}»|„[^“]{2,500}“")
+
+SHOWS_OPPOSITE: Final = (
+    "tool_results show the opposite of this outcome: send the outcome that they show"
+)
+_SHOWS_NOTHING: Final = (
+    "tool_results do not show it: send the output of the test with its exit_code"
+)
+_SHOWS_NO_PART: Final = (
+    "tool_results show no partial success: send outputs of which some passed and some failed"
+)
+_QUOTES_NOBODY: Final = "note quotes nobody: put the person's own words in quotation marks"
+_COLOR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_MOST_COMMAND: Final = 2_000  # characters of a command that are read
+_MOST_ENDING: Final = 2_000  # characters in which a runner of tests sums up
+_MOST_SHOWN: Final = 160  # characters of a line that is shown
+
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
@@ -69,33 +86,34 @@ class RunReport:
     line: str
     counts: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
 
-    def first(self, category: str) -> int | None:
-        """Return the sum of a category, or None."""
+    def total(self, category: str) -> int | None:
+        """Return the number of a category in all parts, such as "passed"; None where the output counts none."""
         return max(self.counts.get(category, ()), default=None)
 
 
 def clipped(text: str, most: int = MOST_READ) -> str:
     """Return a text without colors, and of a long one its start and its end."""
-    if len(text) > max(most, 0):
-        if most <= 0:
-            return ""
-        head = most // 4
-        text = f"{text[:head]}\n{text[len(text) - (most - head) :]}"
+    if most <= 0:
+        return ""
+    if len(text) > most:
+        head_length = most // 4
+        tail_length = most - head_length
+        text = f"{text[:head_length]}\n{text[-tail_length:]}"
     if "\x1b" in text or "\r" in text:
-        text = re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text)
+        text = _COLOR.sub("", text)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
 
 
 def clipped_results(results: Sequence[ToolResult]) -> list[ToolResult]:
     """Return the latest results as far as they are read."""
-    left = MOST_READ_IN_ALL
-    found: list[ToolResult] = []
+    room = MOST_READ_IN_ALL
+    latest_first: list[ToolResult] = []
     for result in reversed(results[-MOST_RESULTS:]):
-        text = clipped(result.content, min(left, MOST_READ))
-        left -= len(text)
-        found.append(ToolResult(content=text, tool=result.tool, exit_code=result.exit_code))
-    return found[::-1]
+        text = clipped(result.content, min(room, MOST_READ))
+        room -= len(text)
+        latest_first.append(ToolResult(content=text, tool=result.tool, exit_code=result.exit_code))
+    return latest_first[::-1]
 
 
 def read_runs(results: Sequence[ToolResult]) -> list[RunReport]:
@@ -108,13 +126,14 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 
     The last run of each kind counts; without any, the last result that says how it ended.
     """
-    states = {run.kind: run.passed for run in read_runs(tool_results) if run.passed is not None}
-    if states:
-        return all(states.values()) == success
-    ended = [ending for result in tool_results if (ending := _ended_well(result)) is not None]
-    if not ended:
-        return None
-    return ended[-1] == success
+    has_passed = {run.kind: run.passed for run in read_runs(tool_results) if run.passed is not None}
+    if has_passed:
+        return all(has_passed.values()) == success
+    for result in reversed(tool_results):
+        ended_well = _ended_well(result)
+        if ended_well is not None:
+            return ended_well == success
+    return None
 
 
 def _ended_well(result: ToolResult) -> bool | None:
@@ -129,21 +148,26 @@ def _ended_well(result: ToolResult) -> bool | None:
 def _runs(result: ToolResult) -> Iterator[RunReport]:
     """Yield the runs that a result reports: of the kinds that its command names, or of tests where its end sums up some."""
     command = result.tool or ""
-    named = _kinds_in(command[:2_000])
-    lines = lines_of(result.content)
-    known = set(named)
-    if not known and _TESTS_END.search(result.content[-2_000:]):
-        known.add(ProofKind.TESTS)
+    kinds = _kinds_in(command[:_MOST_COMMAND])
+    is_named = bool(kinds)
+    if not is_named and _TESTS_END.search(result.content[-_MOST_ENDING:]):
+        kinds = {ProofKind.TESTS}
     ending = ReportedEnding(
         result.exit_code,
-        is_own_code=bool(named) and "|" not in command,
+        is_own_code=is_named and "|" not in command,
         is_only_program=";" not in command,
     )
-    for kind in sorted(known, key=_KINDS.index):
+    summary = _summary_of(lines_of(result.content))
+    for kind in sorted(kinds, key=_KINDS.index):
         outcome = read_outcome(kind, result.content, ending)
-        counts, line = _counts(lines)
-        if outcome.passed is not None or counts:
-            yield RunReport(kind, command, outcome.passed, line or outcome.line, counts)
+        if outcome.passed is not None or summary.counts:
+            yield RunReport(
+                kind=kind,
+                command=command,
+                passed=outcome.passed,
+                line=summary.line or outcome.line,
+                counts=summary.counts,
+            )
 
 
 def _kinds_in(text: str) -> set[ProofKind]:
@@ -154,37 +178,38 @@ def _kinds_in(text: str) -> set[ProofKind]:
     return found.intersection(_KINDS)
 
 
-def _counts(lines: Sequence[str]) -> tuple[dict[str, frozenset[int]], str]:
-    """Return what the summary lines count, and the last one."""
-    told: dict[str, list[int]] = {}
-    shown = ""
+class _RunSummary(NamedTuple):
+    """What the summary lines of a run count, by category, and the last of these lines."""
+
+    counts: dict[str, frozenset[int]]
+    line: str
+
+
+def _summary_of(lines: Sequence[str]) -> _RunSummary:
+    """Return what the summary lines count: of "3 passed" and "2 passed, 1 failed" {3, 2, 5} passed and {1} failed."""
+    numbers: dict[str, list[int]] = {}
+    last_line = ""
     for line in lines:
-        pairs = {_CATEGORY[(f[2] or f[3]).lower()]: int(f[1] or f[4]) for f in _PAIR.finditer(line)}
-        if pairs and _SUMMARY.match(line):
-            shown = line
-            for category, number in pairs.items():
-                told.setdefault(category, []).append(number)
-    return {name: frozenset((*numbers, sum(numbers))) for name, numbers in told.items()}, shown[
-        :160
-    ]
+        counted = _counts_in(line)
+        if counted and _SUMMARY.match(line):
+            last_line = line
+            for category, number in counted.items():
+                numbers.setdefault(category, []).append(number)
+    counts = {category: frozenset((*parts, sum(parts))) for category, parts in numbers.items()}
+    return _RunSummary(counts, last_line[:_MOST_SHOWN])
 
 
-_QUOTED: Final = re.compile(r"\"[^\"]{2,500}\"|“[^”]{2,500}”|«[^»]{2,500}»|„[^“]{2,500}“")
+def _counts_in(line: str) -> dict[str, int]:
+    """Return the numbers of a line by category: "2 passed, 1 failed", "Tests run: 3, Failures: 1"."""
+    counts: dict[str, int] = {}
+    for pair in _PAIR.finditer(line):
+        number_before, word_behind, word_before, number_behind = pair.groups()
+        category = _CATEGORY[(word_behind or word_before).lower()]
+        counts[category] = int(number_before or number_behind)
+    return counts
 
 
-SHOWS_OPPOSITE: Final = (
-    "tool_results show the opposite of this outcome: send the outcome that they show"
-)
-_SHOWS_NOTHING: Final = (
-    "tool_results do not show it: send the output of the test with its exit_code"
-)
-_SHOWS_NO_PART: Final = (
-    "tool_results show no partial success: send outputs of which some passed and some failed"
-)
-_QUOTES_NOBODY: Final = "note quotes nobody: put the person's own words in quotation marks"
-
-
-def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
+def doubt_of(outcome: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
     """Return why the evidence does not support the outcome; None if it does, or is only the agent's word.
 
     | evidence     | success | supported where                               |
@@ -194,13 +219,15 @@ def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
     | user         | any     | the note quotes somebody                      |
     | self         | any     | always                                        |
     """
-    if told.evidence is Evidence.SELF:
+    if outcome.evidence is Evidence.SELF:
         return None
-    if told.evidence is Evidence.USER:
-        return None if _QUOTED.search(told.note or "") else _QUOTES_NOBODY
-    if told.success == PARTIAL:
-        return None if show_partial_success(results) else _SHOWS_NO_PART
-    agreement = agrees(told.success == 1, results)
+    if outcome.evidence is Evidence.USER:
+        quotes_somebody = _QUOTED.search(outcome.note or "") is not None
+        return None if quotes_somebody else _QUOTES_NOBODY
+    if outcome.success == PARTIAL:
+        is_partial = show_partial_success(results)
+        return None if is_partial else _SHOWS_NO_PART
+    agreement = agrees(outcome.success == 1, results)
     if agreement is None:
         return _SHOWS_NOTHING
     return None if agreement else SHOWS_OPPOSITE
@@ -216,8 +243,8 @@ def show_partial_success(tool_results: Sequence[ToolResult]) -> bool:
         endings = {_ended_well(result) for result in tool_results}
         return {True, False} <= endings
     runs = last_of_kind.values()
-    has_passed = any(run.passed is True or run.first("passed") for run in runs)
+    has_passed = any(run.passed is True or run.total("passed") for run in runs)
     has_failed = any(
-        run.passed is False or run.first("failed") or run.first("errors") for run in runs
+        run.passed is False or run.total("failed") or run.total("errors") for run in runs
     )
     return bool(has_passed and has_failed)

@@ -11,7 +11,9 @@ _WRITES: Final = lazy_compile(
     r"\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,200}['\"][wa]b?\+?['\"]|writeFile|File\.write"
 )
 _MOST_SCRIPT: Final = 20_000  # characters of a script that are read
-_MOST_SHOWN: Final = 60
+_MOST_SHOWN: Final = 60  # characters of a command that are shown
+_MOST_ENDING: Final = 2_000  # characters of an answer in which git says that nothing changed
+_INTERPRETERS: Final = frozenset({"python", "node", "ruby"})
 _UNCHANGED: Final = lazy_compile(
     r"Already up[ -]to[ -]date|No local changes|no changes|Already on |0 files? changed|Nothing to"
 )
@@ -45,19 +47,30 @@ def puts_changes_away(words: Sequence[str], answer: str) -> bool:
     return _git_action(words, answer) == "stash"
 
 
-def what_changed(words: Sequence[str], bodies: str, answer: str, programs: tuple[str, ...]) -> str:
+def what_changed(
+    words: Sequence[str], documents: str, answer: str, programs: tuple[str, ...]
+) -> str:
     """Return which command changed files whose names it does not say; empty where it changed none.
 
-    `bodies` are the documents of the whole script, which an interpreter may have been given.
+    | the command                                          | is named                           |
+    |------------------------------------------------------|------------------------------------|
+    | `python`, with a script that writes files            | "a script of `python`"             |
+    | `git checkout main`, which brings other files        | the command                        |
+    | `git stash`, `git checkout -b fix`                   | not at all: they change no file, or put changes away |
+    | `ruff check --fix`, where its output says that it did | the command                       |
+
+    `documents` are the here-documents of the whole script, which an interpreter may have been given; `programs` extends
+    the table of proofs, by which formatters are known.
     """
     program, *rest = words
-    if program in {"python", "node", "ruby"}:
+    if program in _INTERPRETERS:
         script = " ".join(rest)[:_MOST_SCRIPT]
-        if _WRITES.search(f"{script}\n{bodies}"):
+        if _WRITES.search(f"{script}\n{documents}"):
             return f"a script of `{program}`"
-    if action := _git_action(words, answer):
-        if _keeps_files(action, rest):
-            return ""
+    action = _git_action(words, answer)
+    if action and _keeps_files(action, rest):
+        return ""
+    if action:
         return f"`git {' '.join(rest)[:_MOST_SHOWN]}`"
     if _is_formatter(words, programs) and _CHANGED.search(answer):
         return f"`{' '.join(words)[:_MOST_SHOWN]}`"
@@ -66,12 +79,12 @@ def what_changed(words: Sequence[str], bodies: str, answer: str, programs: tuple
 
 def _git_action(words: Sequence[str], answer: str) -> str:
     """Return the action of git that may have changed files, empty where its answer says that it did not."""
-    plain = _without_options(words[1:])
-    if words[:1] != ["git"] or not plain or plain[0] not in _GIT_CHANGES:
+    operands = _without_options(words[1:])
+    if words[:1] != ["git"] or not operands or operands[0] not in _GIT_CHANGES:
         return ""
-    if _UNCHANGED.search(answer[-2_000:]):
+    if _UNCHANGED.search(answer[-_MOST_ENDING:]):
         return ""
-    return plain[0]
+    return operands[0]
 
 
 def _keeps_files(action: str, rest: Sequence[str]) -> bool:
@@ -82,8 +95,10 @@ def _keeps_files(action: str, rest: Sequence[str]) -> bool:
 
 
 def _is_formatter(words: Sequence[str], programs: tuple[str, ...]) -> bool:
+    """Return whether a command is a formatter or a linter, which may mend files."""
     return not kinds_of(words, programs).isdisjoint({ProofKind.FORMAT, ProofKind.LINT})
 
 
 def _without_options(words: Sequence[str]) -> list[str]:
+    """Return the words that begin with no hyphen."""
     return [word for word in words if not word.startswith("-")]

@@ -27,9 +27,10 @@ def edits_by_shell(command: Command, words: Sequence[str]) -> list[FileEdit]:
 
 
 def file_shown_by(words: Sequence[str]) -> str | None:
-    """Return the file that `cat FILE` prints whole."""
-    is_plain = len(words) == 2 and words[0] == "cat" and not words[1].startswith("-")
-    return words[1] if is_plain else None
+    """Return the file that `cat FILE` prints whole, None for any other command."""
+    if len(words) != 2 or words[0] != "cat" or words[1].startswith("-"):
+        return None
+    return words[1]
 
 
 def _edits_by_sed(arguments: Sequence[str]) -> Iterator[FileEdit]:

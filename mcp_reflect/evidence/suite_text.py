@@ -16,9 +16,17 @@ _COMMENT: Final = re.compile(r"\s*(?:#(?!\[)|//|\*|--(?=\s)|<!--)")
 
 @dataclass(frozen=True, slots=True)
 class SuiteText:
-    """What a piece of text holds; `tests` by their names, `assertions` by their lines without blanks.
+    """What a piece of a test file has.
 
-    `swallowed` counts failures that nobody sees, such as `except Exception: pass`.
+    | field          | what it has                                                             |
+    |----------------|-------------------------------------------------------------------------|
+    | `tests`        | the names of tests                                                      |
+    | `assertions`   | the lines of assertions, without blanks, and how often each stands      |
+    | `skips`        | how many tests are skipped on every platform                            |
+    | `onlys`        | how many marks there are by which only some tests run                   |
+    | `swallowed`    | how many failures nobody sees, such as `except Exception: pass`         |
+    | `parametrized` | how many tables of cases there are                                      |
+    | `own_calls`    | the lines that call functions of the suite, which may assert something  |
     """
 
     tests: frozenset[str]
@@ -53,7 +61,7 @@ def read_suite_text(text: str) -> SuiteText:
     return SuiteText(
         tests=test_names("\n".join(lines)),
         assertions=Counter("".join(line.split()) for line in asserted),
-        skips=sum(_is_plain_skip(lines, at) for at in range(len(lines))),
+        skips=sum(_is_unconditional_skip(lines, index) for index in range(len(lines))),
         onlys=sum(bool(suite_pattern("only").search(line)) for line in lines),
         swallowed=len(suite_pattern("swallowed").findall("\n".join(lines))),
         parametrized=sum(bool(suite_pattern("parametrized").search(line)) for line in lines),
@@ -108,9 +116,13 @@ def _without_references(heading: str) -> Iterator[str]:
     """Return the entries of a list as they can stand side by side: a reference to a group gets the group's new number."""
     groups = 0
     for entry in read_word_list("suites")[heading]:
-        own = groups
-        yield re.sub(r"\\(\d)", lambda found, own=own: f"\\{int(found[1]) + own}", f"(?:{entry})")
+        yield _renumbered(f"(?:{entry})", groups)
         groups += re.compile(entry).groups
+
+
+def _renumbered(pattern: str, groups_before: int) -> str:
+    r"""Return a pattern whose references count the groups before it: `(a)\1` -> `(a)\3` behind two groups."""
+    return re.sub(r"\\(\d)", lambda reference: f"\\{int(reference[1]) + groups_before}", pattern)
 
 
 def _code_lines(text: str) -> Iterator[str]:
@@ -129,14 +141,14 @@ def _code_lines(text: str) -> Iterator[str]:
 
 
 def _is_assertion(line: str) -> bool:
-    return bool(suite_pattern("assertion").search(line)) and not suite_pattern("trivial").search(
-        line
-    )
+    """Return whether a line asserts something that can fail: not `assert True`."""
+    is_trivial = suite_pattern("trivial").search(line) is not None
+    return suite_pattern("assertion").search(line) is not None and not is_trivial
 
 
-def _is_plain_skip(lines: list[str], at: int) -> bool:
-    """Return whether a line skips a test whatever the platform is: no condition stands in it or before it."""
-    if not suite_pattern("skip").search(lines[at]):
+def _is_unconditional_skip(lines: list[str], index: int) -> bool:
+    """Return whether a line skips a test whatever the platform is: no condition stands in it or in the two before it."""
+    if not suite_pattern("skip").search(lines[index]):
         return False
-    before = lines[max(0, at - 2) : at + 1]
-    return not any(suite_pattern("conditional").search(line) for line in before)
+    lines_around = lines[max(0, index - 2) : index + 1]
+    return not any(suite_pattern("conditional").search(line) for line in lines_around)

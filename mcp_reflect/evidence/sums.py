@@ -64,7 +64,7 @@ class _Origin(NamedTuple):
     step: str
 
 
-class _Fault(NamedTuple):
+class _UnequalSide(NamedTuple):
     """A side that equals none before it: its index, the side before it, and the side itself."""
 
     side_index: int
@@ -102,7 +102,7 @@ def _check(
     if not known_styles:
         return None
     first_style = known_styles[0]
-    faults: dict[Style, _Fault] = {}
+    faults: dict[Style, _UnequalSide] = {}
     for style in known_styles:
         fault = _first_fault(readings[style], words, strictly=style is not first_style)
         if fault is not None:
@@ -133,7 +133,7 @@ def _is_known(sides: Sequence[SumSide | None]) -> bool:
 
 def _first_fault(
     sides: Sequence[SumSide | None], words: frozenset[str], *, strictly: bool
-) -> _Fault | None:
+) -> _UnequalSide | None:
     """Return the first side that equals none of those before it, None if there is none.
 
     `strictly` is for a second style of numbers: it excuses an equation only by making it true, and by no other reading.
@@ -149,12 +149,12 @@ def _first_fault(
             continue
         earlier = [side for side in sides[:index] if side is not None]
         if not any(is_equal(result, side) for side in earlier):
-            return _Fault(index, computed, result)
+            return _UnequalSide(index, computed, result)
     return None
 
 
 def _wrong(
-    sides: Sequence[SumSide | None], fault: _Fault, style: Style, origin: _Origin
+    sides: Sequence[SumSide | None], fault: _UnequalSide, style: Style, origin: _Origin
 ) -> CheckedEquation:
     """Return an equation that is wrong, with the value that comes out; where the result is read, as its correction."""
     later = sides[fault.side_index :]
@@ -178,7 +178,7 @@ def _wrong(
     )
 
 
-def _expected(sides: Sequence[SumSide | None], fault: _Fault, style: Style) -> str | None:
+def _expected(sides: Sequence[SumSide | None], fault: _UnequalSide, style: Style) -> str | None:
     """Return the value of the side before a fault, written as the result is; None where it has none.
 
     The sum of shares is in percent, also where the result lacks its sign: 65% of "60% + 5% = 66", not 0.65.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.command_kinds import words_of_kinds
 from mcp_reflect.evidence.kinds import ProofKind
@@ -62,7 +62,7 @@ _WORDS: Final = {
 
 
 # Of each kind texts in small letters, figures as 0, one of which stands in every output that the patterns above can match.
-_SIGNS_OF_SUMMARIES: Final = {
+_TEXTS_OF_SUMMARIES: Final = {
     ProofKind.TESTS: ("pass", "fail", "test", "ok "),
     ProofKind.COMMIT: ("\n[",),
     ProofKind.PUSH: (
@@ -82,7 +82,7 @@ _SIGNS_OF_SUMMARIES: Final = {
     ProofKind.DEPLOYMENT: ("successfully ", "apply complete!"),
     ProofKind.HEALTH: ("http/", "status", "state", "health"),
 }
-_SIGNS_OF_WORDS: Final = {
+_TEXTS_OF_WORDS: Final = {
     ProofKind.TESTS: ("test", "all ", "every "),
     ProofKind.COMMIT: ("commit",),
     ProofKind.PUSH: ("push",),
@@ -97,107 +97,6 @@ _SIGNS_OF_WORDS: Final = {
         "health listening serving running started 000 up reachable available ready alive responding".split()
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """What a run of a kind prints. Where no sign is, which is quick to find, the pattern is not searched for."""
-
-    signs: Sequence[str]
-    pattern: re.Pattern[str]
-
-    def is_in(self, output: str, distinct: str) -> bool:
-        """True where an output has the pattern. `distinct` has its lines as `_distinct_lines` gives them."""
-        has_sign = any(sign in distinct for sign in self.signs)
-        return has_sign and self.pattern.search(output) is not None
-
-
-@cache
-def printed_by_kind(*, summaries: bool) -> dict[ProofKind, Printed]:
-    """Return what each kind of run prints: words anywhere in an output, or lines that sum it up."""
-    table, signs, flags = _WORDS, _SIGNS_OF_WORDS, re.IGNORECASE
-    if summaries:
-        table, signs, flags = _SUMMARIES, _SIGNS_OF_SUMMARIES, re.MULTILINE
-    return {
-        kind: Printed(signs[kind], re.compile(pattern, flags)) for kind, pattern in table.items()
-    }
-
-
-_ZEROS: Final = str.maketrans("123456789", "000000000")
-
-
-@lru_cache(maxsize=2)
-def _distinct_lines(output: str) -> str:
-    """Return an output in small letters, each line once, after a line end; lines that differ in figures are one."""
-    lines = output.lower().translate(_ZEROS).split("\n")
-    return "\n".join(("", *dict.fromkeys(lines)))
-
-
-def _found_in(output: str, *, summaries: bool) -> frozenset[ProofKind]:
-    """Return the kinds of runs that an output shows; of a long one its start and end are read."""
-    if len(output) > 2 * _MOST_OUTPUT:
-        output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
-    distinct = _distinct_lines(output)
-    printed = printed_by_kind(summaries=summaries).items()
-    return frozenset(kind for kind, one in printed if one.is_in(output, distinct))
-
-
-def is_script(words: Sequence[str]) -> bool:
-    """Return whether a command runs a file or a target of the project, whose name says no more than its writer meant."""
-    program, *rest = words
-    if program in _RUN_FILES:
-        return any(_FILE.search(word) for word in rest[:_MOST_NAMED])
-    return program in _TARGETS or bool(_FILE.search(program))
-
-
-def kinds_that_end(output: str) -> frozenset[ProofKind]:
-    """Return the kinds of proof of which an output has a summary, which says how they ended."""
-    return _found_in(output, summaries=True)
-
-
-def kinds_in_words(output: str) -> frozenset[ProofKind]:
-    """Return the kinds of proof of which an output has a word; a summary of one counts by `kinds_that_end`."""
-    return _found_in(output, summaries=False)
-
-
-def kinds_named_by(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
-    """Return the kinds of proof that a command of a program which is not known names, or hands on to another one."""
-    names = [word for word in words[:_MOST_NAMED] if _NAME.fullmatch(word) or "(" in word]
-    return kinds_of_name(" ".join(names)) | kinds_in_text(" ".join(words[1:]), extra)
-
-
-@cache
-def _by_program(
-    extra: tuple[str, ...],
-) -> dict[str, list[tuple[ProofKind, re.Pattern[str] | None]]]:
-    """Return each program with its kinds, and how it is written with the words that must follow it; None without any."""
-    table: dict[str, list[tuple[ProofKind, re.Pattern[str] | None]]] = {}
-    for kind, programs in words_of_kinds(extra).items():
-        for words in programs:
-            pattern = re.compile(_written(words)) if len(words) > 1 else None
-            table.setdefault(words[0], []).append((kind, pattern))
-    return table
-
-
-def _written(words: list[str]) -> str:
-    """Return the pattern of a command as a script may write it: as a line, or as a list of words."""
-    plain = [word for word in words if not word.startswith("-")]
-    parts = [re.escape(word).replace(r"\*", r"[\w:-]{0,40}") for word in plain]
-    between = r"\W{1,6}"
-    return rf"(?<![\w-]){between.join(parts)}(?![\w-])"
-
-
-def kinds_in_text(text: str, extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
-    """Return the kinds of proof whose programs the text of a script names."""
-    text = text[:_MOST_TEXT]
-    table = _by_program(extra)
-    found: set[ProofKind] = set()
-    for program in table.keys() & set(_PROGRAM.findall(text)):
-        for kind, pattern in table[program]:
-            if pattern is None or pattern.search(text):
-                found.add(kind)
-    return frozenset(found)
-
 
 _PATHS: Final = ("file_path", "path", "absolute_path", "filePath", "target_file", "notebook_path")
 _TEXTS: Final = ("content", "new_string", "new_str", "newText", "text")
@@ -215,16 +114,127 @@ _TARGETS: Final = {
     "just": ("justfile", "Justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
 }
+_ZEROS: Final = str.maketrans("123456789", "000000000")
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPattern:
+    """What a run of a kind prints.
+
+    `required_texts` are texts of which one stands in every output that the pattern matches. They are quick to find, so that
+    the pattern is searched for only where one is there.
+    """
+
+    required_texts: Sequence[str]
+    pattern: re.Pattern[str]
+
+    def is_in(self, output: str, distinct: str) -> bool:
+        """True where an output has the pattern. `distinct` has its lines as `_distinct_lines` gives them."""
+        may_match = any(text in distinct for text in self.required_texts)
+        return may_match and self.pattern.search(output) is not None
+
+
+@cache
+def printed_by_kind(*, summaries: bool) -> dict[ProofKind, PrintedPattern]:
+    """Return what each kind of run prints: words anywhere in an output, or lines that sum it up."""
+    patterns, required_texts, flags = _WORDS, _TEXTS_OF_WORDS, re.IGNORECASE
+    if summaries:
+        patterns, required_texts, flags = _SUMMARIES, _TEXTS_OF_SUMMARIES, re.MULTILINE
+    return {
+        kind: PrintedPattern(required_texts[kind], re.compile(pattern, flags))
+        for kind, pattern in patterns.items()
+    }
+
+
+@lru_cache(maxsize=2)
+def _distinct_lines(output: str) -> str:
+    """Return an output in lower case with each line once, after a line end; lines that differ in digits are one.
+
+    A long log repeats its lines, so that what is left is quick to search: "Test 1 ok", "Test 2 ok" -> "\\ntest 0 ok".
+    """
+    lines = output.lower().translate(_ZEROS).split("\n")
+    return "\n".join(("", *dict.fromkeys(lines)))
+
+
+def _kinds_in(output: str, *, summaries: bool) -> frozenset[ProofKind]:
+    """Return the kinds of runs that an output shows; of a long one its start and end are read."""
+    if len(output) > 2 * _MOST_OUTPUT:
+        output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
+    distinct = _distinct_lines(output)
+    by_kind = printed_by_kind(summaries=summaries)
+    return frozenset(kind for kind, printed in by_kind.items() if printed.is_in(output, distinct))
+
+
+def is_script(words: Sequence[str]) -> bool:
+    """Return whether a command runs a file or a target of the project, whose name says no more than its writer meant."""
+    program, *rest = words
+    if program in _RUN_FILES:
+        return any(_FILE.search(word) for word in rest[:_MOST_NAMED])
+    return program in _TARGETS or bool(_FILE.search(program))
+
+
+def kinds_that_end(output: str) -> frozenset[ProofKind]:
+    """Return the kinds of proof of which an output has a summary, which says how they ended."""
+    return _kinds_in(output, summaries=True)
+
+
+def kinds_in_words(output: str) -> frozenset[ProofKind]:
+    """Return the kinds of proof of which an output has a word; a summary of one counts by `kinds_that_end`."""
+    return _kinds_in(output, summaries=False)
+
+
+def kinds_named_by(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
+    """Return the kinds of proof that a command of a program which is not known names, or hands on to another one."""
+    names = [word for word in words[:_MOST_NAMED] if _NAME.fullmatch(word) or "(" in word]
+    return kinds_of_name(" ".join(names)) | kinds_in_text(" ".join(words[1:]), extra)
+
+
+@cache
+def _mentions_by_program(extra: tuple[str, ...]) -> dict[str, list["_Mention"]]:
+    """Return how each program of the table is written in a script."""
+    table: dict[str, list[_Mention]] = {}
+    for kind, programs in words_of_kinds(extra).items():
+        for words in programs:
+            pattern = re.compile(_written(words)) if len(words) > 1 else None
+            table.setdefault(words[0], []).append(_Mention(kind, pattern))
+    return table
+
+
+class _Mention(NamedTuple):
+    """A kind of proof, and how its program is written with the words that must follow it; None where none must."""
+
+    kind: ProofKind
+    pattern: re.Pattern[str] | None
+
+
+def _written(words: list[str]) -> str:
+    """Return the pattern of a command as a script may write it: `npm run test`, or `["npm", "run", "test"]`."""
+    without_options = [word for word in words if not word.startswith("-")]
+    parts = [re.escape(word).replace(r"\*", r"[\w:-]{0,40}") for word in without_options]
+    between = r"\W{1,6}"
+    return rf"(?<![\w-]){between.join(parts)}(?![\w-])"
+
+
+def kinds_in_text(text: str, extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
+    """Return the kinds of proof whose programs the text of a script names."""
+    text = text[:_MOST_TEXT]
+    mentions = _mentions_by_program(extra)
+    kinds: set[ProofKind] = set()
+    for program in mentions.keys() & set(_PROGRAM.findall(text)):
+        for mention in mentions[program]:
+            if mention.pattern is None or mention.pattern.search(text):
+                kinds.add(mention.kind)
+    return frozenset(kinds)
 
 
 def _files_shown(command: str) -> list[str]:
     """Return the files that a command prints whole, or writes from its own text."""
     files: list[str] = []
-    for one in read_script(command).commands:
-        for found in one.invocations:
-            if found.name in _PRINTING:
-                files += (word for word in found.arguments if word[:1] != "-")
-        files += one.writes
+    for started in read_script(command).commands:
+        for invocation in started.invocations:
+            if invocation.name in _PRINTING:
+                files += (word for word in invocation.arguments if word[:1] != "-")
+        files += started.writes
     return files
 
 
@@ -235,11 +245,12 @@ class RecordedTexts:
         self._by_name: dict[str, str] = {}
 
     def keep_file(self, arguments: Mapping[str, Json], answer: str, *, failed: bool) -> None:
-        """Keep what a call wrote into a file, or read of it."""
-        path = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
-        if path and not failed:
-            written = [str(arguments[key]) for key in _TEXTS if isinstance(arguments.get(key), str)]
-            self._keep(path, "\n".join(written) or answer)
+        """Keep what a call wrote into a file, or else the answer, which is what it read of the file."""
+        paths = [str(arguments[key]) for key in _PATHS if arguments.get(key)]
+        if not paths or failed:
+            return
+        written = [str(arguments[key]) for key in _TEXTS if isinstance(arguments.get(key), str)]
+        self._keep(paths[0], "\n".join(written) or answer)
 
     def keep_shown(self, command: str, answer: str) -> None:
         """Keep what `cat FILE` printed, or what a command wrote into a file."""
@@ -249,8 +260,8 @@ class RecordedTexts:
     def _keep(self, path: str, text: str) -> None:
         """Add a text to what is known of a file, and forget the file that was seen longest ago where there are too many."""
         name = _file_name(path)
-        known = self._by_name.pop(name, "")
-        self._by_name[name] = f"{known}\n{text}"[-_MOST_TEXT:]
+        earlier_text = self._by_name.pop(name, "")
+        self._by_name[name] = f"{earlier_text}\n{text}"[-_MOST_TEXT:]
         while len(self._by_name) > _MOST_FILES:
             self._by_name.pop(next(iter(self._by_name)))
 
@@ -266,4 +277,5 @@ class RecordedTexts:
 
 
 def _file_name(path: str) -> str:
+    """Return the name of a file without its folders: a script is named differently from different folders."""
     return path.replace("\\", "/").rpartition("/")[2]

@@ -45,15 +45,17 @@ def _allows_more(new: str, old: str) -> bool:
     """True for `abs(total - 10.35) < 1.0` in the place of `< 0.001`, and for three decimals in the place of five."""
     if _NUMBER.sub("#", new) != _NUMBER.sub("#", old):
         return False
-    pairs = list(zip(_NUMBER.finditer(old), _NUMBER.finditer(new), strict=True))
-    changed = [(was, now) for was, now in pairs if was[0] != now[0]]
+    pairs = zip(_NUMBER.finditer(old), _NUMBER.finditer(new), strict=True)
+    changed = [pair for pair in pairs if pair[0][0] != pair[1][0]]
     if len(changed) != 1:
         return False
-    was, now = changed[0]
-    before = old[: was.start()]
-    if suite_pattern("tolerance").search(before):
-        return float(now[0]) > float(was[0])
-    return bool(suite_pattern("precision").search(before)) and float(now[0]) < float(was[0])
+    old_number, new_number = changed[0]
+    old_value, new_value = float(old_number[0]), float(new_number[0])
+    text_before = old[: old_number.start()]
+    if suite_pattern("tolerance").search(text_before):
+        return new_value > old_value
+    is_precision = suite_pattern("precision").search(text_before) is not None
+    return is_precision and new_value < old_value
 
 
 def _only_says_that_it_is_there(new: str, old: str) -> bool:
@@ -75,5 +77,4 @@ def _subject(heading: str, assertion: str) -> str:
     found = suite_pattern(heading).search(assertion)
     if found is None:
         return ""
-    named_subjects = [subject for subject in found.groups() if subject]
-    return named_subjects[0] if named_subjects else ""
+    return next(filter(None, found.groups()), "")

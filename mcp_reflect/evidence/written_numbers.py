@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Final
 
 MOST_DIGITS: Final = 24
+_MOST_DECIMALS: Final = 12  # decimals that are looked at or added
+_MOST_EXACT_DECIMALS: Final = 4  # decimals of a value that is written whole
 """Digits of a number that is read: longer ones are no plain numbers."""
 
 _PLAIN: Final = re.compile(r"\d{1,24}")
@@ -79,24 +81,33 @@ def write_number(value: Fraction, like: str, style: Style, *, money: bool) -> st
 
     A number that shows decimals keeps their count, unless that would lose all but one digit: 0.0018, not 0.002.
     """
-    places = _places(value, decimals_in(like, style), money=money)
-    scaled = abs(value) * 10**places
+    count = _decimals_for(value, decimals_in(like, style), money=money)
+    scaled = abs(value) * 10**count
     rounded = int(scaled + Fraction(1, 2))
-    digits = str(rounded).rjust(places + 1, "0")
+    digits = str(rounded).rjust(count + 1, "0")
     whole = digits
     decimals = ""
-    if places:
-        whole = digits[:-places]
-        decimals = digits[-places:]
-    if style.group in like or (len(whole) > 4 and "'" not in like and style is Style.POINT):
-        whole = _grouped(whole, style.group)
-    if "'" in like:
-        whole = _grouped(whole, "'")
+    if count:
+        whole = digits[:-count]
+        decimals = digits[-count:]
+    group = _group_mark(whole, like, style)
+    if group:
+        whole = _grouped(whole, group)
     if value < 0 and rounded:
         whole = f"-{whole}"
     if decimals:
         return f"{whole}{style.decimal}{decimals}"
     return whole
+
+
+def _group_mark(whole: str, like: str, style: Style) -> str:
+    """Return what parts the groups of a number: what the other number has; a comma in one of five digits; else nothing."""
+    if "'" in like:
+        return "'"
+    is_long = len(whole) > 4 and style is Style.POINT
+    if style.group in like or is_long:
+        return style.group
+    return ""
 
 
 def _grouped(whole: str, mark: str) -> str:
@@ -108,28 +119,38 @@ def _grouped(whole: str, mark: str) -> str:
     return mark.join(groups)
 
 
-def _places(value: Fraction, shown: int, *, money: bool) -> int:
-    """Return how many decimals a value is written with."""
+def _decimals_for(value: Fraction, shown: int, *, money: bool) -> int:
+    """Return how many decimals a value is written with, where the number in its place shows so many.
+
+    | the value                      | decimals                                                     | example            |
+    |--------------------------------|--------------------------------------------------------------|--------------------|
+    | is whole                       | as shown                                                     | 12.00 for "11.00"  |
+    | is money                       | as shown, at least two                                       | 12.50 for "12"     |
+    | ends within four decimals      | as shown, or all that it has                                 | 0.125 for "0.1"    |
+    | never ends, none are shown     | two                                                          | 3.33 for "3"       |
+    | never ends, and is below 1     | as shown, or so many that two digits are left                | 0.0018 for "0.002" |
+    | never ends, and is larger      | as shown                                                     | 3.3 for "3.5"      |
+    """
     if value.denominator == 1:
         return shown
     if money:
         return max(shown, 2)
-    exact = _exact_places(value)
-    if exact is not None and exact <= 4:
+    exact = _exact_decimals(value)
+    if exact is not None and exact <= _MOST_EXACT_DECIMALS:
         return max(shown, exact)
     if shown == 0:
         return 2
-    first_digit = shown
-    while abs(value) * 10**first_digit < 10 and first_digit < shown + 12:
-        first_digit += 1
-    if abs(value) < 1:
-        return first_digit
-    return shown
+    if abs(value) >= 1:
+        return shown
+    decimals = shown
+    while abs(value) * 10**decimals < 10 and decimals < shown + _MOST_DECIMALS:
+        decimals += 1
+    return decimals
 
 
-def _exact_places(value: Fraction) -> int | None:
-    """Return the decimals that show a value whole; None where they would not end within twelve."""
-    for places in range(13):
-        if (value * 10**places).denominator == 1:
-            return places
+def _exact_decimals(value: Fraction) -> int | None:
+    """Return the decimals that show a value whole, 3 for 1/8; None where they would not end within twelve."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        if (value * 10**decimals).denominator == 1:
+            return decimals
     return None

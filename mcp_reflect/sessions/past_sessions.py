@@ -167,7 +167,7 @@ class SessionReader(CallReader):
         asked_for = task_asked_for(named_arguments(arguments), self._background_calls)
         if asked_for is not None:
             end = task_end(content, code, failed=failed)
-            if end is None or not end.surely:
+            if end is None or not end.is_stated:
                 return
             tool, arguments = self._background_calls.pop(asked_for)
             content, code, failed = end.output, end.code, end.failed

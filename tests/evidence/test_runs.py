@@ -43,7 +43,7 @@ def test_a_test_run_is_read_with_its_counts(
 ) -> None:
     run = read(name)
     assert run.kind is ProofKind.TESTS
-    assert [run.first(label) for label in ("passed", "failed", "skipped")] == [
+    assert [run.total(label) for label in ("passed", "failed", "skipped")] == [
         passed,
         failed,
         skipped,
@@ -57,7 +57,7 @@ def test_a_test_run_is_read_with_its_counts(
 )
 def test_a_linter_is_read_with_its_errors(name: str, errors: int) -> None:
     run = read(name)
-    assert (run.first("errors") or 0, run.passed) == (errors, not errors)
+    assert (run.total("errors") or 0, run.passed) == (errors, not errors)
 
 
 def test_silence_and_exit_code_zero_speak_for_a_linter_that_is_named() -> None:
@@ -73,13 +73,13 @@ def test_a_long_log_is_read_by_its_ends() -> None:
     (run,) = read_runs(
         [ToolResult(content="x\n" * 500_000 + "=== 4 failed, 3 passed in 0.05s ===\n")]
     )
-    assert run.first("failed") == 4
+    assert run.total("failed") == 4
 
 
 def test_colors_do_not_hide_a_summary() -> None:
     text = "\x1b[31m=== \x1b[1m4 failed\x1b[0m, \x1b[32m3 passed\x1b[0m\x1b[31m in 0.05s\x1b[0m ==="
     (run,) = read_runs([ToolResult(content=text)])
-    assert run.first("failed") == 4
+    assert run.total("failed") == 4
 
 
 def of(name: str, tool: str | None = None, exit_code: int | None = None) -> ToolResult:
