@@ -14,8 +14,9 @@ from mcp_reflect.evidence.bound_lines import BoundLine, spread_of
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.line_marks import without_number_or_path
 from mcp_reflect.evidence.measures import measures_in
-from mcp_reflect.evidence.outputs import HISTORY, MOST_FORM, Output
+from mcp_reflect.evidence.outputs import MOST_FORM, Output
 from mcp_reflect.evidence.result_lines import result_lines
+from mcp_reflect.evidence.roles import HISTORY
 
 _MOST_CALLS: Final = 40  # the latest calls, which are asked
 _MOST_LINES_OF_LAST: Final = 2  # lines of the last call that may answer

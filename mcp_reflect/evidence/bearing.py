@@ -14,7 +14,9 @@ from typing import Final
 from mcp_reflect.evidence.bound_lines import BoundLine
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.line_shares import LineShare, LineShares
-from mcp_reflect.evidence.outputs import MENDED, MOST_FORM, RAN, Output, pattern_of
+from mcp_reflect.evidence.outputs import MOST_FORM, Output
+from mcp_reflect.evidence.roles import MENDED, RAN
+from mcp_reflect.evidence.word_lists import pattern_of
 
 _LEAST_SCORE: Final = 4.0
 """Of the best line for a claim: below it nothing tells, and nothing is shown."""

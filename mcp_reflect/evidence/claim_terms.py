@@ -11,17 +11,10 @@ from typing import Final
 
 from mcp_reflect.evidence import claim_words
 from mcp_reflect.evidence.kinds import CHECKS, ProofKind
-from mcp_reflect.evidence.outputs import (
-    CHANGED,
-    HISTORY,
-    MENDED,
-    REMOVED,
-    pattern_of,
-    roles_in,
-)
+from mcp_reflect.evidence.roles import CHANGED, HISTORY, MENDED, REMOVED, roles_in
 from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.evidence.terms import is_common, stands_for_itself, terms_of
-from mcp_reflect.evidence.word_lists import read_word_list
+from mcp_reflect.evidence.word_lists import pattern_of, read_word_list
 from mcp_reflect.text.stemmer import stem
 
 _MOST_CLAIM: Final = 900  # characters of a claim

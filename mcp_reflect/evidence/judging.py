@@ -26,22 +26,39 @@ FIELDS: Final = (
     "criteria",
     "corrected_steps",
 )
+_MOST_NAME: Final = 80  # characters of the name of a field or a criterion
 _FIX: Final = f"Send {{{', '.join(FIELDS)}}}."
 _EXAMPLE: Final = 'Send [{"claim": 1, "verdict": "holds"}], with holds, wrong or not_shown.'
-_NAMES: Final = (
+_NAMES_OF_FIELDS: Final = (
     "claim number id text",
     "verdict status judgement",
     "reason shown_by why",
     "correction correct fix right",
 )
-_WORDS: Final = {
+"""The names that judges give to the claim, the verdict, the reason and the correction of an entry."""
+
+_WORDS_OF_VERDICTS: Final = {
     Verdict.HOLDS: "holds hold supported true right correct yes ok pass passes shown opinion",
     Verdict.WRONG: "wrong contradicted false incorrect no fail fails",
     Verdict.NOT_SHOWN: "not_shown notshown unsupported unshown unknown unverified missing open",
 }
-_MEANINGS: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
+_VERDICT_OF_WORD: Final = {
+    word: verdict for verdict, words in _WORDS_OF_VERDICTS.items() for word in words.split()
+}
 _STEP: Final = re.compile(r"^[ \t]*(?:step )?\d{1,3}[.):]\s+\S", re.IGNORECASE | re.MULTILINE)
 _STEP_NUMBER: Final = re.compile(r"^\s*(?:step )?\d{1,3}[.):]\s+", re.IGNORECASE)
+
+_ALL_OTHERS: Final = frozenset("others other all rest the_rest all_others".split())
+_LEAST_LETTERS: Final = 4
+"""Of the words that stand for a claim: fewer are in too many of them."""
+_OTHER_NAMES: Final = {
+    **dict.fromkeys(
+        ("qualityscore", "quality", "rating", "overallscore", "grade"), "quality_score"
+    ),
+    **dict.fromkeys(("issues", "issuesfound", "problems", "faults", "errors"), "issues"),
+    **dict.fromkeys(("suggestedfix", "fix", "suggestion", "recommendation"), "suggested_fix"),
+}
+_ISSUE_NAMES: Final = ("issue", "description", "text", "message", "problem", "reason")
 
 
 def read_verdicts(
@@ -57,8 +74,8 @@ def read_verdicts(
     """
     judged: dict[int, Claim] = {}
     on_others: _SentVerdict | None = None
-    for place, entry in enumerate(_entries(value, field)):
-        name = f"{field}[{place}]"
+    for index, entry in enumerate(_entries(value, field)):
+        name = f"{field}[{index}]"
         sent = _sent_verdict(entry, claims, name)
         if sent.claim is None:
             if on_others is not None:
@@ -90,9 +107,9 @@ def _entries(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
         value = _as_list(cast("dict[str, Any]", value))
     if not isinstance(value, list | tuple):
         raise InputError(field, "it is not a list", _EXAMPLE)
-    for place, entry in enumerate(cast("Sequence[Any]", value)):
+    for index, entry in enumerate(cast("Sequence[Any]", value)):
         if not isinstance(entry, dict):
-            raise InputError(f"{field}[{place}]", "it is not an object", _EXAMPLE)
+            raise InputError(f"{field}[{index}]", "it is not an object", _EXAMPLE)
         yield {str(key).lower(): item for key, item in cast("dict[Any, Any]", entry).items()}
 
 
@@ -117,22 +134,19 @@ class _SentVerdict:
     correction: str | None
 
 
-_ALL_OTHERS: Final = frozenset("others other all rest the_rest all_others".split())
-
-
 def _sent_verdict(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> _SentVerdict:
     """Read one entry; InputError names its claim, its verdict or its texts, in this order."""
-    claim_said, verdict_said, reason_said, correction_said = (
-        _first_given(entry, names) for names in _NAMES
+    sent_claim, sent_verdict, sent_reason, sent_correction = (
+        _first_given(entry, names) for names in _NAMES_OF_FIELDS
     )
     claim = None
-    if not _means_all_others(claim_said):
-        claim = _claim_meant(claim_said, claims, name)
-    verdict, reason_behind = _verdict_meant(verdict_said, name)
+    if not _means_all_others(sent_claim):
+        claim = _claim_meant(sent_claim, claims, name)
+    verdict, reason_behind = _verdict_meant(sent_verdict, name)
     correction = None
     if verdict is Verdict.WRONG:  # of a claim that holds there is nothing to correct
-        correction = _text(correction_said, f"{name}.correction")
-    reason = _text(reason_said, f"{name}.reason") or reason_behind
+        correction = _text(sent_correction, f"{name}.correction")
+    reason = _text(sent_reason, f"{name}.reason") or reason_behind
     return _SentVerdict(claim, verdict, reason, correction)
 
 
@@ -141,51 +155,47 @@ def _first_given(entry: Mapping[str, Any], names: str) -> Any:
     return next((entry[name] for name in names.split() if entry.get(name) is not None), None)
 
 
-def _means_all_others(claim_said: Any) -> bool:
+def _means_all_others(sent_claim: Any) -> bool:
     """True for "others" and "the rest". Asked before the words of claims are: "rest" is in "the REST API" as well."""
-    return str(claim_said).strip().lower().replace(" ", "_") in _ALL_OTHERS
+    return str(sent_claim).strip().lower().replace(" ", "_") in _ALL_OTHERS
 
 
-def _claim_meant(claim_said: Any, claims: Sequence[Claim], name: str) -> Claim:
+def _claim_meant(sent_claim: Any, claims: Sequence[Claim], name: str) -> Claim:
     """Return the claim that an entry names; InputError where there is none such."""
-    claim = _named(claim_said, claims)
+    claim = _claim_named(sent_claim, claims)
     if claim is not None:
         return claim
     fix = "It lists none: critique the work with its goal."
     if claims:
         fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
-    fault = f"{quoted(claim_said, 60)} is not a claim of this critique"
+    fault = f"{quoted(sent_claim, 60)} is not a claim of this critique"
     raise InputError(f"{name}.claim", fault, fix)
 
 
-def _verdict_meant(verdict_said: Any, name: str) -> tuple[Verdict, str | None]:
+def _verdict_meant(sent_verdict: Any, name: str) -> tuple[Verdict, str | None]:
     """Return the verdict, and the reason that may stand behind it: "wrong: step 2 says 4", `true`, "Not shown."."""
-    if isinstance(verdict_said, bool):
-        verdict_said = "holds" if verdict_said else "wrong"
-    words = str(verdict_said or "").strip().replace("not shown", "not_shown")
+    if isinstance(sent_verdict, bool):
+        sent_verdict = "holds" if sent_verdict else "wrong"
+    words = str(sent_verdict or "").strip().replace("not shown", "not_shown")
     word, _, reason = words.partition(":")
-    verdict = _MEANINGS.get(word.strip(" .*_").lower().replace("-", "_").replace(" ", "_"))
+    verdict = _VERDICT_OF_WORD.get(word.strip(" .*_").lower().replace("-", "_").replace(" ", "_"))
     if verdict is None:
-        fault = f"{quoted(verdict_said, 40)} is not a verdict"
+        fault = f"{quoted(sent_verdict, 40)} is not a verdict"
         raise InputError(f"{name}.verdict", fault, _EXAMPLE)
     return verdict, reason.strip() or None
 
 
-_LEAST_LETTERS: Final = 4
-"""Of the words that stand for a claim: fewer are in too many of them."""
-
-
-def _named(said: Any, claims: Sequence[Claim]) -> Claim | None:
-    """Return the claim with a number, or with words that are in it or that it is in."""
-    text = str(said).strip().lstrip("#").removesuffix(".")
+def _claim_named(name: Any, claims: Sequence[Claim]) -> Claim | None:
+    """Return the claim of a name, None for none: its number ("3", "#3"), or words that are in it or that it is in."""
+    text = str(name).strip().lstrip("#").removesuffix(".")
     if text.isdigit():
         return next((claim for claim in claims if str(claim.number) == text), None)
-    words_said = letters(text)
-    if not isinstance(said, str) or len(words_said) < _LEAST_LETTERS:
+    sent_words = letters(text)
+    if not isinstance(name, str) or len(sent_words) < _LEAST_LETTERS:
         return None
     for claim in claims:
         words = letters(claim.text)
-        if words_said in words or words in words_said:
+        if sent_words in words or words in sent_words:
             return claim
     return None
 
@@ -207,10 +217,10 @@ def read_opinion(
     if not isinstance(value, dict):
         raise InputError(field, "it is not an object", _FIX)
     _refuse_what_is_no_opinion(value, field, limits)
-    said = value.get("verdicts") or value.get("claims")
+    sent_verdicts = value.get("verdicts") or value.get("claims")
     verdicts: tuple[Claim, ...] = ()
-    if said and claims is not None:
-        verdicts = read_verdicts(said, claims, judge, f"{field}.verdicts")
+    if sent_verdicts and claims is not None:
+        verdicts = read_verdicts(sent_verdicts, claims, judge, f"{field}.verdicts")
     issues = _texts(value.get("issues"), f"{field}.issues")
     score = value.get("quality_score", value.get("score"))
     return Opinion(
@@ -248,15 +258,6 @@ def _read_fields(text: str) -> dict[str, Json] | None:
     return next((fields for fields in renamed if fields.keys() & names), None)
 
 
-_OTHER_NAMES: Final = {
-    **dict.fromkeys(
-        ("qualityscore", "quality", "rating", "overallscore", "grade"), "quality_score"
-    ),
-    **dict.fromkeys(("issues", "issuesfound", "problems", "faults", "errors"), "issues"),
-    **dict.fromkeys(("suggestedfix", "fix", "suggestion", "recommendation"), "suggested_fix"),
-}
-
-
 def with_known_names(fields: Mapping[str, Json]) -> dict[str, Json]:
     """Return an object by the names that the prompt asks for: `qualityScore`, `Quality Score`, `rating`, `problems`."""
     named: dict[str, Json] = {}
@@ -272,9 +273,8 @@ def _refuse_what_is_no_opinion(value: Mapping[str, Json], field: str, limits: Li
     unknown = [name for name in value if name not in names]
     # A model's own extra fields are not worth asking again.
     if unknown and field == "analysis":
-        fix = _FIX
-        if near := get_close_matches(unknown[0][:80], FIELDS, n=1):
-            fix = f"Did you mean {near[0]}?"
+        near = get_close_matches(unknown[0][:_MOST_NAME], FIELDS, n=1)
+        fix = f"Did you mean {near[0]}?" if near else _FIX
         raise InputError(f"{field}.{quoted(unknown[0])}", "there is no such field", fix)
     if not value.keys() & names:
         raise InputError(field, "it names no score, no issue and no correction", _FIX)
@@ -310,6 +310,7 @@ def read_steps(text: str) -> tuple[str, ...]:
 
 
 def _unnumbered(steps: tuple[str, ...]) -> tuple[str, ...]:
+    """Return steps without their numbers: "Step 2. Add the tax." -> "Add the tax."."""
     return tuple(_STEP_NUMBER.sub("", step, count=1) for step in steps)
 
 
@@ -344,14 +345,11 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
         return tuple(text for text in (_text(value, field),) if text)
     if not isinstance(value, list):
         raise InputError(field, "it is not a list of texts", "Send a list of texts.")
-    texts = [_text(_said_by(item), f"{field}[{place}]") for place, item in enumerate(value)]
+    texts = [_text(_text_of_issue(item), f"{field}[{index}]") for index, item in enumerate(value)]
     return tuple(text for text in texts if text)
 
 
-_ISSUE_NAMES: Final = ("issue", "description", "text", "message", "problem", "reason")
-
-
-def _said_by(item: Json) -> Json:
+def _text_of_issue(item: Json) -> Json:
     """Return what an issue says that is an object, such as {"description": "…", "severity": "high"}."""
     if not isinstance(item, dict):
         return item
@@ -373,7 +371,7 @@ def _criteria(value: Json, field: str) -> Mapping[str, Score]:
         label = f"{field}.{quoted(name)}"
         score = _score(entry.get("score"), label)
         if score is not None:
-            criteria[name[:80]] = Score(
+            criteria[name[:_MOST_NAME]] = Score(
                 score=score, reason=_text(entry.get("reason"), f"{label}.reason") or ""
             )
     return criteria

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from mcp_reflect.evidence.outputs import pattern_of
+from mcp_reflect.evidence.word_lists import pattern_of
 
 _MEASURES: Final = tuple(
     (pattern_of(f"{name} words", "measures"), pattern_of(f"{name} lines", "measures"))

@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from mcp_reflect.evidence import claim_words
-from mcp_reflect.evidence.command_kinds import kinds_of, may_show_any
-from mcp_reflect.evidence.kinds import CHECKS, ProofKind
+from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.outcomes import ReportedEnding, read_outcome
+from mcp_reflect.evidence.roles import (
+    CHANGED,
+    HISTORY,
+    HISTORY_COMMANDS,
+    MENDED,
+    RAN,
+    roles_of_command,
+)
 from mcp_reflect.evidence.runs import MOST_RESULTS
 from mcp_reflect.evidence.terms import terms_of
-from mcp_reflect.evidence.word_lists import read_word_list
+from mcp_reflect.evidence.word_lists import pattern_of, read_word_list
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.shell import own_commands, read_script, unwrapped
 
@@ -42,28 +48,6 @@ _LISTED_LINE: Final = re.compile(r"\s*\d{1,6}(?:→|\t|:|[-|])")
 WRITTEN: Final = "+ "
 """Begins each line that a call wrote into a file, where the tool itself does not show it."""
 
-HISTORY: Final = "history"
-"""The role of commands that show commits, branches and changed files."""
-
-MENDED: Final = "mended"
-"""The role of commands that show whether a fault is gone: checks, and programs that nobody knows."""
-
-RAN: Final = "ran"
-"""The role of the same commands for a claim on what a run printed or how it ended."""
-
-CHANGED: Final = "changed"
-"""The role of edits, rejected ones too."""
-
-REMOVED: Final = "removed"
-"""The role of commands that remove files."""
-
-
-def pattern_of(heading: str, name: str = "output_lines") -> re.Pattern[str]:
-    """Return the pattern that finds any entry under a heading of a list of words."""
-    entries = read_word_list(name)[heading]
-    return re.compile("|".join(f"(?:{entry})" for entry in entries), re.IGNORECASE)
-
-
 _BOILERPLATE: Final = pattern_of("boilerplate")
 _NOTHING: Final = pattern_of("nothing printed")
 SUMMARY: Final = pattern_of("summary")
@@ -73,26 +57,9 @@ ITEM: Final = pattern_of("item")
 _EDIT: Final = re.compile(pattern_of("edit").pattern, re.IGNORECASE | re.MULTILINE)
 _REJECTED: Final = re.compile(pattern_of("rejected edit").pattern, re.IGNORECASE | re.MULTILINE)
 
-_WORDS_OF_ROLES: Final = {
-    HISTORY: pattern_of("history words", "roles"),
-    MENDED: pattern_of("mended words", "roles"),
-    RAN: pattern_of("ran words", "roles"),
-    CHANGED: pattern_of("changed words", "roles"),
-    REMOVED: pattern_of("removed words", "roles"),
-}
-
 _LOOKING: Final = frozenset(read_word_list("roles")["looking commands"])
 _PLANNING: Final = frozenset(read_word_list("roles")["planning tools"])
 _SHOWS_TEXT: Final = re.compile(r"\b(?:diff|show|log|blame|grep)\b")
-_REMOVING: Final = tuple(read_word_list("roles")["removing commands"])
-
-
-def roles_in(text: str) -> frozenset[str]:
-    """Return the roles of commands of which a claim speaks, in any of nine languages."""
-    roles: set[str] = {kind for kind, words in claim_words.NOUNS.items() if words.search(text)}
-    roles |= {kind for kind, words in claim_words.DIRECT.items() if words.search(text)}
-    roles |= {role for role, words in _WORDS_OF_ROLES.items() if words.search(text)}
-    return frozenset(roles)
 
 
 @dataclass(frozen=True)
@@ -157,12 +124,16 @@ class Output:
         text = self.content
         if "\x1b" in text:
             text = _COLOR.sub("", text)
-        found: dict[str, str] = {}
-        for line in text.replace("\r", "\n").split("\n"):
-            plain = line.strip(" \t=─│")
-            found.setdefault(_JOB.sub("", plain, count=1), plain)
+        line_by_text: dict[
+            str, str
+        ] = {}  # by what jobs print alike: "[web] ok" and "[api] ok" are "ok"
+        for raw_line in text.replace("\r", "\n").split("\n"):
+            line = raw_line.strip(" \t=─│")
+            line_by_text.setdefault(_JOB.sub("", line, count=1), line)
         lines = [
-            line for line in found.values() if line and not _BOILERPLATE.search(line[:MOST_FORM])
+            line
+            for line in line_by_text.values()
+            if line and not _BOILERPLATE.search(line[:MOST_FORM])
         ]
         if self.is_rejected:
             return [line for line in lines if _says_rejected(line[:MOST_FORM])]
@@ -170,15 +141,16 @@ class Output:
 
     @cached_property
     def written_places(self) -> tuple[int, ...]:
-        """The places of the lines of an edit that stand in its command: what it wrote, among the lines around it."""
+        """The indexes of the lines of an edit that stand in its command: what it wrote, among the lines around it."""
         if not self.is_edit or self.is_of_file:
             return ()
-        return tuple(
-            place
-            for place, line in enumerate(self.lines)
-            if len(text := _NUMBERED_LINE.sub("", line, count=1).strip()) >= _LEAST_WRITTEN
-            and " ".join(text.split())[:_MOST_COMPARED] in self.command
-        )
+        return tuple(index for index, line in enumerate(self.lines) if self._has_written(line))
+
+    def _has_written(self, line: str) -> bool:
+        """Return whether the text of a line, without its number in the file, stands in the command."""
+        text = _NUMBERED_LINE.sub("", line, count=1).strip()
+        is_long_enough = len(text) >= _LEAST_WRITTEN
+        return is_long_enough and " ".join(text.split())[:_MOST_COMPARED] in self.command
 
     def is_instead_of(self, other: "Output") -> bool:
         """True for an accepted edit of the same file, or of nearly the same words, as a rejected one before it."""
@@ -191,11 +163,11 @@ class Output:
 
     @property
     def why_rejected(self) -> tuple[int, ...]:
-        """The places of the lines that say that a change was not made, and why: those that name an error first."""
+        """The indexes of the lines that say that a change was not made, and why: those that name an error first."""
         if not self.is_rejected:
             return ()
         errors_first = sorted(
-            range(len(self.lines)), key=lambda place: not _NAMED_ERROR.match(self.lines[place])
+            range(len(self.lines)), key=lambda index: not _NAMED_ERROR.match(self.lines[index])
         )
         return tuple(errors_first[:_MOST_WHY])
 
@@ -206,12 +178,12 @@ class Output:
 
     @cached_property
     def places_of(self) -> dict[str, list[int]]:
-        """The places of the lines that have a term, by the term."""
-        places: dict[str, list[int]] = {}
-        for place, terms in enumerate(self.terms_by_line):
+        """The indexes of the lines that have a term, by the term."""
+        indexes: dict[str, list[int]] = {}
+        for index, terms in enumerate(self.terms_by_line):
             for term in terms:
-                places.setdefault(term, []).append(place)
-        return places
+                indexes.setdefault(term, []).append(index)
+        return indexes
 
     @cached_property
     def tool_terms(self) -> set[str]:
@@ -231,20 +203,23 @@ class Output:
 
     @cached_property
     def numbered(self) -> dict[int, int]:
-        """The place of each line of a file by the number that it has there.
+        """The index of each line of a file by the number that it has there.
 
         Empty for what is no listing, and for the lines that a search found here and there.
         """
         if self.is_rejected:
             return {}
-        found: dict[int, int] = {}
-        for place, line in enumerate(self.lines):
-            if number := _NUMBERED_LINE.match(line):
-                found.setdefault(int(number[1]), place)
-        if len(found) <= len(self.lines) / 2:
+        index_of: dict[int, int] = {}
+        for index, line in enumerate(self.lines):
+            number = _NUMBERED_LINE.match(line)
+            if number is not None:
+                index_of.setdefault(int(number[1]), index)
+        is_listing = len(index_of) > len(self.lines) / 2
+        if not is_listing:
             return {}
-        reaches_over = max(found) - min(found)
-        return found if reaches_over <= _MOST_GAPS * len(found) else {}
+        spans = max(index_of) - min(index_of)
+        has_wide_gaps = spans > _MOST_GAPS * len(index_of)
+        return {} if has_wide_gaps else index_of
 
     @cached_property
     def is_empty(self) -> bool:
@@ -263,38 +238,36 @@ class Output:
         """True for what a host answers to a change of a file."""
         if self.is_rejected:
             return False
-        return _EDIT.search(self.content[:MOST_FORM]) is not None or (
-            _EDIT.search(self.content[-MOST_FORM:]) is not None
-        )
+        ends = (self.content[:MOST_FORM], self.content[-MOST_FORM:])
+        return any(_EDIT.search(end) for end in ends)
 
     @cached_property
     def sums_up(self) -> bool:
-        """True if its end has the form of a summary."""
-        return not self.is_listing and any(
-            SUMMARY.search(line[:MOST_FORM]) for line in self.lines[-_LAST_LINES:]
-        )
+        """Whether its last lines have the form of a summary ("3 passed in 2s"); the lines of a file sum up nothing."""
+        if self.is_listing:
+            return False
+        return any(SUMMARY.search(line[:MOST_FORM]) for line in self.lines[-_LAST_LINES:])
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        """What a run of its command shows, as `roles_in` names it for a claim."""
-        command = (self.result.tool or "")[:_MOST_COMMAND]
+        """What a run of its command shows, as `roles_in` names it for a claim; the first row that fits decides.
+
+        | the output                                     | roles                                                        |
+        |------------------------------------------------|--------------------------------------------------------------|
+        | answers a change of a file                     | CHANGED                                                      |
+        | is the text of a file, or of a look at one     | none                                                         |
+        | is of commands                                 | those of each command (`roles_of_command`)                          |
+        | of commands without any, ends as tests do      | tests, MENDED and RAN as well                                |
+        """
         if self.is_edit or self.is_rejected:
             return frozenset((CHANGED,))
         if self.is_of_file or self._first_word in _LOOKING:
             return frozenset()
         roles: set[str] = set()
-        if self._first_word in read_word_list("roles")["history commands"]:
+        if self._first_word in HISTORY_COMMANDS:
             roles.add(HISTORY)
-        for started in own_commands(read_script(command)):
-            words = unwrapped(started.line)
-            kinds = kinds_of(words)
-            roles.update(kinds)
-            if words and words[0] in read_word_list("roles")["history commands"]:
-                roles.add(HISTORY)
-            if " ".join(words[:2]).startswith(_REMOVING):
-                roles.add(REMOVED)
-            if kinds & CHECKS or (words and may_show_any(words, kinds)):
-                roles |= {MENDED, RAN}
+        for started in own_commands(read_script((self.result.tool or "")[:_MOST_COMMAND])):
+            roles |= roles_of_command(unwrapped(started.line))
         if roles <= {MENDED, RAN} and self._ends_as_tests:
             roles |= {ProofKind.TESTS, MENDED, RAN}
         return frozenset(roles)
@@ -309,10 +282,12 @@ class Output:
         """The terms of the programs that the command runs: of `uv run ty check` that is "ty"."""
         if self.is_of_file:
             return set()
-        lines = (
-            unwrapped(one.line) for one in own_commands(read_script(self.tool[:_MOST_COMMAND]))
-        )
-        return set[str]().union(*(terms_of(words[0]) for words in lines if words))
+        terms: set[str] = set()
+        for started in own_commands(read_script(self.tool[:_MOST_COMMAND])):
+            words = unwrapped(started.line)
+            if words:
+                terms |= terms_of(words[0])
+        return terms
 
     @cached_property
     def is_run(self) -> bool:

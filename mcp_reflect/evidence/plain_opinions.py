@@ -4,7 +4,12 @@ import json
 import re
 from typing import Final, cast
 
-from mcp_reflect.evidence.scores import read_score, score_in_words, score_that_begins
+from mcp_reflect.evidence.scores import (
+    FoundScore,
+    read_score,
+    score_in_words,
+    score_that_begins,
+)
 from mcp_reflect.models.common import Json
 
 _MOST_READ: Final = 20_000  # characters of prose
@@ -78,15 +83,16 @@ def _tags_as_headings(text: str) -> str:
 
 def _read_array(text: str) -> list[Json]:
     """Return the issues of a reply that is only a JSON array of texts."""
-    plain = _FENCE.sub("", text[:_MOST_READ].strip()).removesuffix("```").strip()
-    if not plain.startswith("["):
+    without_fence = _FENCE.sub("", text[:_MOST_READ].strip()).removesuffix("```").strip()
+    if not without_fence.startswith("["):
         return []
     try:
-        found = json.loads(plain)
+        items = cast("list[Json]", json.loads(without_fence))
     except (ValueError, RecursionError):
         return []
-    items = cast("list[Json]", found)
-    return items if all(isinstance(item, str) for item in items) else []
+    if all(isinstance(item, str) for item in items):
+        return items
+    return []
 
 
 def _read_headings(text: str) -> dict[str, Json]:
@@ -98,7 +104,7 @@ def _read_headings(text: str) -> dict[str, Json]:
     heads = list(HEAD.finditer(text))
     if not heads:
         return fields
-    beside = [text[: heads[0].start()]]
+    beside = [text[: heads[0].start()]]  # the texts under no heading that names a field
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=True):
         name = re.sub(r"[ _]+", "_", head[1].lower())
@@ -108,33 +114,43 @@ def _read_headings(text: str) -> dict[str, Json]:
             fields.setdefault("quality_score", score)
             beside.append(rest)
         elif name == "issues":
-            fields[name] = [
-                BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()
-            ]
+            fields["issues"] = _items_of(body)
+        elif name == "improved_reasoning":
+            fields["corrected_steps"] = body
         else:
-            fields["corrected_steps" if name == "improved_reasoning" else name] = body
-    loose = "\n".join(beside)[:_MOST_READ]
+            fields[name] = body
     if "issues" not in fields:
-        fields |= _read_list(loose) or _read_prose(loose) or {}
+        text_beside_headings = "\n".join(beside)[:_MOST_READ]
+        fields |= _read_list(text_beside_headings) or _read_prose(text_beside_headings) or {}
     return fields
 
 
-def _score_of(body: str) -> tuple[float | None, str]:
-    """Return the score with which the text under its heading begins, and what follows it."""
-    line, _, later = body.partition("\n")
-    plain = line.strip("*` ")
-    score = read_score(plain.rstrip("*` ."))
+def _items_of(body: str) -> list[Json]:
+    """Return the lines of a text that are not blank, without their marks of a list."""
+    return [BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()]
+
+
+def _score_of(body: str) -> FoundScore:
+    """Return the score with which the text under its heading begins, and what follows it.
+
+    "**8/10**" is a score alone, and "8/10, issues: no tests" one with issues behind it.
+    """
+    line, _, later_lines = body.partition("\n")
+    without_marks = line.strip("*` ")
+    score = read_score(without_marks.rstrip("*` ."))
     if score is not None:
-        return score, later
-    score, rest = score_that_begins(plain)
-    return score, f"{rest.removeprefix('issues:').lstrip()}\n{later}"
+        return FoundScore(score, later_lines)
+    beginning = score_that_begins(without_marks)
+    rest_of_line = beginning.rest.removeprefix("issues:").lstrip()
+    return FoundScore(beginning.score, f"{rest_of_line}\n{later_lines}")
 
 
 def _read_list(text: str) -> dict[str, Json] | None:
-    """Read a list of issues, as "List issues (or 'None')" asks for: every line is one."""
+    """Read a list of issues: "- No tests" is one. None where more than one line, such as a first sentence, is no item."""
     lines = [line for line in text.splitlines() if line.strip()]
     items = [line for line in lines if BULLET.match(line)]
-    if not items or len(items) < len(lines) - 1:
+    other_lines = len(lines) - len(items)
+    if not items or other_lines > 1:
         return None
     texts: list[Json] = [BULLET.sub("", item).strip() for item in items]
     return {"issues": texts}

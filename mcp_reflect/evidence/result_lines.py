@@ -6,17 +6,9 @@ from typing import Final
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.outcomes import ReportedEnding, read_outcome
-from mcp_reflect.evidence.outputs import (
-    ERROR,
-    HISTORY,
-    MENDED,
-    MOST_FORM,
-    RAN,
-    SUMMARY,
-    TESTS_SUMMARY,
-    Output,
-    pattern_of,
-)
+from mcp_reflect.evidence.outputs import ERROR, MOST_FORM, SUMMARY, TESTS_SUMMARY, Output
+from mcp_reflect.evidence.roles import HISTORY, MENDED, RAN
+from mcp_reflect.evidence.word_lists import pattern_of
 
 _SHORT: Final = 3  # lines, of which the last one tells
 _MOST_UNKNOWN: Final = 12  # lines of a run without a known ending, whose last one tells

@@ -26,7 +26,7 @@ _GIVEN: Final = re.compile(
 )
 """A score that is given: "I would give it 70%"."""
 
-_BARE: Final = re.compile(
+_SHARE_ALONE: Final = re.compile(
     rf"""(?ix)(?<![\d/.,])(?P<value>{_NUMBER}{_BASE}(?:5|10|20|100))
     (?=\s{{0,200}}(?:[.,;:!)\n|-]|$|(?:because|since|but|overall|stars?|points?)\b))\.?"""
 )
@@ -57,10 +57,8 @@ def read_score(value: object) -> float | None:
     number = float(found["number"].replace(",", "."))
     if found["percent"] is None and found["base"] is None:
         return _of_a_plain_number(number)
-    base = 100.0
-    if not found["percent"]:
-        base = float(found["base"])
-    if not base:
+    base = 100.0 if found["percent"] else float(found["base"])
+    if base == 0:
         return None
     share = number / base
     if not 0 <= share <= 1:
@@ -112,9 +110,9 @@ def score_in_words(text: str) -> FoundScore:
     )
 
 
-def _first_score(text: str, places: Iterable[re.Match[str]]) -> FoundScore | None:
-    """Return the first of some places whose value is a score: "12/10" is none."""
-    for found in places:
+def _first_score(text: str, matches: Iterable[re.Match[str]]) -> FoundScore | None:
+    """Return the first match whose value is a score: "12/10" is none."""
+    for found in matches:
         score = read_score(found["value"])
         if score is not None:
             return FoundScore(score, _without(text, found))
@@ -123,11 +121,11 @@ def _first_score(text: str, places: Iterable[re.Match[str]]) -> FoundScore | Non
 
 def _only_share(text: str) -> FoundScore | None:
     """Return the share that stands for itself, also where it is repeated; None where several differ."""
-    places = list(_BARE.finditer(text))
-    scores = {read_score(found["value"]) for found in places}
+    matches = list(_SHARE_ALONE.finditer(text))
+    scores = {read_score(found["value"]) for found in matches}
     if len(scores) != 1:
         return None
-    return _first_score(text, places)
+    return _first_score(text, matches)
 
 
 def score_that_begins(text: str) -> FoundScore:
@@ -140,6 +138,7 @@ def score_that_begins(text: str) -> FoundScore:
 
 
 def _without(text: str, found: re.Match[str]) -> str:
+    """Return a text without a score, and without the comma or dash behind it."""
     rest = f"{text[: found.start()]}\n{text[found.end() :].lstrip(' ,;–—-')}"
     return rest.strip()
 

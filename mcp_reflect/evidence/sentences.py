@@ -28,12 +28,12 @@ _FIRST_WORD: Final = re.compile(r"[\w.-]{1,80}")
 
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a line, in their order."""
-    found: list[str] = []
+    sentences: list[str] = []
     start = 0
     for end in _ends(text):
-        found.append(text[start:end])
+        sentences.append(text[start:end])
         start = end
-    return [*found, text[start:]]
+    return [*sentences, text[start:]]
 
 
 def _ends(text: str) -> Iterator[int]:
@@ -47,7 +47,17 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _is_end(before: str, after: str) -> bool:
-    """True if a sentence ends with `before`, its stop and blanks included."""
+    """Return whether a sentence ends with `before`, its stop and blanks included; the first row that fits decides.
+
+    | before the stop, and after it                    | ends                                          | example                 |
+    |--------------------------------------------------|-----------------------------------------------|--------------------------|
+    | nothing comes after it; a Chinese stop           | yes                                           |                         |
+    | `!` or `?`                                       | where the next one begins as sentences do     | "Done! It works."       |
+    | an abbreviation                                  | no                                            | "e.g. this", "no. 5"    |
+    | a number, and a month after it                   | no                                            | "3. March"              |
+    | any other word, and a capital after it           | yes                                           | "It works. The tests …" |
+    | any other word, and a small letter after it      | where `_begins_in_lower_case` says so         | "It works. npm test …"  |
+    """
     if not after or before.rstrip()[-1] in "。！？":
         return True
     word = _LAST_WORD.search(before)
@@ -66,7 +76,11 @@ def _is_end(before: str, after: str) -> bool:
 
 
 def _begins_in_lower_case(before: str, last: str, after: str) -> bool:
-    """True for a program or a name behind a stop, and for other words behind a sentence that is surely finished."""
+    """Return whether a sentence begins in lower case behind a stop, `last` being the word before it.
+
+    A program or a name may begin one (`npm`, `parseTree`); any other word does behind a sentence that is surely finished:
+    a long one that ends in a whole word or a name, and is no quotation.
+    """
     if last in _abbreviations("abbreviations at an end") or last.endswith("."):
         return False
     first = _FIRST_WORD.match(after)
@@ -85,6 +99,7 @@ def _begins_in_lower_case(before: str, last: str, after: str) -> bool:
 
 @cache
 def _abbreviations(heading: str) -> frozenset[str]:
+    """Return the abbreviations under a heading of words/forms.txt."""
     return frozenset(read_word_list("forms")[heading])
 
 

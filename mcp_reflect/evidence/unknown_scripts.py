@@ -150,7 +150,7 @@ def printed_by_kind(*, summaries: bool) -> dict[ProofKind, PrintedPattern]:
 def _distinct_lines(output: str) -> str:
     """Return an output in lower case with each line once, after a line end; lines that differ in digits are one.
 
-    A long log repeats its lines, so that what is left is quick to search: "Test 1 ok", "Test 2 ok" -> "\\ntest 0 ok".
+    A long log repeats its lines, so that what is left is quick to search: of "Test 1 ok" and "Test 2 ok" it is "test 0 ok".
     """
     lines = output.lower().translate(_ZEROS).split("\n")
     return "\n".join(("", *dict.fromkeys(lines)))

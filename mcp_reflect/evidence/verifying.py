@@ -13,6 +13,7 @@ from mcp_reflect.evidence.work import Work, statements_of
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.critique import Claim, Verdict
 
+_MOST_NAME: Final = 100  # characters of the name of a component
 _NO_OUTPUTS: Final = Digest()
 
 
@@ -46,11 +47,15 @@ class Verified:
     def progress(self) -> str:
         """Say how far a version is, in one line."""
         line = f"{len(self.steps)} steps, {len(self.claims)} claims"
-        return f"{line}; {self.issues[0]}" if self.faults else line
+        if not self.faults:
+            return line
+        return f"{line}; {self.issues[0]}"
 
     def corrected(self) -> tuple[str, ...]:
         """Return the steps with what code can compute put right."""
-        return correct_steps(self.steps, self.goal) if self.faults else self.steps
+        if not self.faults:
+            return self.steps
+        return correct_steps(self.steps, self.goal)
 
 
 Verify = Callable[[Sequence[str]], Verified]
@@ -81,32 +86,37 @@ def _verified(work: Work, outputs: Outputs) -> Verified:
 
 def _faults(work: Work, checked: Sequence[CheckedEquation]) -> tuple[StepFault, ...]:
     """Return the wrong equations, and the step that names what did not run, by step."""
-    found = [
-        StepFault(step=one.step, quote=one.quote, reason=one.reason)
-        for one in checked
-        if not one.holds
+    faults = [
+        StepFault(step=equation.step, quote=equation.quote, reason=equation.reason)
+        for equation in checked
+        if not equation.holds
     ]
     if another_ran(work.decided, work.executed):
         step = step_that_names(work.steps, work.decided, work.executed)
-        names = f"decided on {(work.decided or '')[:100]}, ran {(work.executed or '')[:100]}"
+        decided = (work.decided or "")[:_MOST_NAME]
+        executed = (work.executed or "")[:_MOST_NAME]
+        names = f"decided on {decided}, ran {executed}"
         reason = f"another component ran than was decided on: {names}"
-        found.append(StepFault(step=step, quote=names, reason=reason))
-    return tuple(sorted(found, key=lambda fault: fault.step))
+        faults.append(StepFault(step=step, quote=names, reason=reason))
+    return tuple(sorted(faults, key=lambda fault: fault.step))
 
 
 def _with_facts(claim: Claim, checked: Sequence[CheckedEquation], digest: Digest) -> Claim:
-    """Return a claim with the outputs that plainly bear on it, and what the equations in its words come to."""
-    own = [
-        one
-        for one in checked
-        if one.step == claim.step and letters(one.quote) in letters(claim.text)
+    """Return a claim with the outputs that plainly bear on it, and what the equations in its words come to.
+
+    With a false equation in its words it is wrong, whatever the outputs show.
+    """
+    equations = [
+        equation
+        for equation in checked
+        if equation.step == claim.step and letters(equation.quote) in letters(claim.text)
     ]
-    wrong = next((one for one in own if not one.holds), None)
-    if wrong is not None:
-        return replace(claim, verdict=Verdict.WRONG, judge=RULES, reason=wrong.reason)
+    for equation in equations:
+        if not equation.holds:
+            return replace(claim, verdict=Verdict.WRONG, judge=RULES, reason=equation.reason)
     return replace(
         claim,
-        computes=bool(own),
+        computes=bool(equations),
         outputs=digest.places.get(claim.number, ()),
         unproven=claim.number in digest.unproven,
     )

@@ -17,12 +17,13 @@ from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.models.critique import Claim, ToolResult
 
 MOST_STEPS: Final = 200
-_MOST_SENTENCES: Final = 200  # of a step
-_LONGEST_STEP: Final = 60_000
-_LONGEST_LINE: Final = 5_000
-_LONGEST_SENTENCE: Final = 900
-_MOST_LINES: Final = 2_000
+_MOST_SENTENCES: Final = 200  # sentences of a step
+_LONGEST_STEP: Final = 60_000  # characters that are read
+_LONGEST_LINE: Final = 5_000  # characters that are read
+_LONGEST_SENTENCE: Final = 900  # characters that are kept
+_MOST_LINES: Final = 2_000  # lines of a step
 _LONGEST_GREETING: Final = 6  # words
+_MOST_TITLE: Final = 80  # characters of the first line of a block of code
 
 _FENCE: Final = re.compile(r"^[ \t]{0,40}(`{3,40}|~{3,40})[ \t]*(.{0,200})$")
 _LANGUAGE: Final = re.compile(r"^\{?\.?([A-Za-z][\w+#-]{0,30})")
@@ -34,7 +35,7 @@ _ITEM_OF_LIST: Final = re.compile(r"^\s{0,40}(?:[-*+•]\s|\d{1,3}[.)]\s)")
 _HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s|^\s*(?:\*\*|__)?[^.!?=\d]{1,80}:(?:\*\*|__)?\s*$")
 _AROUND_WORDS: Final = " \t.!…。！¡*_~🎉✅👍🚀"
 _BOLD: Final = re.compile(r"\*\*|(?<![^\s(\"'*])__(?=\S)|(?<=\S)__(?![^\s.,:;!?)\"'*])")
-_LEAD: Final = re.compile(
+_BEFORE_PLAN: Final = re.compile(
     r"^(?:(?:(?:before|after|once|when|to|in|for)\b[^,]{1,100}|first|then|next),|first|so|and|but) "
 )
 _LETTERS: Final = re.compile(r"[^\W_]")
@@ -75,13 +76,16 @@ class Fence:
 
     @property
     def body(self) -> tuple[str, ...]:
-        return self.lines[1:-1] if self.closed else self.lines[1:]
+        """The lines between the marks; a block that nobody closed goes on to the end."""
+        if self.closed:
+            return self.lines[1:-1]
+        return self.lines[1:]
 
     @property
     def title(self) -> str:
         """Name the block by its language and its first line."""
         first = next((line.strip() for line in self.body if line.strip()), "")
-        return f"{self.language or 'code'} block: {first[:80]}"
+        return f"{self.language or 'code'} block: {first[:_MOST_TITLE]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,18 +124,18 @@ class Statements:
 
 def statements_of(steps: Sequence[str]) -> Statements:
     """Return every sentence of the steps that states something, numbered, each once; and each block of code."""
-    found: dict[str, int] = {}
+    step_of: dict[str, int] = {}
     left_out = Counter[SentenceForm]()
     plan = _ListOfPlan()
     for number, step in enumerate(steps, start=1):
         for text, form in _sentences(step, plan):
             if form is None:
-                found.setdefault(text, number)
+                step_of.setdefault(text, number)
             else:
                 left_out[form] += 1
     claims = tuple(
         Claim(number=number, step=step, text=text)
-        for number, (text, step) in enumerate(found.items(), start=1)
+        for number, (text, step) in enumerate(step_of.items(), start=1)
     )
     return Statements(claims, dict(left_out))
 
@@ -157,18 +161,19 @@ def _sentences(step: str, plan: _ListOfPlan) -> list[Sentence]:
 
     Of very many, those in the middle are left out: a report sums up at its end.
     """
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     for part in islice(parts(step[:_LONGEST_STEP]), _MOST_LINES):
         if isinstance(part, Fence):
-            found.append(Sentence(part.title, None))
+            sentences.append(Sentence(part.title, None))
         elif part.strip():
-            found += plan.read(part, list(_of_line(part)))
-    if len(found) > _MOST_SENTENCES:
-        found[_MOST_SENTENCES // 2 : -_MOST_SENTENCES // 2] = []
-    return found
+            sentences += plan.read(part, list(_sentences_of_line(part)))
+    if len(sentences) <= _MOST_SENTENCES:
+        return sentences
+    half = _MOST_SENTENCES // 2
+    return [*sentences[:half], *sentences[-half:]]
 
 
-def _of_line(line: str) -> Iterator[Sentence]:
+def _sentences_of_line(line: str) -> Iterator[Sentence]:
     """Yield the sentences of a line, each with its form; a heading and a quoted line are one sentence each."""
     if _HEADING.match(line):
         yield Sentence(line.strip(), SentenceForm.HEADING)
@@ -185,41 +190,59 @@ def _of_line(line: str) -> Iterator[Sentence]:
 
 def _without_marks(line: str) -> str:
     """Return a line without the marks of bold words. What stands in backticks, and a name such as `a__b`, keeps its own."""
-    pieces = line.split("`")
-    return "`".join(
-        piece if place % 2 else _BOLD.sub("", piece) for place, piece in enumerate(pieces)
-    )
+    pieces: list[str] = []
+    is_code = False
+    for piece in line.split("`"):
+        pieces.append(piece if is_code else _BOLD.sub("", piece))
+        is_code = not is_code
+    return "`".join(pieces)
 
 
 def form_of(sentence: str) -> SentenceForm | None:
-    """Return the form of a sentence that states nothing; None for a statement."""
-    plain = sentence.lower()
-    if plain.rstrip("\"')*_ ").endswith(("?", "？")):
+    """Return the form of a sentence that states nothing, None for a statement; the first row that fits decides.
+
+    | the sentence                                             | form        |
+    |----------------------------------------------------------|-------------|
+    | ends with a question mark                                | QUESTION    |
+    | is "Great!" or the like as a whole                       | EXCLAMATION |
+    | is short, and begins as a greeting: "Hi there."          | GREETING    |
+    | begins as a plan: "I will add tests.", "First, let me …" | PLAN        |
+    """
+    text = sentence.lower()
+    if text.rstrip("\"')*_ ").endswith(("?", "？")):
         return SentenceForm.QUESTION
     forms = read_word_list("forms")
-    if plain.strip(_AROUND_WORDS) in forms["exclamations"]:
+    if text.strip(_AROUND_WORDS) in forms["exclamations"]:
         return SentenceForm.EXCLAMATION
-    if _begins_with(plain, forms["greetings"]) and len(plain.split()) <= _LONGEST_GREETING:
+    is_short = len(text.split()) <= _LONGEST_GREETING
+    if is_short and _begins_with(text, forms["greetings"]):
         return SentenceForm.GREETING
-    if any(_begins_with(part, forms["plans"]) for part in (plain, _LEAD.sub("", plain, count=1))):
+    main_clause = _BEFORE_PLAN.sub("", text, count=1)
+    if _begins_with(text, forms["plans"]) or _begins_with(main_clause, forms["plans"]):
         return SentenceForm.PLAN
     return None
 
 
-def _begins_with(plain: str, beginnings: Sequence[str]) -> bool:
-    """True if a text begins with one of these as whole words; Japanese and Chinese part no words."""
-    return any(
-        plain.startswith(one)
-        and (not one.isascii() or not plain[len(one) : len(one) + 1].isalnum())
-        for one in beginnings
-    )
+def _begins_with(text: str, beginnings: Sequence[str]) -> bool:
+    """Return whether a text begins with one of these as whole words; Japanese and Chinese part no words."""
+    for beginning in beginnings:
+        if text.startswith(beginning):
+            ends_inside_word = text[len(beginning) : len(beginning) + 1].isalnum()
+            if not beginning.isascii() or not ends_inside_word:
+                return True
+    return False
 
 
 def parts(text: str) -> list[str | Fence]:
-    """Return the lines outside of fences one by one, and each fence as a whole; each line is looked at once."""
+    """Return the lines outside of fences one by one, and each fence as a whole; each line is looked at once.
+
+    A fence ends at a mark of the same sign that is at least as long, with nothing behind it. So a shorter one within it, and
+    one with a language, belong to its text.
+    """
     found: list[str | Fence] = []
     inside: list[str] = []
-    mark = language = ""
+    mark = ""
+    language = ""
     for line in text.split("\n"):
         fence = None
         if line.lstrip()[:3] in ("```", "~~~"):
@@ -258,6 +281,7 @@ def split(response: str) -> tuple[str, ...]:
 
 
 def _block_of(part: str | Fence) -> WorkBlock:
+    """Return a line, or a fence with its marks, as a block."""
     if isinstance(part, Fence):
         return WorkBlock("\n".join(part.lines), is_fence=True)
     return WorkBlock(part, is_fence=False)
@@ -275,10 +299,13 @@ def _lines_or_clauses(step: str) -> list[str]:
 
 
 def _by_number(blocks: list[WorkBlock]) -> list[str]:
-    """Steps at numbered lines, where there are two or more; what stands before the first is a step of its own."""
+    """Return a step for each numbered line with what follows it; none where fewer than two lines are numbered.
+
+    What stands before the first numbered line is a step of its own.
+    """
     starts = [
-        place
-        for place, block in enumerate(blocks)
+        index
+        for index, block in enumerate(blocks)
         if not block.is_fence and _NUMBERED.match(block.text)
     ]
     if len(starts) < 2:
