@@ -15,6 +15,15 @@ LONGEST: Final = 200
 _SHOWN: Final = 80  # characters of a sent value in a fault
 _LONGEST_ERROR: Final = 300  # characters
 
+# The first whose type a value has, in words: True is an int to Python as well, so bool is first. All others are numbers.
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "true or false"),
+    (str, "text"),
+    (list, "a list"),
+    (dict, "an object"),
+    (type(None), "null"),
+)
+
 
 def validate(
     decision: Json,
@@ -146,7 +155,9 @@ def decision_of(decision: Json) -> Decision:
 
 def record_of(value: Json) -> dict[str, Json]:
     """Return a value that is an object, an empty object for any other value."""
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _text_fault(field: str, value: Json) -> str | None:
@@ -165,16 +176,6 @@ def _text_fault(field: str, value: Json) -> str | None:
 def one_line(name: Json) -> str:
     """Return a value as a text in one line, with single blanks."""
     return " ".join(str(name).split())
-
-
-# The first whose type a value has, in words: True is an int to Python as well, so bool is first. All others are numbers.
-_KINDS: Final[tuple[tuple[type, str], ...]] = (
-    (bool, "true or false"),
-    (str, "text"),
-    (list, "a list"),
-    (dict, "an object"),
-    (type(None), "null"),
-)
 
 
 def _kind(value: Json) -> str:

@@ -3,14 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.decisions.checks import one_line, record_of
 from mcp_reflect.decisions.figures import Metric
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.reflection import Decision, Insights
 
-_MOST_TOLD: Final = 300  # characters of a reason, a result, or a list of metrics
+_MOST_SHOWN: Final = 300  # characters of a reason, a result, or a list of metrics
 _ALWAYS_LISTED: Final = ("latency", "accuracy")
 _REASONS: Final = ("reason", "reasoning", "rationale", "why")
 _NOT_JUDGED: Final = "Not judged: no model was asked."
@@ -98,13 +98,20 @@ def _in_short(
     return facts
 
 
-def said_of(decision: Json, execution: Json) -> tuple[str | None, str | None]:
-    """Return the reason of a decision and the result of its execution, as sentences; None for one that was not sent."""
+class ReasonAndResult(NamedTuple):
+    """The reason of a decision and the result of its execution, as sentences; None for one that was not sent."""
+
+    reason: str | None
+    result: str | None
+
+
+def reason_and_result(decision: Json, execution: Json) -> ReasonAndResult:
+    """Return why a decision was made, under any of its usual names, and what its execution returned."""
     decided = record_of(decision)
     reasons = [decided[name] for name in _REASONS if decided.get(name)]
     reason = reasons[0] if reasons else None
     result = record_of(execution).get("result")
-    return as_sentence(reason), as_sentence(result)
+    return ReasonAndResult(as_sentence(reason), as_sentence(result))
 
 
 def metrics_of(execution: Json) -> Mapping[str, Json]:
@@ -129,7 +136,7 @@ def as_sentence(value: Json) -> str | None:
     if value in (None, "", [], {}):
         return None
     written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = one_line(written)[:_MOST_TOLD]
+    text = one_line(written)[:_MOST_SHOWN]
     if text.endswith((".", "!", "?")):
         return text
     return f"{text}."
@@ -146,7 +153,7 @@ def fallback(decision: Decision, metrics: Mapping[str, object], message: str) ->
     listed = ", ".join(f"{name} {value}" for name, value in metrics.items()) or "none"
     return (
         f"A language model was to reflect on the decision to {decision.action} '{decision.component}' and failed: "
-        f"{as_sentence(message) or ''} Metrics: {listed[:_MOST_TOLD]}. Where to look: `mcp-reflect doctor`, the setting "
+        f"{as_sentence(message) or ''} Metrics: {listed[:_MOST_SHOWN]}. Where to look: `mcp-reflect doctor`, the setting "
         "MCP_REFLECT_LLM, and the server's log."
     )
 

@@ -50,7 +50,7 @@ def _is_end(before: str, after: str) -> bool:
     """Return whether a sentence ends with `before`, its stop and blanks included; the first row that fits decides.
 
     | before the stop, and after it                    | ends                                          | example                 |
-    |--------------------------------------------------|-----------------------------------------------|--------------------------|
+    |--------------------------------------------------|-----------------------------------------------|-------------------------|
     | nothing comes after it; a Chinese stop           | yes                                           |                         |
     | `!` or `?`                                       | where the next one begins as sentences do     | "Done! It works."       |
     | an abbreviation                                  | no                                            | "e.g. this", "no. 5"    |

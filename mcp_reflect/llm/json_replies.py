@@ -35,12 +35,13 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
     'Here you are: {"analysis": {"mistake": "…"}}' with the key "mistake" -> {"mistake": "…"}
     """
     best: dict[str, Json] | None = None
-    most = 1
+    most_shared = 1
+    wanted = set(keys)
     for candidate in _objects_at_any_depth(text):
-        shared = len(candidate.keys() & set(keys))
-        if shared >= most:
+        shared = len(candidate.keys() & wanted)
+        if shared >= most_shared:
             best = candidate
-            most = shared
+            most_shared = shared
     return best
 
 

@@ -139,7 +139,9 @@ def _load_files(file_named: FileNamed, name: str) -> LoadedModel:
 def _most_tokens(path: Path | None) -> int:
     """Return how many tokens of a text the network reads, by its file of settings; a longer text is cut."""
     length = _read_settings(path).get("max_seq_length")
-    return length if isinstance(length, int) and length > 0 else _USUAL_TOKENS
+    if isinstance(length, int) and length > 0:
+        return length
+    return _USUAL_TOKENS
 
 
 def _takes_first_token(path: Path | None) -> bool:
@@ -163,7 +165,9 @@ def _in_folder(folder: Path) -> FileNamed:
     def file_named(name: str) -> Path | None:
         """Return the path of a file of the folder, None for none."""
         path = folder / name
-        return path if path.is_file() else None
+        if not path.is_file():
+            return None
+        return path
 
     return file_named
 

@@ -46,7 +46,7 @@ class ProgramOutput(NamedTuple):
     error: str = ""
 
 
-def _read(output: str) -> ProgramOutput:
+def _result_in(output: str) -> ProgramOutput:
     """Return the last text and error in the output of a program, and the sum of its tokens.
 
     | program     | output                    | text                                           | tokens                    |
@@ -191,7 +191,8 @@ class AgentProgram:
                 output, errors = await process.communicate(prompt)
             finally:
                 await children.end_program(process)
-        result = _read((output.strip() or errors.strip()).decode("utf-8", "replace"))
+        printed = output.strip() or errors.strip()
+        result = _result_in(printed.decode("utf-8", "replace"))
         if result.error or process.returncode:
             printed_errors = errors.decode("utf-8", "replace")
             raise self._error(

@@ -110,8 +110,10 @@ def described(template: Template) -> dict[str, Json]:
 def shipped_folder() -> Path:
     """Return the folder of the shipped templates: inside the package in a wheel, beside it in a checkout."""
     here = Path(__file__).parents[1]
-    inside = here / "_prompts"
-    return inside if inside.is_dir() else here.parent / "prompts"
+    inside_package = here / "_prompts"
+    if inside_package.is_dir():
+        return inside_package
+    return here.parent / "prompts"
 
 
 @dataclass

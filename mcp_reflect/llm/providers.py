@@ -30,6 +30,7 @@ OFF = "off"
 _KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
 _EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1", "claude-code" or "off"'
 _PROGRAMS = ("claude-code", "codex", "gemini")  # they know their model
+_PRIVATE_DOMAINS = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
 _SHOWN_VALUE = 80  # characters of a bad value in an error
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]*")
 _HOST = re.compile(r"[a-z0-9._:-]+")
@@ -48,7 +49,9 @@ class Spec:
     @property
     def name(self) -> str:
         """`provider:model`, as results and usage name it; the provider alone where it chooses the model."""
-        return f"{self.provider}:{self.model}" if self.model else self.provider
+        if not self.model:
+            return self.provider
+        return f"{self.provider}:{self.model}"
 
 
 def parse_spec(setting: str, text: str, examples: str = _EXAMPLES) -> Spec | None:
@@ -121,10 +124,8 @@ def is_near(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
         return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return "." not in host or host.endswith(
-            (".local", ".localhost", ".lan", ".internal", ".home.arpa")
-        )
+    except ValueError:  # a name
+        return "." not in host or host.endswith(_PRIVATE_DOMAINS)
 
 
 def _read_keys(path: Path) -> dict[str, str]:
@@ -275,6 +276,7 @@ _OWN = {
     **dict.fromkeys(("anthropic", "openai"), "mcp_reflect.llm.sdk"),
     **dict.fromkeys(_PROGRAMS, "mcp_reflect.llm.programs"),
 }
+"""The module of each provider that this package brings."""
 
 
 class Registry:
@@ -298,7 +300,9 @@ class Registry:
         setting = self._setting_of(role)
         try:
             spec = parse_spec(setting, self._settings.get(setting, ""))
-            return spec and self._open(spec, setting)
+            if spec is None:
+                return None
+            return self._open(spec, setting)
         except LLMSettingError as error:
             return Unusable(error)
 

@@ -103,6 +103,7 @@ def is_empty(request: SearchRequest, table: str) -> bool:
     """Return whether a table gave nothing, so that it needs a new plan.
 
     | the caller gives                                         | the table is empty                    |
+    |----------------------------------------------------------|---------------------------------------|
     | the table among the empty ones, or a count for it        | by that                               |
     | neither empty tables nor a count for it                  | yes                                   |
     | no count for it, but other tables as empty               | no                                    |

@@ -123,7 +123,8 @@ def _about_vocabulary(query: Query, catalog: Catalog) -> Iterator[Explanation]:
         yield Explanation(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
     lacking = [f'"{without_quotes(term)}"' for term, words in matches.items() if not words]
     if lacking:
-        weight = 0.6 if any(matches.values()) else 0.2
+        has_other_words = any(matches.values())
+        weight = 0.6 if has_other_words else 0.2
         listed = ", ".join(lacking)[:_LONGEST_LIST]
         detail = f"the vocabulary of {query.table} does not have {listed}, so that may not be there"
         yield Explanation(Strategy.REWRITE, weight, detail, EmptyCause.UNKNOWN_WORDS)
@@ -178,10 +179,10 @@ def _about_fit(
     need = f"{request.user_message} {query.query_text}"
     tables = [(catalog.relevance(other, need), other.table) for other in catalog.described]
     best_relevance, best_table = max(tables)
-    better_by = best_relevance - catalog.relevance(entry, need)
-    if better_by > MARGIN:
+    advantage = best_relevance - catalog.relevance(entry, need)
+    if advantage > MARGIN:
         detail = f"{best_table} fits the question better by its description than {query.table}"
-        yield Explanation(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better_by), detail)
+        yield Explanation(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * advantage), detail)
 
 
 # Does it ask for too much at once?
@@ -206,7 +207,8 @@ def _about_conditions(query: Query, catalog: Catalog) -> Iterator[Explanation]:
         detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
         yield Explanation(Strategy.RELAX, min(0.8, 0.45 + 0.15 * len(query.filters)), detail)
     if query.score_threshold:
-        weight = 0.75 if query.score_threshold > _HIGH_THRESHOLD else 0.25
+        is_high = query.score_threshold > _HIGH_THRESHOLD
+        weight = 0.75 if is_high else 0.25
         detail = f"the threshold of {query.score_threshold:g} is too high"
         yield Explanation(Strategy.RELAX, weight, detail)
     is_exact_mode = query.search_mode and breadth(query.search_mode) == 0

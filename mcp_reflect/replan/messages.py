@@ -17,7 +17,7 @@ FOUND: Final = "I found something for you; there is no need to look again."
 
 _LONGEST: Final = 300  # characters
 _MOST_SENTENCES: Final = 2
-_LONGEST_PLACE: Final = 3  # words of a table's name that still reads as a place
+_MOST_NAME_WORDS: Final = 3  # words of a table's name that still reads as a place
 
 
 def message_of(
@@ -29,8 +29,8 @@ def message_of(
     """
     other_tables = [query.table for query in new if query.table not in empty]
     if strategy is Strategy.PIVOT and other_tables:
-        place = place_in_words(other_tables[0])
-        return f"Nothing came up there, so let me look {place} instead."
+        where = table_in_words(other_tables[0])
+        return f"Nothing came up there, so let me look {where} instead."
     if strategy is not Strategy.REWRITE:
         return "Let me broaden my search a little and look again."
     if cause is EmptyCause.UNKNOWN_WORDS:
@@ -54,13 +54,13 @@ def is_friendly(message: str, asked: str = "") -> bool:
     return listed_words("technical").isdisjoint(set(tokens(text)) - set(tokens(asked)))
 
 
-def place_in_words(table: str) -> str:
+def table_in_words(table: str) -> str:
     """Return a table's name as it stands in a sentence: "among the press releases", "in the archive section".
 
     "in another place" for a name that no person would use, such as `tbl_x2`.
     """
     words = tokens(table.replace("_", " "))
-    is_short = 0 < len(words) <= _LONGEST_PLACE
+    is_short = 0 < len(words) <= _MOST_NAME_WORDS
     is_spelled_out = all(word.isalpha() and len(word) > 2 for word in words)
     if not is_short or not is_spelled_out or not listed_words("technical").isdisjoint(words):
         return "in another place"

@@ -36,6 +36,7 @@ def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
     """Return the query with looser bounds, by a fixed ladder.
 
     | retry | threshold       | limit                         | mode                |
+    |-------|-----------------|-------------------------------|---------------------|
     | 0     | 0.15 at most    | twice the query's, 20 without | the query's         |
     | later | 0.2 at most     | the query's, at least 20      | the table's widest  |
 
@@ -195,7 +196,7 @@ def _visit(query: Query, entry: CatalogEntry, catalog: Catalog, message: str) ->
     )
     vocabulary = catalog.words_of(entry.table)
     texts = [text for text in wordings(query, message, vocabulary) if text]
-    index_of_text_as_it_was = 1 if vocabulary.words else 0
-    texts.insert(index_of_text_as_it_was, query.query_text)
+    are_words_known = bool(vocabulary.words)
+    texts.insert(1 if are_words_known else 0, query.query_text)
     for text in texts:
         yield replace(query_there, query_text=text)

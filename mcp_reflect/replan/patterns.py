@@ -10,8 +10,8 @@ from mcp_reflect.replan.words import terms, tokens, weight
 _PATTERN_SIGN: Final = re.compile(
     r"\\[dswbDSWB][+*?]?|\[[^\]]{0,200}\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\"
 )
-_LOOSE: Final = "[-_. /]*"
-_RARE: Final = 290  # weight of a word that may be looked for alone
+_ANY_SEPARATORS: Final = "[-_. /]*"
+_LEAST_RARITY: Final = 290  # weight of a word that may be looked for alone
 _SHORTEST_TERM: Final = 3  # letters of a term of a pattern that is looked for
 
 
@@ -21,7 +21,7 @@ def loose_pattern(words: tuple[str, ...]) -> str:
     `("pay", "out")` gives `[pP][aA][yY][-_. /]*[oO][uU][tT]`: only bracket expressions and `*` are used, so that basic,
     extended and Perl expressions read it alike.
     """
-    return _LOOSE.join(_in_any_case(word) for word in words)
+    return _ANY_SEPARATORS.join(_in_any_case(word) for word in words)
 
 
 def _in_any_case(word: str) -> str:
@@ -77,6 +77,6 @@ def _word_to_search_alone(words: tuple[str, ...], message: str) -> tuple[str, ..
     asked = set(tokens(message))
     for word in reversed(words):
         is_asked = word.lower() in asked or f"{word}s".lower() in asked
-        if is_asked and weight(word) >= _RARE:
+        if is_asked and weight(word) >= _LEAST_RARITY:
             return (word,)
     return ()

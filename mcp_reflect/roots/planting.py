@@ -17,11 +17,11 @@ from mcp_reflect.roots.tree import Listing, NotMeasuredError, inside, is_file_in
 MOST_FILES: Final = 8
 """Files that are roots of a lesson."""
 
-_MOST_LINES: Final = 20  # that a lesson touches in a file
+_MOST_LINES: Final = 20  # lines that a lesson touches in a file
 _MOST_WITH_TELLING: Final = 5  # lines with a name or number: one that is in more finds none of them
 _MOST_WITH_PLAIN: Final = 3  # the same for a plain word
 _MOST_SAMPLED: Final = 40  # lines that stand for a file in which the lesson finds none
-_MOST_GONE: Final = 0.5  # of these, while the file counts as the same
+_MOST_GONE: Final = 0.5  # the share of these that may be gone while the file counts as the same
 _MOST_SETTINGS: Final = 150  # lines of a file of settings that is a root as a whole
 _MOST_ABSENT: Final = 20  # words that a file of settings does not have
 _MOST_TEXT: Final = 12_000  # characters of a lesson that are looked through
@@ -29,6 +29,9 @@ _SETTINGS: Final = re.compile(
     r"(?i)\.(?:json5?|jsonc|toml|ya?ml|ini|cfg|conf|properties|sh|bash|env\.example)\Z|config|rc\Z"
     r"|\A(?:make|docker|container|just|proc|rake|jenkins|vagrant)file\Z"
 )
+_SCOPED_PACKAGE: Final = re.compile(r"(?<![\w/])@[\w-]+/[\w.-]*\w")
+"""The name of a package with its owner: `@types/node`."""
+
 _CHANGES_DAILY: Final = re.compile(
     r"(?i)\A(?:package\.json|pyproject\.toml|cargo\.toml|composer\.json|go\.mod)\Z"
 )
@@ -48,13 +51,13 @@ class LessonText:
     valid_until: float | None = None  # seconds since 1970
 
 
-def plant(tree: Path, here: Path, lesson: LessonText) -> Roots:
-    """Return the roots of a lesson in a tree; `here` is the folder in it that is worked in."""
+def plant(tree: Path, working_folder: Path, lesson: LessonText) -> Roots:
+    """Return the roots of a lesson in a tree; `working_folder` is the folder in it that the session works in."""
     words = words_in(lesson.texts, lesson.calls)
-    paths = _files_of(tree, here, lesson)
+    paths = _files_of(tree, working_folder, lesson)
     roots_or_none = [_root(tree, path, words, lesson.fix_lines) for path in paths]
     files = [root for root in roots_or_none if root is not None]
-    folders = ["", *_folder_of(here, tree), *(path.rpartition("/")[0] for path in paths)]
+    folders = ["", *_folder_of(working_folder, tree), *(path.rpartition("/")[0] for path in paths)]
     versions: tuple[VersionRoot, ...] = ()
     if words.telling or words.plain:
         names = chain.from_iterable(map(_scoped_names, (*lesson.texts, *lesson.calls)))
@@ -62,29 +65,26 @@ def plant(tree: Path, here: Path, lesson: LessonText) -> Roots:
     return Roots(files=tuple(files), versions=versions, valid_until=lesson.valid_until)
 
 
-_SCOPED: Final = re.compile(r"(?<![\w/])@[\w-]+/[\w.-]*\w")
-
-
 def _scoped_names(text: str) -> list[str]:
     """Return names of packages such as @types/node."""
-    return _SCOPED.findall(text[:_MOST_TEXT])[:MOST_FILES]
+    return _SCOPED_PACKAGE.findall(text[:_MOST_TEXT])[:MOST_FILES]
 
 
-def _folder_of(here: Path, tree: Path) -> list[str]:
+def _folder_of(working_folder: Path, tree: Path) -> list[str]:
     """Return the folder that is worked in as a path in the tree, nothing for the tree itself or a folder outside."""
-    if here == tree or not here.is_relative_to(tree):
+    if working_folder == tree or not working_folder.is_relative_to(tree):
         return []
-    return [here.relative_to(tree).as_posix()]
+    return [working_folder.relative_to(tree).as_posix()]
 
 
-def _files_of(tree: Path, here: Path, lesson: LessonText) -> list[str]:
+def _files_of(tree: Path, working_folder: Path, lesson: LessonText) -> list[str]:
     """Return the paths in the tree of the files that a lesson names, each once and the surest first.
 
     Those that it was sent with come first, then those in its calls, then those in its words. A file of locked versions
     is none of them: `versions_of` reads it.
     """
     listing = Listing(tree)
-    folders = _folder_of(here, tree)
+    folders = _folder_of(working_folder, tree)
     names = list(lesson.files)
     for text in (*lesson.calls, *lesson.texts):
         names += files_named(text)

@@ -204,7 +204,7 @@ def review_of(
         return None
     metrics = telling.metrics_of(execution)
     others = telling.others_of(decision, execution)
-    reason, result = telling.said_of(decision, execution)
+    reason, result = telling.reason_and_result(decision, execution)
     return telling.tell(
         checks.decision_of(decision),
         reason=reason,

@@ -9,7 +9,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.learn import scopes_of_folders
-from mcp_reflect.sessions.session_lines import name_of_session, told_name_of_session
+from mcp_reflect.sessions.session_lines import name_of_session, recorded_name_of_session
 from mcp_reflect.sessions.session_sources import HOSTS, SessionSource, sessions_of
 from mcp_reflect.sessions.session_times import last_worked
 
@@ -89,7 +89,7 @@ def _fix_with_names(names: Sequence[str]) -> str:
 def _shown_name(place: SessionSource) -> str:
     """Return the name by which a session is shown: the one in its file, else the name of the file."""
     try:
-        name = told_name_of_session(place.path)
+        name = recorded_name_of_session(place.path)
     except READ_ERRORS:
         name = name_of_session(place.path)
     return clean_text(name)

@@ -46,9 +46,9 @@ def diagnose(trace: Trace) -> Diagnosis:
     """
     reading = RunReading(trace)
     facts = facts_of_run(reading)
-    made = [call for call in reading.tried if call.is_call]
+    calls = [call for call in reading.tried if call.is_call]
     repeated = {call.index for loop in reading.loops for call in loop[1:]}
-    wasted = [call for call in made if call.failed or call.index in repeated]
+    wasted = [call for call in calls if call.failed or call.index in repeated]
     first_failing_event: str | None = None
     if reading.first is not None:
         first_failing_event = reading.first.failing_event
@@ -60,7 +60,7 @@ def diagnose(trace: Trace) -> Diagnosis:
         source_event_ids=unique(event_id for fact in facts for event_id in fact.event_ids),
         failures=_failures(reading),
         worked=_worked(reading),
-        calls=len(made),
+        calls=len(calls),
         wasted=len(wasted),
     )
 
@@ -133,8 +133,8 @@ def _summary(reading: RunReading, facts: Sequence[Observation]) -> str:
     It has the outcome and the counts, what the caller, people and the system said, and the facts. Where there are no
     facts, it says what the agent did and answered last.
     """
-    said = _said(reading.trace)
-    parts = [_counts(reading), *said, *(fact.text for fact in facts)]
+    words = _words_during_run(reading.trace)
+    parts = [_counts(reading), *words, *(fact.text for fact in facts)]
     if not facts:
         parts += [*_done_without_arguments(reading.trace), *_last_answer(reading.trace)]
     return fitting(unique(parts), SUMMARY_LIMIT)
@@ -149,29 +149,29 @@ def _counts(reading: RunReading) -> str:
     return f"Outcome: {reading.trace.outcome.value}. {', '.join(counts)}."
 
 
-def _said(trace: Trace) -> list[str]:
+def _words_during_run(trace: Trace) -> list[str]:
     """What the caller reports, and what people said during the run; what the system said, if the run did not succeed."""
     parts: list[str] = []
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {quoted_start(trace.error.message)}.")
     feedback = [
         event
-        for event in _telling_events(trace, EventType.USER_FEEDBACK)
+        for event in _events_with_text(trace, EventType.USER_FEEDBACK)
         if event.content.strip() != trace.task
     ]
-    parts += _said_by("The user", feedback)
+    parts += _last_words_of("The user", feedback)
     if trace.outcome is not Outcome.SUCCESS:
-        parts += _said_by("The system", _telling_events(trace, EventType.SYSTEM_EVENT))
+        parts += _last_words_of("The system", _events_with_text(trace, EventType.SYSTEM_EVENT))
     return parts
 
 
-def _said_by(who: str, events: Sequence[Event]) -> list[str]:
+def _last_words_of(who: str, events: Sequence[Event]) -> list[str]:
     """The last words of somebody, each with its event."""
     last = events[-MOST_EVENTS:]
     return [f"{who} said ({event.id}): {quoted_start(event.content)}." for event in last]
 
 
-def _telling_events(trace: Trace, *kinds: EventType) -> list[Event]:
+def _events_with_text(trace: Trace, *kinds: EventType) -> list[Event]:
     """The events of these kinds that have a text."""
     return [event for event in trace.events if event.type in kinds and event.content.strip()]
 
@@ -180,10 +180,10 @@ def _done_without_arguments(trace: Trace) -> list[str]:
     """What was done in a run whose calls have no arguments, in a sentence; none for other runs, whose calls tell it."""
     if any(event.arguments is not None for event in trace.events):
         return []
-    done = _telling_events(trace, EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
+    done = _events_with_text(trace, EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
     if done:
         return [f"It did: {_listed(done)}."]
-    noted = _telling_events(trace, EventType.OBSERVATION, EventType.DECISION)
+    noted = _events_with_text(trace, EventType.OBSERVATION, EventType.DECISION)
     if noted:
         return [f"It noted: {_listed(noted)}."]
     return []
@@ -198,7 +198,7 @@ def _listed(events: Sequence[Event]) -> str:
 
 def _last_answer(trace: Trace) -> list[str]:
     """The agent's last words, as a sentence; none where it said nothing."""
-    answers = _telling_events(trace, EventType.LLM_CALL)
+    answers = _events_with_text(trace, EventType.LLM_CALL)
     if not answers:
         return []
     last = answers[-1]

@@ -14,7 +14,7 @@ from mcp_reflect.text.signature import with_placeholders
 KEY_TEXT: Final = 20_000  # characters of an answer that are compared
 
 # Answers that carry nothing: keys, clicks and writes are rightly made again and again.
-_BARE: Final = frozenset(
+_EMPTY_ANSWERS: Final = frozenset(
     {"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"}
 )
 
@@ -44,11 +44,7 @@ class RunReading:
         self.empties = _empty_searches(self.tried, beside_errors=bool(self.problems))
         self.unanswered = [item for item in self.tried if item.is_call and not item.answered]
         errors = [item for item in self.failed if not item.empty]
-        self.first: CallWithAnswer | None = None
-        if errors:
-            self.first = errors[0]
-        elif self.failed:
-            self.first = self.failed[0]
+        self.first: CallWithAnswer | None = next(iter(errors or self.failed), None)
 
 
 def _worked_later(tried: Sequence[CallWithAnswer]) -> dict[int, CallWithAnswer]:
@@ -129,7 +125,7 @@ def _stretches(
 
 def _tells_something(call: CallWithAnswer) -> bool:
     """True for a call whose answer carries something, so that the same one again is a loop."""
-    return call.failed or call.answer.strip().lower() not in _BARE
+    return call.failed or call.answer.strip().lower() not in _EMPTY_ANSWERS
 
 
 def _loop_key(item: CallWithAnswer) -> object:

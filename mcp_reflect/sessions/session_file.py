@@ -24,15 +24,19 @@ from mcp_reflect.whole_files import open_regular
 MOST_BYTES: Final = 24_000_000
 """The most that is read at once; of a longer file the end."""
 
-_STEP: Final = 1_000_000  # bytes that are read along at a time
+_STRETCH_SIZE: Final = 1_000_000  # bytes that are read along at a time
 
-_SEAM: Final = 64  # bytes before the offset, by which a file is known that was written anew
+_MOST_LAST_BYTES: Final = (
+    64  # bytes before the offset, by which a file is known that was written anew
+)
 _MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _MOST_COMPARED: Final = 400  # characters of a last message, without blanks
 _MOST_PROMPT: Final = 20_000  # characters of a prompt in which a person may say so
 _MOST_OPENING: Final = 4_000  # characters of a prompt in which the host writes what was run
-_EARLY: Final = 5  # calls; a summary before them says that the session began in another file
+_MOST_EARLY_CALLS: Final = (
+    5  # calls; a summary before them says that the session began in another file
+)
 # What a person says to have seen or done; what the person typed as a command is not read.
 _SAYS_IT_WAS_RUN: Final = re.compile(
     r"\b\d+ (?:tests? )?(?:passed|passing)\b|BUILD SUCCESS|test result: ok|"
@@ -69,7 +73,7 @@ class _Calls(CallReader):
         says_it_was_run = not by_host and _SAYS_IT_WAS_RUN.search(text[:_MOST_PROMPT])
         if says_it_was_run or _RAN_BY_PERSON.search(text[:_MOST_OPENING]):
             self.ledger.last_unseen_step = self.ledger.step
-        if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
+        if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _MOST_EARLY_CALLS:
             self.ledger.partial = True
         self.last_words = ""
 
@@ -143,7 +147,7 @@ class SessionFile:
     at_prompt: Callable[[str], None] | None = None
     fault: str = ""
     offset: int = 0
-    _seam: bytes = b""
+    _last_bytes: bytes = b""
     _calls: _Calls = field(default_factory=_Calls)
 
     @property
@@ -191,7 +195,8 @@ class SessionFile:
         self, take: Callable[[BinaryIO], "_Stretch"], *, only_lines: bool = False
     ) -> None:
         """Read what `take` takes of the file; `fault` says why it could not."""
-        self._calls.ledger, self._calls.at_prompt = self.ledger, self.at_prompt
+        self._calls.ledger = self.ledger
+        self._calls.at_prompt = self.at_prompt
         self.fault = ""
         try:
             with open_regular(self.path) as file:
@@ -211,8 +216,8 @@ class SessionFile:
 
     def _was_written_anew(self, file: BinaryIO) -> bool:
         """True where the bytes before the offset are not those that were read there: the host wrote another file."""
-        file.seek(self.offset - len(self._seam))
-        return file.read(len(self._seam)) != self._seam
+        file.seek(self.offset - len(self._last_bytes))
+        return file.read(len(self._last_bytes)) != self._last_bytes
 
     def _end_of(self, file: BinaryIO, most_bytes: int) -> "_Stretch":
         """Return all that is new; of more than `most_bytes` the end, from the beginning of a line on."""
@@ -227,7 +232,7 @@ class SessionFile:
         return _Stretch(start + line, data[line:])
 
     def _next_of(self, file: BinaryIO) -> "_Stretch":
-        """Return the first lines of what is new, of some `_STEP` bytes.
+        """Return the first lines of what is new, of some `_STRETCH_SIZE` bytes.
 
         Of more than MOST_BYTES it is nothing: only the end of so much will be read, so that its beginning is no use.
         """
@@ -235,7 +240,7 @@ class SessionFile:
         if size - self.offset > MOST_BYTES:
             return _Stretch(self.offset, b"")
         file.seek(self.offset)
-        return _Stretch(self.offset, file.read(_STEP) + file.readline(MOST_BYTES))
+        return _Stretch(self.offset, file.read(_STRETCH_SIZE) + file.readline(MOST_BYTES))
 
     def _is_read_whole(self, new: "_Stretch") -> bool:
         """True for a session that is one value, or whose later records change earlier ones."""
@@ -257,17 +262,21 @@ class SessionFile:
             end = len(data)  # the last line is whole, only its end is not written
         self._calls.read_lines(data[:end].split(b"\n"))
         self.offset = new.start + end
-        self._seam = (self._seam + data[max(0, end - _SEAM) : end])[-_SEAM:]
+        self._last_bytes = (self._last_bytes + data[max(0, end - _MOST_LAST_BYTES) : end])[
+            -_MOST_LAST_BYTES:
+        ]
 
     def _forget(self) -> None:
         """Forget what was read, so that the file is read from its beginning."""
         self.ledger = Ledger(self.ledger.folder, self.ledger.programs)
         self._calls = _Calls(ledger=self.ledger, at_prompt=self.at_prompt)
-        self.offset, self._seam = 0, b""
+        self.offset = 0
+        self._last_bytes = b""
 
     def read_text(self, text: str) -> None:
         """Read a session that was sent as text. It may be the end of a longer one, so that the ledger counts as partial."""
-        self._calls.ledger, self.ledger.partial = self.ledger, True
+        self.ledger.partial = True
+        self._calls.ledger = self.ledger
         self._calls.read_lines(text.encode("utf-8", "replace").split(b"\n"))
         if not self._calls.known:
             self.fault = "the transcript is of no host that is known"

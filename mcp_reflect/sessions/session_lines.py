@@ -49,7 +49,7 @@ def name_of_session(path: Path) -> str:
     return path.name.removesuffix(COMPRESSED).rpartition(".")[0] or path.name
 
 
-def told_name_of_session(path: Path) -> str:
+def recorded_name_of_session(path: Path) -> str:
     """Return a session's name as its first records tell it, else as its file is named.
 
     It is the name that a reader of the whole session finds, without reading the whole.

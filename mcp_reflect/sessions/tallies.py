@@ -26,7 +26,7 @@ _MOST_FAILURES: Final = 2_000  # of one lesson that are kept with their places
 class _CallCounts:
     """Calls of one kind: how many were made and failed, and the latest that failed.
 
-    `worked` has the session and the time (seconds since 1970, None where it is not told) of each of the others.
+    `worked` has the session and the time (seconds since 1970, None where no record tells it) of each of the others.
     """
 
     made: int = 0
@@ -41,9 +41,9 @@ class _CallCounts:
             self.worked.append((session, step.time))
             return
         self.failed += 1
-        made = _failed_step(step, session)
-        if self.latest is None or (made.at or 0.0) >= (self.latest.at or 0.0):
-            self.latest = made
+        failure = _failed_step(step, session)
+        if self.latest is None or (failure.at or 0.0) >= (self.latest.at or 0.0):
+            self.latest = failure
 
     @property
     def worked_since(self) -> int | None:

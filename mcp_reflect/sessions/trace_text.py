@@ -5,6 +5,7 @@ from typing import Final
 from mcp_reflect.models.run import Event, RunError, Trace
 from mcp_reflect.sessions.text import json_text
 
+_LENGTH_OF_NOTE: Final = 40  # characters of the note about what was cut, at most
 LEAST: Final = 400
 """The smallest limit of a trace's text, in characters."""
 
@@ -16,22 +17,24 @@ def trace_text(trace: Trace, limit_chars: int) -> str:
     the whole: how a run began and how it ended say most about it.
     """
     limit = max(limit_chars, LEAST)
-    before = ""
+    note = ""
     if trace.cut:
-        events_cut, characters_cut = trace.cut["events"], trace.cut["characters"]
-        before = f"[{events_cut} events and {characters_cut} characters were cut earlier]\n"
+        events_cut = trace.cut["events"]
+        characters_cut = trace.cut["characters"]
+        note = f"[{events_cut} events and {characters_cut} characters were cut earlier]\n"
     events = [_event_text(event) for event in trace.events]
-    if sum(map(len, events)) + len(events) > limit - len(before):
+    size = sum(map(len, events)) + len(events)
+    if size > limit - len(note):
         events = [shortened(text, limit // 4) for text in events]
-    return shortened(before + "\n".join(events), limit)
+    return shortened(note + "\n".join(events), limit)
 
 
 def error_text(error: RunError, limit_chars: int) -> str:
     """The error of a run with its category and context."""
     lines: list[str] = []
-    named = error.category.value if error.category else error.word
-    if named:
-        lines.append(f"category: {named}")
+    category = error.word if error.category is None else error.category.value
+    if category:
+        lines.append(f"category: {category}")
     if error.message:
         lines.append(error.message)
     if error.context is not None:
@@ -64,8 +67,8 @@ def shortened(text: str, limit: int) -> str:
     """The text, or its first two thirds and last third with a note of how many characters are missing between."""
     if len(text) <= limit:
         return text
-    kept = max(limit - 40, 0)
-    head = kept * 2 // 3
-    tail_start = len(text) - (kept - head)
+    kept = max(limit - _LENGTH_OF_NOTE, 0)
+    head_length = kept * 2 // 3
+    tail_start = len(text) - (kept - head_length)
     note = f"[… {len(text) - kept:,} characters cut …]"
-    return f"{text[:head]} {note} {text[tail_start:]}"
+    return f"{text[:head_length]} {note} {text[tail_start:]}"

@@ -9,7 +9,7 @@ import pytest
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, PlanProposal, Query, Strategy
 from mcp_reflect.replan import catalog
-from mcp_reflect.replan.messages import is_friendly, place_in_words
+from mcp_reflect.replan.messages import is_friendly, table_in_words
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.schemas.search import read_catalog, read_proposal, read_queries, read_results
 from tests.replan.failed_searches import request_of, searches
@@ -191,7 +191,7 @@ def test_no_message_to_a_person_has_a_technical_word() -> None:
     ],
 )
 def test_a_table_is_named_as_a_place_unless_its_name_is_technical(table: str, place: str) -> None:
-    assert place_in_words(table) == place
+    assert table_in_words(table) == place
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ _NOTIFIED: Final = re.compile(
     r"<task-notification>.{0,400}?<task-id>([\w-]{1,80})</task-id>", re.DOTALL
 )
 _STATUS: Final = re.compile(r"<status>(\w{1,20})</status>")
-_OPENING: Final = 200  # characters
+_OPENING: Final = 200  # characters of a message by which it is told from another one of its id
 _CODE: Final = re.compile(r"exit code:? (-?\d{1,4})\b")
 
 
@@ -46,14 +46,16 @@ def record_id(record: Record) -> str:
 class ClaudeCodeReader(MessagesReader):
     """Reads the lines of a session. A line that is there twice is read once.
 
-    `known` has the ids of lines that were read in the session from which this one was forked or resumed.
+    `read_elsewhere` has the ids of lines that were read in the session from which this one was forked or resumed.
     """
 
-    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
-        """Tell `listener` what is read, without the lines in `known`."""
-        super().__init__(listener, known)
-        self._said: dict[str, int] = {}  # a hash of what the first line of an id says
-        self._no_ids: set[str] = set()  # what stands on lines that say different things
+    def __init__(self, listener: Listener, read_elsewhere: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the lines in `read_elsewhere`."""
+        super().__init__(listener, read_elsewhere)
+        self._content_of_id: dict[str, int] = {}  # a hash of what the first line of an id says
+        self._ambiguous_ids: set[str] = (
+            set()
+        )  # those that stand on lines which say different things
 
     def add(self, record: Record) -> None:
         """Read a line of a session, unless it says nothing new.
@@ -92,13 +94,13 @@ class ClaudeCodeReader(MessagesReader):
         name = record_id(record)
         if not name or not is_record(record):
             return False
-        if name in self.known:
+        if name in self.read_elsewhere:
             return True
-        said = hash(_opening_of(message_in(record).get("content")))
-        is_again = name in self._said
-        if self._said.setdefault(name, said) != said:
-            self._no_ids.add(name)
-        return is_again and name not in self._no_ids
+        content = hash(_opening_of(message_in(record).get("content")))
+        was_read_before = name in self._content_of_id
+        if self._content_of_id.setdefault(name, content) != content:
+            self._ambiguous_ids.add(name)
+        return was_read_before and name not in self._ambiguous_ids
 
     def add_answer(self, values: Record) -> None:
         """Read an answer; a call that the host cancelled was none."""

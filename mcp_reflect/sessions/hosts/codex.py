@@ -25,6 +25,9 @@ from mcp_reflect.sessions.records import (
 _TYPES: Final = frozenset(
     "session_meta response_item event_msg turn_context compacted world_state".split()
 )
+_RESULT_FIELDS: Final = frozenset({"exit_code", "session_id", "wall_time_seconds"})
+"""Fields beside the output in the whole result of a command, by which one is known."""
+
 _SCRIPTS: Final = frozenset({"exec", "js_repl"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _OUTPUTS: Final = frozenset(
@@ -36,7 +39,7 @@ _LOOKING: Final = frozenset(
 )
 _MAY_RUN: Final = re.compile(r"Exec|Command|(?:Tool|Agent)Call")  # in the kind of a host's note
 _ENVELOPE: Final = re.compile(
-    r"(?P<how>Script (?:completed|failed|running[^\n]{0,80}|terminated[^\n]{0,80}))\n"
+    r"(?P<ending>Script (?:completed|failed|running[^\n]{0,80}|terminated[^\n]{0,80}))\n"
     r"(?:Wall time[^\n]{0,40}\n)?(?:Output:\n?)?"
 )
 _NEVER_RAN: Final = re.compile(r"\s*(?:aborted by user|aborted|Script failed\b.{0,200}SyntaxError)")
@@ -54,12 +57,12 @@ def is_of_codex(record: Record) -> bool:
 class CodexReader(MessagesReader):
     """Reads the lines of a rollout.
 
-    `known` has the keys of items that were read in the session from which this one was forked.
+    `read_elsewhere` has the keys of items that were read in the session from which this one was forked.
     """
 
-    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
-        """Tell `listener` what is read, without the items in `known`."""
-        super().__init__(listener, known)
+    def __init__(self, listener: Listener, read_elsewhere: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the items in `read_elsewhere`."""
+        super().__init__(listener, read_elsewhere)
         self._speaker = PromptAuthor.PERSON
         self._scripts: dict[str, ScriptCalls] = {}  # by the ids of the calls that run them
         self._direct: set[str] = set()  # ids of the calls that are no scripts
@@ -104,9 +107,9 @@ class CodexReader(MessagesReader):
         key = item_key(payload)
         if not key:
             return False
-        again = key in self.known or key in self._seen
+        was_read_before = key in self.read_elsewhere or key in self._seen
         self._seen.add(key)
-        return again
+        return was_read_before
 
     def _add_payload(self, payload: Record) -> None:
         """Read an item; the first row that fits decides.
@@ -170,33 +173,35 @@ class CodexReader(MessagesReader):
         call_id = str(id_of(payload))
         script = self._scripts.pop(call_id)
         items_before = self._items_before.pop(call_id)
-        how, parts = _output_of_script(payload.get("output"))
+        ending, outputs = _output_of_script(payload.get("output"))
         if self._items > 0:  # this host tells the commands of scripts
             lacks_some = self._items - items_before < len(script.calls)
-            if lacks_some or not how.startswith("Script completed"):
+            if lacks_some or not ending.startswith("Script completed"):
                 self.listener.unseen()
             return
-        ran = how.startswith(("Script completed", "Script failed")) or not how
-        if not script.plain or not ran or _NEVER_RAN.match("\n".join(parts)):
+        has_failed = ending.startswith("Script failed")
+        has_run = has_failed or ending.startswith("Script completed") or not ending
+        could_not_be_parsed = _NEVER_RAN.match("\n".join(outputs)) is not None
+        if not script.plain or not has_run or could_not_be_parsed:
             self.listener.unseen()
-        if script.plain and ran:
-            self._tell_calls(script, call_id, parts, script_failed=how.startswith("Script failed"))
+        if script.plain and has_run:
+            self._tell_calls(script, call_id, outputs, script_failed=has_failed)
 
     def _tell_calls(
-        self, script: ScriptCalls, call_id: str, parts: Sequence[str], *, script_failed: bool
+        self, script: ScriptCalls, call_id: str, outputs: Sequence[str], *, script_failed: bool
     ) -> None:
-        """Tell the calls of a script, each with its output among the `parts` that the script showed.
+        """Tell the calls of a script, each with its output among those that the script showed.
 
         Of a script that failed with several calls it is not known which of them did.
         """
         is_only = len(script.calls) == 1
         for number, call in enumerate(script.calls):
-            answer = _output_of_call(parts, call.shown, is_only=is_only)
+            answer = _output_of_call(outputs, call.shown, is_only=is_only)
             if answer is None:
                 self.listener.unseen()
                 continue
             name = f"{call_id}.{number}"
-            text, code = _printed(answer)
+            text, code = _printed_and_code(answer)
             self.listener.called(call.tool, call.arguments, name)
             failed = script_failed and is_only
             self.listener.answered(text, name, failed=failed, exit_code=code)
@@ -204,7 +209,7 @@ class CodexReader(MessagesReader):
     def _add_item(self, item: Record) -> None:
         """Tell what a script did, as the host noted it; calls that the model made itself are told as such."""
         name = as_text(item.get("id"))
-        if not name or name in self._direct or name in self._seen or name in self.known:
+        if not name or name in self._direct or name in self._seen or name in self.read_elsewhere:
             return
         calls = _calls_of(item)
         if not calls:
@@ -244,7 +249,7 @@ def _is_of_person(event: Record) -> bool:
     return event.get("type") == "exec_command_end" and event.get("source") == "user_shell"
 
 
-class _ToldCall(NamedTuple):
+class _NotedCall(NamedTuple):
     """A call of a script, as the host noted it, with its answer."""
 
     tool: str
@@ -252,23 +257,23 @@ class _ToldCall(NamedTuple):
     answer: str
 
 
-def _calls_of(item: Record) -> list[_ToldCall]:
+def _calls_of(item: Record) -> list[_NotedCall]:
     """The calls that an item tells: one command, one call of an MCP server, or an edit for each changed file."""
     match item.get("type"):
         case "CommandExecution":
             command = {"command": item.get("command")}
-            return [_ToldCall("exec_command", command, as_text(item.get("aggregated_output")))]
+            return [_NotedCall("exec_command", command, as_text(item.get("aggregated_output")))]
         case "FileChange":
             by_path = as_record(item.get("changes"))
             changes = as_records(item.get("changes"))
             paths = [*map(str, by_path), *(as_text(change.get("path")) for change in changes)]
             return [
-                _ToldCall("write_file", {"file_path": path}, "written") for path in paths if path
+                _NotedCall("write_file", {"file_path": path}, "written") for path in paths if path
             ]
         case "McpToolCall":
             tool = f"mcp__{item.get('server')}__{item.get('tool')}"
             answer = item.get("error") or item.get("result")
-            return [_ToldCall(tool, item.get("arguments"), text_of(answer))]
+            return [_NotedCall(tool, item.get("arguments"), text_of(answer))]
         case _:
             return []
 
@@ -276,45 +281,56 @@ def _calls_of(item: Record) -> list[_ToldCall]:
 class _ScriptOutput(NamedTuple):
     """How a script ended ("Script completed", empty where nobody tells it), and the outputs that it showed, in order."""
 
-    how: str
-    parts: list[str]
+    ending: str
+    outputs: list[str]
 
 
 def _output_of_script(output: object) -> _ScriptOutput:
     """Return the output of a script without the lines that the host writes before it."""
-    parts = [text_of(part) for part in as_list(output)] or [text_of(output)]
-    head = _ENVELOPE.match(parts[0])
-    if head is None:
-        return _ScriptOutput("", parts)
-    beside_head = parts[0][head.end() :]
-    if beside_head.strip():
-        return _ScriptOutput(head["how"], [beside_head, *parts[1:]])
-    return _ScriptOutput(head["how"], parts[1:])
+    outputs = [text_of(part) for part in as_list(output)] or [text_of(output)]
+    envelope = _ENVELOPE.match(outputs[0])
+    if envelope is None:
+        return _ScriptOutput("", outputs)
+    rest_of_first = outputs[0][envelope.end() :]
+    if rest_of_first.strip():
+        return _ScriptOutput(envelope["ending"], [rest_of_first, *outputs[1:]])
+    return _ScriptOutput(envelope["ending"], outputs[1:])
 
 
-def _output_of_call(parts: Sequence[str], number: int | None, *, is_only: bool) -> str | None:
+def _output_of_call(outputs: Sequence[str], number: int | None, *, is_only: bool) -> str | None:
     """The output of a call among those of its script, None where it is not known which.
 
     All of them are that of the only call of a script, else the one with the call's `number`.
     """
     if is_only:
-        return "\n".join(parts)
-    if number is None or number >= len(parts):
+        return "\n".join(outputs)
+    if number is None or number >= len(outputs):
         return None
-    return parts[number]
+    return outputs[number]
 
 
-def _printed(text: str) -> tuple[str, object]:
+def _printed_and_code(text: str) -> "_CommandResult":
     """What a command printed, and its exit code (None for none), of the whole result that a script shows as JSON.
 
-    '{"output": "1 failed", "exit_code": 1}' gives ("1 failed", 1). Any other text is what the command printed.
+    '{"output": "1 failed", "exit_code": 1}' gives ("1 failed", 1). Any other text is what the command printed. A command
+    that still runs has a session in place of a code.
     """
     result = as_record(unpacked(text.strip()))
-    if "output" not in result or not {"exit_code", "session_id", "wall_time_seconds"} & {*result}:
-        return text, None
-    if "exit_code" not in result and result.get("session_id") is not None:
-        return f"Process running with session ID {result['session_id']}\n{result['output']}", None
-    return text_of(result["output"]), result.get("exit_code")
+    is_result = "output" in result and not _RESULT_FIELDS.isdisjoint(result)
+    if not is_result:
+        return _CommandResult(text, None)
+    session = result.get("session_id")
+    if "exit_code" not in result and session is not None:
+        running = f"Process running with session ID {session}\n{result['output']}"
+        return _CommandResult(running, None)
+    return _CommandResult(text_of(result["output"]), result.get("exit_code"))
+
+
+class _CommandResult(NamedTuple):
+    """What a command printed, and its exit code as it was told; None where nobody tells it."""
+
+    printed: str
+    exit_code: object
 
 
 def record_key(record: Record) -> str:

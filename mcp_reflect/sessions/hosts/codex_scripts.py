@@ -123,7 +123,9 @@ def calls_in(script: str) -> ScriptCalls:
     shown = gathered.shown
     if len(gathered.calls) == 1:
         shown = {0: 0}
-    numbered = [replace(call, shown=shown.get(at)) for at, call in enumerate(gathered.calls)]
+    numbered = [
+        replace(call, shown=shown.get(number)) for number, call in enumerate(gathered.calls)
+    ]
     return ScriptCalls(tuple(numbered), _is_plain(words, gathered.calls))
 
 
@@ -245,24 +247,24 @@ def _variable_of_result(words: ScriptWords, index: int) -> str | None:
 
 def _promise_before(words: ScriptWords, index: int) -> int | None:
     """Return the index of the `Promise` in whose statement a call stands, None where there is none."""
-    at = index
-    while words.code_at(at) != "Promise":
-        if at <= 0 or words.code_at(at) == ";":
+    before = index
+    while words.code_at(before) != "Promise":
+        if before <= 0 or words.code_at(before) == ";":
             return None
-        at -= 1
-    return at
+        before -= 1
+    return before
 
 
 def _variables_before(words: ScriptWords, promise: int) -> list[str]:
     """Return the variables of `[a, b] = await Promise`, none where the list holds anything but names."""
-    at = promise - 1
-    while words.code_at(at) in ("await", "=", "]"):
-        at -= 1
-    names: list[str] = []
-    while at >= 0 and words.code_at(at) != "[":
-        if words.at(at).kind == "name":
-            names.append(words.at(at).word)
-        elif words.code_at(at) != ",":
+    index = promise - 1
+    while words.code_at(index) in ("await", "=", "]"):
+        index -= 1
+    names_from_last: list[str] = []
+    while index >= 0 and words.code_at(index) != "[":
+        if words.at(index).kind == "name":
+            names_from_last.append(words.at(index).word)
+        elif words.code_at(index) != ",":
             return []
-        at -= 1
-    return names[::-1]
+        index -= 1
+    return names_from_last[::-1]

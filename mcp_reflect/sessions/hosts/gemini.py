@@ -58,9 +58,9 @@ class GeminiReader(MessagesReader):
     that this reader does not follow.
     """
 
-    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
-        """Tell `listener` what is read, without the messages in `known`."""
-        super().__init__(listener, known)
+    def __init__(self, listener: Listener, read_elsewhere: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the messages in `read_elsewhere`."""
+        super().__init__(listener, read_elsewhere)
         self._messages: dict[str, Record] = {}
         self._speaker = PromptAuthor.PERSON
         self._is_rewound = False
@@ -94,7 +94,7 @@ class GeminiReader(MessagesReader):
         if self._is_rewound:
             self.listener.unseen()
         for number, message in enumerate(self._messages.values(), start=1):
-            if message_id(message) not in self.known:
+            if message_id(message) not in self.read_elsewhere:
                 self.listener.begin_record(number, message)
                 self.add_message(message, self._speaker_of(message))
         if self._is_unsure:

@@ -101,14 +101,14 @@ class ShellOutput(NamedTuple):
 class MessagesReader:
     """Reads messages, in which calls and answers are parts of them, or records of their own.
 
-    A reader of a host that writes its records in another way inherits from it. `known` has the keys of records that
+    A reader of a host that writes its records in another way inherits from it. `read_elsewhere` has the keys of records that
     were read in another session.
     """
 
-    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
-        """Tell `listener` what is read, without the records in `known`."""
+    def __init__(self, listener: Listener, read_elsewhere: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the records in `read_elsewhere`."""
         self.listener = listener
-        self.known = known
+        self.read_elsewhere = read_elsewhere
 
     def add(self, record: Record) -> None:
         """Read a record; one that is no message only names the session, as the first line of pi does."""
@@ -190,9 +190,9 @@ def _text_of_answer(values: Record, wrapped: Record) -> str:
 class EventsReader(MessagesReader):
     """Reads records of a host's own form, each of which has an id. A record that is there twice is read once."""
 
-    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
-        """Tell `listener` what is read, without the records in `known`."""
-        super().__init__(listener, known)
+    def __init__(self, listener: Listener, read_elsewhere: frozenset[str] = frozenset()) -> None:
+        """Tell `listener` what is read, without the records in `read_elsewhere`."""
+        super().__init__(listener, read_elsewhere)
         self._seen: set[str] = set()
 
     def is_read(self, record_id: str) -> bool:
@@ -202,7 +202,7 @@ class EventsReader(MessagesReader):
         """
         if not record_id:
             return False
-        if record_id in self.known or record_id in self._seen:
+        if record_id in self.read_elsewhere or record_id in self._seen:
             return True
         self._seen.add(record_id)
         return False
