@@ -54,10 +54,19 @@ class Answering:
         self._last = max((output.number for output in outputs), default=0)
 
     def lines_for(self, claim: ClaimTerms, bound: Sequence[BoundLine]) -> list[BoundLine]:
-        """Return the line that answers a claim beside those that are bound to it; of the last output up to two.
+        """Return the line that answers a claim beside those that are `bound` to it; of the last output up to two.
 
-        A call before the last one is asked only where nothing is bound, and one whose result is bound, or a line of the
-        text that it shows, has answered.
+        The calls are asked from the last one on, until one answers:
+
+        | the call                                              | is asked                                              |
+        |-------------------------------------------------------|-------------------------------------------------------|
+        | is a commit or the like, and the claim is on none     | no; the next one is                                   |
+        | is not the last one, and lines are bound              | no, nor are those before it                           |
+        | has a bound line that tells its result                | no, nor are those before it: it has answered          |
+        | shows a text of which a line is bound                 | no, nor are those before it: it has answered          |
+        | is any other                                          | yes                                                   |
+
+        No output can decide an open claim, so that nothing answers it.
         """
         if claim.is_open:
             return []
@@ -67,9 +76,7 @@ class Answering:
             is_last = output.number == self._last
             if bound and not is_last:
                 return []
-            own = [line for line in bound if line.output is output]
-            is_text = not (output.is_run or HISTORY in output.roles)
-            if any(line.tells_result for line in own) or (own and is_text):
+            if _has_answered(output, bound):
                 return []
             lines = self._answers_of(output, claim, is_last=is_last)
             if lines:
@@ -81,10 +88,9 @@ class Answering:
 
         An edit that was rejected answers by its error, in whatever line the words of the claim stand.
         """
-        answers = _answer_lines(output, claim)
         least = _LEAST_OF_LAST if is_last else _LEAST_OF_EARLIER
-        answers = [answer for answer in answers if answer.shared_part >= least]
-        answers.sort(key=lambda one: (-one.value, one.line_index))
+        answers = [answer for answer in _answer_lines(output, claim) if answer.shared_part >= least]
+        answers.sort(key=lambda answer: (-answer.value, answer.line_index))
         best = answers[: _MOST_LINES_OF_LAST if is_last else 1]
         if best and output.is_rejected:
             return [BoundLine(output, index, best[0].value) for index in output.why_rejected[:1]]
@@ -93,6 +99,15 @@ class Answering:
             for one in best
             if one.value >= _LEAST_BESIDE_FIRST * best[0].value
         ]
+
+
+def _has_answered(output: Output, bound: Sequence[BoundLine]) -> bool:
+    """Return whether a bound line of an output tells its result, or is of the text that it shows."""
+    bound_in_output = [line for line in bound if line.output is output]
+    is_text = not (output.is_run or HISTORY in output.roles)
+    if is_text:
+        return bool(bound_in_output)
+    return any(line.tells_result for line in bound_in_output)
 
 
 def _answer_lines(output: Output, claim: ClaimTerms) -> Iterator[_AnswerLine]:

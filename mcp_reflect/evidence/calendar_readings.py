@@ -1,6 +1,6 @@
 """Numbers that stand for places in an order: a day, a time, a year, a page, or the score of a match."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.expressions import Operation, Tree, WrittenNumber, numbers_in
 from mcp_reflect.evidence.sum_sides import CURRENCIES, SumSide
@@ -43,7 +43,7 @@ def is_score(computed: SumSide, result: SumSide) -> bool:
     shown = result.bounds.exact
     if score is None or computed.units or result.units.isdisjoint(words_for("scored")):
         return False
-    goals = score[0].value + score[1].value
+    goals = score.first.value + score.second.value
     return shown in {*_POINTS, goals}
 
 
@@ -68,13 +68,15 @@ def is_counted_with_both_ends(computed: SumSide, result: SumSide) -> bool:
 
 
 def is_later_by_days(computed: SumSide, result: SumSide) -> bool:
-    """True for "28/11 + 5 = 3/12": a day and a month, and so many days.
+    """True for "28/11 + 5 = 3/12": a day and a month, and so many days, by which the month changes.
 
     Not for "3/4 + 5 = 8/4", since whoever adds a fraction wrongly writes just this.
     """
     end = _two_numbers(result.tree, "/")
     start = _start_of_days(computed.tree)
-    return start is not None and end is not None and start[1].value != end[1].value
+    if start is None or end is None:
+        return False
+    return start.second.value != end.second.value
 
 
 def is_day_of_a_month(computed: SumSide, result: SumSide) -> bool:
@@ -86,7 +88,14 @@ def is_day_of_a_month(computed: SumSide, result: SumSide) -> bool:
     return sum(date is not None for date in dates) == 2
 
 
-def _start_of_days(tree: Tree) -> tuple[WrittenNumber, WrittenNumber] | None:
+class _Pair(NamedTuple):
+    """The numbers of "12 - 15" or "28/11"."""
+
+    first: WrittenNumber
+    second: WrittenNumber
+
+
+def _start_of_days(tree: Tree) -> _Pair | None:
     """Return the "28" and "11" of "28/11 + 5"."""
     if not isinstance(tree, Operation) or tree.operator not in "+-":
         return None
@@ -157,10 +166,10 @@ def _decimals_of_a_sum(computed: SumSide, result: SumSide) -> list[int]:
     return [number.decimals for number in (*terms, *numbers_in(result.tree))]
 
 
-def _two_numbers(tree: Tree, operator: str) -> tuple[WrittenNumber, WrittenNumber] | None:
+def _two_numbers(tree: Tree, operator: str) -> _Pair | None:
     """Return the numbers of "12 - 15"; None for any other tree, or one in parentheses."""
     if not isinstance(tree, Operation) or tree.operator != operator or tree.in_parentheses:
         return None
     if not isinstance(tree.left, WrittenNumber) or not isinstance(tree.right, WrittenNumber):
         return None
-    return tree.left, tree.right
+    return _Pair(tree.left, tree.right)

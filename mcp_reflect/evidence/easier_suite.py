@@ -147,7 +147,7 @@ class EasierSuite:
             self._keep(path, kept_text.replace(edit.old, new, 1))
 
     def facts(self) -> list[str]:
-        """Return what got easier and still is, one fact a file and a kind."""
+        """Return what got easier and still is, one fact a file and a kind: "tests/test_a.py has 2 more skips"."""
         facts = [
             _counted(path, f"lost {{}} test{{}} ({_some(lost)})", len(lost))
             for path, lost in self._still_lost(self._tests)

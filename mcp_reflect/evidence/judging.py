@@ -72,7 +72,7 @@ def read_verdicts(
 
     InputError names a claim that is not there, and a claim (or the others) with two verdicts.
     """
-    judged: dict[int, Claim] = {}
+    judged: dict[int, Claim] = {}  # by their numbers
     on_others: _SentVerdict | None = None
     for index, entry in enumerate(_entries(value, field)):
         name = f"{field}[{index}]"

@@ -113,6 +113,11 @@ class ReportedEnding:
     is_only_program: bool = True
     lists_files: bool = False
 
+    @classmethod
+    def of_command(cls, command: str, code: int | None) -> "ReportedEnding":
+        """Return the ending of a call by its command line alone: in `pytest | tail; ls` the code is not that of pytest."""
+        return cls(code, is_own_code="|" not in command, is_only_program=";" not in command)
+
     @property
     def own_code(self) -> int | None:
         """The exit code where it is that of the program itself, else None."""

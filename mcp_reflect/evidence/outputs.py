@@ -313,16 +313,11 @@ class Output:
         return not self.is_listing and any(TESTS_SUMMARY.search(line[:MOST_FORM]) for line in last)
 
     def failed(self, kind: ProofKind) -> bool:
-        """Return whether this is a run of a kind that certainly failed."""
+        """Return whether this is a run of a kind that certainly failed: by its lines, or by an exit code of its own."""
         is_of_kind = kind in self.roles or (kind is ProofKind.ANY and MENDED in self.roles)
         if not is_of_kind:
             return False
-        command = self.result.tool or ""
-        ending = ReportedEnding(
-            self.result.exit_code,
-            is_own_code="|" not in command,
-            is_only_program=";" not in command,
-        )
+        ending = ReportedEnding.of_command(self.result.tool or "", self.result.exit_code)
         return read_outcome(kind, self.content, ending).passed is False
 
 

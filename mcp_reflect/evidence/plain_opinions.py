@@ -98,7 +98,8 @@ def _read_array(text: str) -> list[Json]:
 def _read_headings(text: str) -> dict[str, Json]:
     """Read markdown whose headings name the fields: `## Issues`, `**Suggested fix:** …`, `Quality score: 0.8`.
 
-    What stands before the first heading, and behind the score, names the issues where no heading does.
+    "Score: 8/10" below "## Issues" and "No tests" gives {"issues": ["No tests"], "quality_score": 0.8}. What stands before
+    the first heading, and behind the score, names the issues where no heading does.
     """
     fields: dict[str, Json] = {}
     heads = list(HEAD.finditer(text))

@@ -36,7 +36,7 @@ def is_keyed_in(computed: SumSide, result: SumSide) -> bool:
 
 
 def is_bitwise(computed: SumSide, result: SumSide) -> bool:
-    """True for "5 ^ 3 = 6" in a program."""
+    """True for "5 ^ 3 = 6" in a program, where `^` compares bits: 101 and 011 differ in 110. "5² = 27" is no such."""
     tree, shown = computed.tree, result.bounds.exact
     if not isinstance(tree, Operation) or tree.operator != "^" or shown is None:
         return False

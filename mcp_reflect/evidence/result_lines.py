@@ -84,7 +84,8 @@ def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, f
     for kind in kinds:
         if kind not in output.roles:
             continue
-        line = read_outcome(kind, output.content, _ending_of(output)).line[:_COMPARED].strip(" =")
+        ending = ReportedEnding.of_command(output.result.tool or "", output.result.exit_code)
+        line = read_outcome(kind, output.content, ending).line[:_COMPARED].strip(" =")
         indexes = (index for index, text in enumerate(output.lines) if line and line in text)
         index = next(indexes, None)
         if index is not None and _tells_result(output.lines[index]):
@@ -99,13 +100,6 @@ def _history_lines(output: Output) -> dict[int, float]:
         for index, line in enumerate(output.lines)
         if _OF_HISTORY.search(line[:MOST_FORM])
     }
-
-
-def _ending_of(output: Output) -> ReportedEnding:
-    command = output.result.tool or ""
-    return ReportedEnding(
-        output.result.exit_code, is_own_code="|" not in command, is_only_program=";" not in command
-    )
 
 
 def _last_summary(output: Output, kinds: Collection[ProofKind]) -> int | None:

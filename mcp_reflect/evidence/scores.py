@@ -44,7 +44,15 @@ _IN_LETTERS: Final = re.compile(
 
 
 def read_score(value: object) -> float | None:
-    """Return a score in 0..1, None for what is none. A plain number of 2 to 10 is in tenths, a larger one in percent."""
+    """Return a score in 0..1, None for what is none.
+
+    | value                          | score                                              |
+    |--------------------------------|----------------------------------------------------|
+    | .8, ".8", 8, "80"              | .8: from 2 to 10 in tenths, above in hundredths    |
+    | "80 %", "8/10", "eight of ten" | .8                                                 |
+    | "high" and other words         | by the list of words                               |
+    | true, "12/10", "8/0", others   | None                                               |
+    """
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):

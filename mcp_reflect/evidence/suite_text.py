@@ -10,7 +10,8 @@ from typing import Final
 from mcp_reflect.evidence.word_lists import read_word_list
 
 _MOST_TEXT: Final = 60_000  # characters of a piece that are read
-_MOST_LINE: Final = 400
+_MOST_LINE: Final = 400  # characters of a line that are read
+_MOST_SUMMARY: Final = 4_000  # characters in which a runner sums up what it did to snapshots
 _COMMENT: Final = re.compile(r"\s*(?:#(?!\[)|//|\*|--(?=\s)|<!--)")
 
 
@@ -102,8 +103,10 @@ def rewrites_snapshots(command: str, output: str) -> bool:
     """Return whether a command told its runner to rewrite snapshots, unless the output says that all were new."""
     if not suite_pattern("rewrites_snapshots").search(command):
         return False
-    only_new = suite_pattern("only_new_snapshots").search(output[-4_000:])
-    return not only_new or bool(re.search(r"snapshots? updated", output[-4_000:]))
+    summary = output[-_MOST_SUMMARY:]
+    has_new_ones = suite_pattern("only_new_snapshots").search(summary) is not None
+    has_updated_ones = re.search(r"snapshots? updated", summary) is not None
+    return has_updated_ones or not has_new_ones
 
 
 @cache

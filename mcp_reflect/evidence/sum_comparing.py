@@ -16,25 +16,32 @@ _FLOAT: Final = Fraction(1, 10**12)
 
 
 def are_comparable(computed: SumSide, result: SumSide) -> bool:
-    """False where units say that the sides count otherwise, or where both are numbers that nothing computes."""
+    """Return whether two sides can be compared by their values; the first row that fits decides.
+
+    | the sides                                                        | can be compared                                |
+    |------------------------------------------------------------------|------------------------------------------------|
+    | are single numbers both: "48 = 50"                               | no: nothing is computed                        |
+    | are pairs of one kind: "2 x 4 = 1.5 x 3.5"                       | no: two sizes of a board, or two scores        |
+    | are a number and percentages: "48 = 100% + 20%"                  | no                                             |
+    | have units, which are the same: "$18 per day" for "$3 × 6"       | yes                                            |
+    | have other units                                                 | only where one is a price: "8 hours × $15 = $120" |
+    | have a result without the computed units: "500 + 700 = 1.2 kg"   | unless the scales may differ                   |
+    """
     if computed.literal is not None and result.literal is not None:
         return False
     if _are_pairs(computed, result):
         return False
     if _is_all_percent(computed) != _is_all_percent(result) and computed.literal is not None:
-        return False  # "48 = 100% + 20%"
-    dimension = dimension_of(computed.tree)
-    result_dimension = dimension_of(result.tree)
-    if dimension:
-        counted = {
-            unit: power for unit, power in result_dimension.items() if power > 0
-        }  # "= $18 per day"
-        return dimension in (result_dimension, counted) or _is_price(
-            computed, result, dimension, result_dimension
-        )
-    return not result_dimension.keys() & words_for("scales") and not _is_other_scale(
-        computed, result
-    )
+        return False
+    units = dimension_of(computed.tree)
+    result_units = dimension_of(result.tree)
+    if not units:
+        is_in_millions = not words_for("scales").isdisjoint(result_units)
+        return not is_in_millions and not _is_other_scale(computed, result)
+    counted_units = {unit: power for unit, power in result_units.items() if power > 0}
+    if units in (result_units, counted_units):
+        return True
+    return _is_price(computed, result, units, result_units)
 
 
 def _is_price(

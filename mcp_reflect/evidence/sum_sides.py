@@ -133,12 +133,12 @@ def _units_of(tree: Tree) -> set[str]:
 def _with_unit(tree: Tree, word: str) -> Tree | None:
     """Return a result with the unit that stands behind it; the first row that fits decides.
 
-    | the result                     | becomes                                              |
-    |--------------------------------|------------------------------------------------------|
-    | is no single number: "2 + 6" km | stays                                               |
-    | "$18" million                  | None: it is not read, since the number is a larger one |
-    | "$18" every, "20%" more        | stays: it has its unit already                       |
-    | "8" km                         | "8 km"                                               |
+    | the result, and the word behind it  | becomes                                                |
+    |-------------------------------------|--------------------------------------------------------|
+    | "2 + 6" km: is no single number     | itself                                                 |
+    | "$18" million                       | None: it is not read, since the number is a larger one |
+    | "$18" every, "20%" more             | itself: it has its unit already                        |
+    | "8" km                              | "8 km"                                                 |
     """
     number = _without_sign(tree)
     if not isinstance(number, WrittenNumber):

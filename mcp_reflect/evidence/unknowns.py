@@ -84,7 +84,12 @@ class _Relation:
 
 
 def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEquation]:
-    """Yield the equations that do not follow from the first one, and those that do."""
+    """Yield the equations that do not follow from the first one, and those that do.
+
+    Nothing is said of a work that has several letters, cases, several problems in its goal, or another arithmetic, nor of
+    one whose first equation has no rational root. Behind the step with the solution another problem may begin, so that
+    nothing is said of later steps.
+    """
     texts = (goal, *steps)
     letter = _only_letter(texts)
     if letter is None or _is_doubtful(texts):
@@ -103,7 +108,7 @@ def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEqua
     solving_step: int | None = None
     for relation in relations[1:]:
         if solving_step is not None and relation.step > solving_step:
-            return  # another problem may begin
+            return
         holds = _holds_for_a_root(relation, roots, first.zero)
         if holds is None:
             continue

@@ -297,7 +297,7 @@ def _last_test_report(trace: Trace) -> tuple[int, int] | None:
     for run in reversed(read_runs(results)):
         if run.kind is not ProofKind.TESTS:
             continue
-        passed, failed = run.first("passed"), run.first("failed")
+        passed, failed = run.total("passed"), run.total("failed")
         if passed is not None or failed is not None:
             return passed or 0, failed or 0
     return None

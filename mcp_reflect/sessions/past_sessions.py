@@ -5,7 +5,6 @@ A session is read line by line, so that its size does not matter.
 
 import re
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.background import started_task, task_asked_for, task_end
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
+from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.sessions.call_reader import LOOKING_TOOLS, CallReader
 from mcp_reflect.sessions.call_words import in_words
@@ -24,6 +23,12 @@ from mcp_reflect.sessions.noticing import RECENT_CALLS, found_after
 from mcp_reflect.sessions.own_calls import is_own_refusal, is_own_tool
 from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_calls import preference_in, refusal_in, session_call
+from mcp_reflect.sessions.session_findings import (
+    MOST_LINES,
+    EvidenceLine,
+    FoundInSession,
+    SessionFindings,
+)
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
 from mcp_reflect.sessions.text import clip, ends
 from mcp_reflect.sessions.tools import (
@@ -56,7 +61,6 @@ _MOST_CALLS_UNTIL_UNDONE: Final = (
     6  # calls after a person's words in which the agent undoes what it did
 )
 _MOST_SHOWN: Final = 3  # failed calls of a finding whose lines are kept
-_MOST_EVIDENCE: Final = 300  # characters of a line of evidence
 _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
 
 
@@ -74,25 +78,11 @@ class _Answered:
     fault: Fault | None
 
 
-class FoundInSession(NamedTuple):
-    """Something that a session teaches, with the evidence for it."""
-
-    finding: Finding
-    seen: Seen
-
-
 class ReadSession(NamedTuple):
     """What a session teaches, and what of it could not be read ("line 7: not JSON")."""
 
     found: list[FoundInSession]
     faults: list[str]
-
-
-class _EvidenceLine(NamedTuple):
-    """A line of evidence: where it stands in the session's file, and its words."""
-
-    number: int
-    text: str
 
 
 @dataclass(slots=True)
@@ -103,7 +93,7 @@ class SessionReader(CallReader):
     |-----------------------|------------------------------------------------------------------------------------|
     | `line`, `time`        | the line and the time (seconds since 1970) of the latest record                    |
     | `works_for_person`    | whether a person, and no program, wrote the latest prompt                          |
-    | `found`               | each finding by its thing, with at most `most_lines` lines of evidence             |
+    | `found`               | what was found so far                                                              |
     | `_calls`, `_edits`    | the latest calls and edits                                                         |
     | `_failed`             | the calls that failed and that nothing has put right so far, by their numbers      |
     | `_last_words`         | the person's latest words; before them the session had `_calls_before_words` calls |
@@ -111,11 +101,11 @@ class SessionReader(CallReader):
     """
 
     host: str = ""
-    most_lines: int = 8
+    most_lines: int = MOST_LINES
     line: int = 0
     time: float | None = None
     works_for_person: bool = True
-    found: dict[str, FoundInSession] = field(default_factory=dict[str, FoundInSession])
+    found: SessionFindings = field(default_factory=lambda: SessionFindings(""))
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=RECENT_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
     _edits: deque[Edit] = field(default_factory=lambda: deque[Edit](maxlen=RECENT_CALLS))
@@ -125,6 +115,10 @@ class SessionReader(CallReader):
     _background_calls: dict[str, tuple[str, Json]] = field(
         default_factory=dict[str, tuple[str, Json]]
     )
+
+    def __post_init__(self) -> None:
+        """Keep the findings under the name of the host, with as many lines of evidence as are asked for."""
+        self.found = SessionFindings(self.host, self.most_lines)
 
     def begin_record(self, number: int, record: Record) -> None:
         """Note the line of the next record, and its time; the time since the record before counts as work."""
@@ -214,7 +208,7 @@ class SessionReader(CallReader):
         finding = Finding(kind=kind, act="", thing=words, line=clip(words, MOST_SAID))
         if refused is not None:
             finding = replace(finding, act=refused.tool, failed=found_call(refused))
-        self._note(finding, 0.0, [_EvidenceLine(self.line, words)])
+        self.found.add(finding, [EvidenceLine(self.line, words)], time=self.time)
 
     def _note_undone(self, call: SessionCall) -> None:
         """Note a person's words after which the agent soon undid its work.
@@ -229,7 +223,7 @@ class SessionReader(CallReader):
         is_soon = 0 < call.number - self._calls_before_words <= _MOST_CALLS_UNTIL_UNDONE
         is_first_prompt = self._calls_before_words == 0
         if undoes_work and self._last_words and is_soon and not is_first_prompt:
-            self.found.pop(self._last_words, None)
+            self.found.remove(self._last_words)
             self._note_words(FindingKind.UNDONE, self._last_words)
             self._last_words = ""
 
@@ -263,50 +257,21 @@ class SessionReader(CallReader):
         began_at_work = min(
             (answered.began_at_work for answered in failed), default=self.work_seconds
         )
-        self._note(finding, self.work_seconds - began_at_work, lines)
+        cost = self.work_seconds - began_at_work
+        self.found.add(finding, lines, time=self.time, seconds=cost)
 
     def end(self) -> list[FoundInSession]:
         """Return all that was found in the session. Only now it is known which failures nothing put right."""
         for failed in self._failed.values():
             self._note_failed(failed)
-        found: list[FoundInSession] = []
-        for finding, seen in self.found.values():
-            # The session's name may stand in any of its records, so that it is added last.
-            found.append(FoundInSession(finding, replace(seen, session=self.session or "")))
-        return found
+        return self.found.of_session(self.session or "")
 
     def _note_failed(self, failed: _Answered) -> None:
         """Note a call that failed and was not put right, unless its error says nothing to another session."""
         act = _act_that_failed(failed)
         if act is not None:
             finding = finding_of(FindingKind.FAILED, act, failed=failed.call)
-            self._note(finding, 0.0, [_evidence_of(failed)])
-
-    def _note(self, finding: Finding, seconds: float, lines: Sequence[_EvidenceLine]) -> None:
-        """Keep a finding with its evidence; the evidence of one that was found before is added to what it has.
-
-        Of two findings about one thing the first stays, unless the later one alone has the call that worked.
-        """
-        shown = tuple(f"{line.number}: {clip(line.text, _MOST_EVIDENCE)}" for line in lines)
-        seen = Seen(
-            session="", host=self.host, at=self.time, seconds=round(seconds, 1), lines=shown
-        )
-        before = self.found.get(finding.thing)
-        if before is not None:
-            if before.finding.worked or not finding.worked:
-                finding = before.finding
-            seen = self._merged(before.seen, seen)
-        self.found[finding.thing] = FoundInSession(finding, seen)
-
-    def _merged(self, before: Seen, seen: Seen) -> Seen:
-        """Return the evidence of both times: how often, the seconds that it cost, and the first lines."""
-        lines = sorted(dict.fromkeys((*before.lines, *seen.lines)), key=_number_of_evidence)
-        return replace(
-            before,
-            seconds=before.seconds + seen.seconds,
-            times=before.times + 1,
-            lines=tuple(lines[: self.most_lines]),
-        )
+            self.found.add(finding, [_evidence_of(failed)], time=self.time)
 
 
 def _runs_undo_command(call: SessionCall) -> bool:
@@ -329,18 +294,13 @@ def _seconds_of(moment: object) -> float | None:
         return None
 
 
-def _number_of_evidence(text: str) -> int:
-    """Return the number of the line in a piece of evidence: 12 of "12: `npm test`: 1 failed"."""
-    return int(text.partition(":")[0])
-
-
-def _evidence_of(answered: _Answered) -> _EvidenceLine:
+def _evidence_of(answered: _Answered) -> EvidenceLine:
     """Return a call as a line of evidence: in words, with the line of its answer: "`npm test`: 1 failed"."""
     call = answered.call
     text = in_words(call.tool, call.arguments)
     if call.line:
         text = f"{text}: {call.line}"
-    return _EvidenceLine(answered.line, text)
+    return EvidenceLine(answered.line, text)
 
 
 def _act_that_failed(failed: _Answered) -> str | None:

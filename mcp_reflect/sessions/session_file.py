@@ -248,8 +248,8 @@ class SessionFile:
         return not is_begun and (is_one_value(new.data) or is_rewritten(new.data))
 
     def _read_whole(self, data: bytes) -> None:
-        """Read all records anew."""
-        self._forget()  # what was read before may say something else now
+        """Read a session from its beginning, since a later record may change what earlier ones said."""
+        self._forget()
         for record in records_in(data):
             self._calls.add(record)
         self._calls.finish()

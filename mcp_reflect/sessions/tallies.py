@@ -68,7 +68,7 @@ class _Tally:
     against: _CallCounts = field(default_factory=_CallCounts)
     followed: _CallCounts = field(default_factory=_CallCounts)
     failures: list[FailedStep] = field(default_factory=list[FailedStep])
-    lost: float | None = None
+    lost_seconds: float | None = None
 
 
 class Tallies:
@@ -121,8 +121,8 @@ class Tallies:
         if lesson.calls.is_opposed_by(step.call):
             tally.against.add(step, session)
             if step.failed and not lesson.describes_error(step.ending_line):
-                is_certain = lesson.shares_a_word(step.ending_line)
-                open_failures[lesson_id].add(step, session, sure=is_certain)
+                is_about_lesson = lesson.shares_a_word(step.ending_line)
+                open_failures[lesson_id].add(step, session, is_certain=is_about_lesson)
         elif lesson.calls.is_followed_by(step.call):
             tally.followed.add(step, session)
             if not step.failed and lesson_id in open_failures:
@@ -133,8 +133,8 @@ class Tallies:
         tally = self._tallies[lesson_id]
         room = _MOST_FAILURES - len(tally.failures)
         tally.failures += failure.certain[:room]
-        if failure.lost is not None:
-            tally.lost = (tally.lost or 0.0) + failure.lost
+        if failure.lost_seconds is not None:
+            tally.lost_seconds = (tally.lost_seconds or 0.0) + failure.lost_seconds
 
     def _named_by(self, call: Call) -> list[ComparedLesson]:
         """Return the lessons that name a program, tool or file of a call, each once."""
@@ -158,8 +158,8 @@ class Tallies:
         compared = self._lessons[lesson_id]
         tally = self._tallies[lesson_id]
         minutes: float | None = None
-        if tally.lost is not None:
-            minutes = round(tally.lost / 60, 1)
+        if tally.lost_seconds is not None:
+            minutes = round(tally.lost_seconds / 60, 1)
         return ReplayedLesson(
             lesson_id=lesson_id,
             lesson=compared.lesson.text,
@@ -185,33 +185,33 @@ class Tallies:
 class _OpenFailure:
     """The failures of a lesson in one session, until their cure comes, if it does.
 
-    Only the cure shows that `unsure` ones were about the lesson. `began` is the work done (seconds) at the first failure
-    that is not cured, `lost` the seconds of work between failures and their cures.
+    Only the cure shows that the `unsure` ones were about the lesson. `failed_at_work` is the work (in seconds) that was done
+    in the session until the first failure that is not cured, `lost_seconds` is the work between failures and their cures.
     """
 
     certain: list[FailedStep] = field(default_factory=list[FailedStep])
     unsure: list[FailedStep] = field(default_factory=list[FailedStep])
-    began: float | None = None
-    lost: float | None = None
+    failed_at_work: float | None = None
+    lost_seconds: float | None = None
 
-    def add(self, step: CallStep, session: str, *, sure: bool = True) -> None:
-        """Note a failure; `sure` says that its error speaks of the lesson."""
+    def add(self, step: CallStep, session: str, *, is_certain: bool = True) -> None:
+        """Note a failure; `is_certain` says that its error speaks of the lesson."""
         failed_step = _failed_step(step, session)
-        if sure:
+        if is_certain:
             self.certain.append(failed_step)
         else:
             self.unsure.append(failed_step)
-        if self.began is None:
-            self.began = step.work_seconds
+        if self.failed_at_work is None:
+            self.failed_at_work = step.work_seconds
 
     def cure(self, step: CallStep) -> None:
         """Note that a call as the lesson says worked: so the failures before were about the lesson."""
-        if self.began is None:
+        if self.failed_at_work is None:
             return
         self.certain += self.unsure
         self.unsure = []
-        self.lost = (self.lost or 0.0) + step.work_seconds - self.began
-        self.began = None
+        self.lost_seconds = (self.lost_seconds or 0.0) + step.work_seconds - self.failed_at_work
+        self.failed_at_work = None
 
 
 def _by_time(failure: FailedStep) -> tuple[float, int]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final
 
 from mcp_reflect.decisions.checks import decision_of, validate
@@ -46,8 +47,7 @@ def reflection_node(
     The decision `{action, component, error}` and the result `{component, result, error, metrics}` stand under the two
     keys; a result without a component has the `active_component` of the state. `task`, `outcome`, `goal`, `task_type`
     and `run_id` are read where they are texts. What else the state says goes with the decision, as its `state`.
-    `make_engine` gives the engine to use (default: one over the
-    environment's settings); it is closed again.
+    `make_engine` gives the engine to use (default: one over the environment's settings); it is closed again.
 
     The state gains `reflection`, `reflections` (the earlier ones and this one), `validation_results` (valid,
     failed_check, checks, reflection_success), `reflection_insights` and `reflection_analysis`; where a check failed
@@ -57,17 +57,8 @@ def reflection_node(
     decision = state.get(decision_key)
     result = _with_component(state.get(result_key), state)
     checked = validate(decision, result, allowed_actions, state)
-
-    async def log_rejected() -> None:
-        """Say in the log which check failed, by an engine that is closed again and never opens its bank."""
-        engine = make_engine()
-        try:
-            engine.log.warning("decision_rejected", failed_check=checked.failed_check)
-        finally:
-            await engine.close()
-
     if not checked.valid:
-        run(log_rejected)
+        run(partial(_log_rejected, make_engine, checked))
         return {
             "validation_results": _validation(checked, success=False),
             "error": checked.checks[-1].detail,
@@ -98,6 +89,15 @@ def reflection_node(
         fault = reflection.note or "the language model gave nothing"
         return _failed(state, checked, reflection.reflection, fault)
     return _reflected(state, checked, reflection)
+
+
+async def _log_rejected(make_engine: Callable[[], Engine], checked: Validation) -> None:
+    """Say in the log which check failed, by an engine that is closed again and never opens its bank."""
+    engine = make_engine()
+    try:
+        engine.log.warning("decision_rejected", failed_check=checked.failed_check)
+    finally:
+        await engine.close()
 
 
 def _with_component(result: Any, state: Mapping[str, Any]) -> Any:
@@ -138,10 +138,6 @@ def _reflected(
         },
         "reflection_analysis": {name: getattr(assessment, name) for name in _VERDICTS},
     }
-
-
-reflect_node = reflection_node
-"""The name that graphs of older engines use."""
 
 
 def _rest_of(state: Mapping[str, Any], read_keys: set[str]) -> dict[str, Any]:
@@ -210,3 +206,7 @@ def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
         "checks": [*map(asdict, checked.checks)],
         "reflection_success": success,
     }
+
+
+reflect_node = reflection_node
+"""The name that graphs of older engines use."""

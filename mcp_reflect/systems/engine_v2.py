@@ -134,9 +134,8 @@ class ReflectionEngineV2:
         self, context: ReflectionContext | Mapping[str, Any]
     ) -> EngineV2Result:
         """Reflect on a run and store nothing. InputError names what cannot be read."""
-        sent: dict[str, Any] = {
-            name: value for name, value in _object(context).items() if value is not None
-        }
+        fields = _object(context)
+        sent: dict[str, Any] = {name: fields[name] for name in fields if fields[name] is not None}
         tenant = str(sent.pop("tenant_id", "local"))
         project = sent.pop("project_id", None)
         async with self._engine(tenant, project) as engine:
