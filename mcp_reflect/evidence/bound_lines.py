@@ -94,52 +94,54 @@ class Binding:
             for term in self.output.tool_terms & self.claim.weights.keys()
             if self.claim.tells(term)
         }
-        bound = (self._line(place, in_command) for place in self._places(in_command))
+        bound = (self._line(line_index, in_command) for line_index in self._places(in_command))
         return [line for line in bound if line is not None]
 
     def _places(self, in_command: set[str]) -> list[int]:
-        """Return the places of the lines that can be bound: they share a name or two words.
+        """Return the indexes of the lines that can be bound: they share a name or two words.
 
         One word is enough in the last output, and in a file or a run that the claim names.
         """
         one_is_enough = self.is_near or any(map(self.claim.is_name, in_command))
-        places: set[int] = set()
+        indexes: set[int] = set()
         with_a_word: set[int] = set()
         shared = Counter[int]()
         for term in self.claim.binding & self.output.terms:
             places_of_term = self.output.places_of.get(term, ())
             shared.update(places_of_term)
             if one_is_enough or term in self.claim.quoted or self.claim.is_name(term):
-                places.update(places_of_term)
+                indexes.update(places_of_term)
             else:
-                places.update(with_a_word.intersection(places_of_term))
+                indexes.update(with_a_word.intersection(places_of_term))
                 with_a_word.update(places_of_term)
-        best = sorted(places, key=lambda place: (-shared[place], place))[: self.most]
+        best = sorted(indexes, key=lambda line_index: (-shared[line_index], line_index))[
+            : self.most
+        ]
         return sorted({*best, *list(self.results)[: self.most]})
 
-    def _line(self, place: int, in_command: set[str]) -> BoundLine | None:
+    def _line(self, line_index: int, in_command: set[str]) -> BoundLine | None:
         """Return the line at an index with its score, None where nothing binds it to the claim.
 
         Its score is the part of the claim that it has, and what speaks for it beside that: it tells the result, defines
         a name, has a number where the claim has one; a comment counts less. `in_command` are the terms of the claim that
         stand in the command.
         """
-        line = self.output.lines[place]
-        shared = self._shared_terms(place, line)
+        line = self.output.lines[line_index]
+        shared = self._shared_terms(line_index, line)
         quotes = self.claim.quotes_in(line)
-        if not (shared or quotes or place in self.results):
+        if not (shared or quotes or line_index in self.results):
             return None
         weights = self._weights_in(shared, line)
-        own = sum(weights.values()) + _OF_QUOTE * min(2, len(quotes))
+        weight = sum(weights.values()) + _OF_QUOTE * min(2, len(quotes))
         of_command = sum(self.claim.weights[term] for term in in_command - shared)
-        part = (own + _OF_TERM_IN_COMMAND * of_command) / self.claim.whole
+        part = (weight + _OF_TERM_IN_COMMAND * of_command) / self.claim.whole
         names = {term for term in shared if self.claim.is_name(term)}
-        is_certain = place in self.results or bool(quotes)
+        is_certain = line_index in self.results or bool(quotes)
         if not is_certain and not self._is_bound(
-            place, weights, own=own, part=part, names=names, in_command=in_command
+            line_index, weights, own_weight=weight, part=part, names=names, in_command=in_command
         ):
             return None
-        score = part + self.nearness + _OF_RESULT * self.results.get(place, 0.0)
+        score = part + self.nearness + _OF_RESULT * self.results.get(line_index, 0.0)
         if names and _DEFINES.search(line[:MOST_FORM]):
             score += _OF_DEFINITION
         if self.claim.has_number and _DIGIT.search(without_number_or_plus(line[:MOST_FORM])):
@@ -147,12 +149,16 @@ class Binding:
         if is_comment(line):
             score += _OF_COMMENT
         return BoundLine(
-            self.output, place, score, frozenset((*shared, *quotes)), place in self.results
+            self.output,
+            line_index,
+            score,
+            frozenset((*shared, *quotes)),
+            line_index in self.results,
         )
 
-    def _shared_terms(self, place: int, line: str) -> set[str]:
+    def _shared_terms(self, line_index: int, line: str) -> set[str]:
         """Return the terms of a line that the claim has; its number in the file counts only beside the word "line"."""
-        shared = self.output.terms_by_line[place] & self.claim.weights.keys()
+        shared = self.output.terms_by_line[line_index] & self.claim.weights.keys()
         number = number_of(line)
         if number and "line" not in self.claim.text.lower():
             return shared - {number}
@@ -173,10 +179,10 @@ class Binding:
 
     def _is_bound(
         self,
-        place: int,
+        line_index: int,
         weights: Mapping[str, float],
         *,
-        own: float,
+        own_weight: float,
         part: float,
         names: set[str],
         in_command: set[str],
@@ -191,26 +197,27 @@ class Binding:
         | is of a file or a run that the claim names                | one word, and a good part of the claim           |
         | is of a short output that was printed last                | one word                                         |
 
-        `own` is what the line itself shares, `part` that with its command as a part of the claim.
+        `own_weight` is what the line itself shares, `part` that with its command as a part of the claim.
         """
         words = {term for term in weights if self.claim.tells(term)}
-        if self._is_item(place) and not names:
+        if self._is_item(line_index) and not names:
             return (
-                len(words) >= _WORDS_OF_AN_ITEM and own >= _LEAST_PART_BY_WORDS * self.claim.whole
+                len(words) >= _WORDS_OF_AN_ITEM
+                and own_weight >= _LEAST_PART_BY_WORDS * self.claim.whole
             )
         by_names = sum(weights[term] for term in names)
         if by_names >= _LEAST_OF_NAMES and part >= _LEAST_PART_BY_NAMES:
             return True
-        if len(words) > 1 and own >= _LEAST_OF_WORDS and part >= _LEAST_PART_BY_WORDS:
+        if len(words) > 1 and own_weight >= _LEAST_OF_WORDS and part >= _LEAST_PART_BY_WORDS:
             return True
         if words and any(map(self.claim.is_name, in_command)) and part >= _LEAST_PART_BY_WORDS:
             return True
         return self.is_near and bool(words)
 
-    def _is_item(self, place: int) -> bool:
+    def _is_item(self, line_index: int) -> bool:
         """Return whether a line is one of many items, such as `PASSED test_a` in a run of many tests."""
         is_long = len(self.output.lines) > _MOST_ITEMS
-        return is_long and ITEM.search(self.output.lines[place][:MOST_FORM]) is not None
+        return is_long and ITEM.search(self.output.lines[line_index][:MOST_FORM]) is not None
 
 
 def choose_lines(lines: Sequence[BoundLine], claim: ClaimTerms, most: int) -> list[BoundLine]:
@@ -253,10 +260,10 @@ def with_leading_lines(
     """Return the chosen lines with those that stand first in their outputs, in place of what says least there."""
     lines = list(chosen)
     for first in leading:
-        own = [line for line in lines if line.output is first.output]
-        if any(line.place == first.place for line in own):
+        lines_of_output = [line for line in lines if line.output is first.output]
+        if any(line.place == first.place for line in lines_of_output):
             continue
-        others = [line for line in own if not line.tells_result]
+        others = [line for line in lines_of_output if not line.tells_result]
         if len(lines) >= most and others:
             lines.remove(min(others, key=lambda line: line.score))
         if len(lines) < most:

@@ -111,10 +111,14 @@ def is_minutes_later(computed: SumSide, result: SumSide) -> bool:
     """
     if result.literal is None or computed.units or result.units - {"in"}:
         return False
-    minutes, said = _minutes_in(computed.tree), _minutes_of(result.literal)
-    if minutes is None or said is None or not any(map(_minutes_of, numbers_in(computed.tree))):
+    minutes, shown_minutes = _minutes_in(computed.tree), _minutes_of(result.literal)
+    if (
+        minutes is None
+        or shown_minutes is None
+        or not any(map(_minutes_of, numbers_in(computed.tree)))
+    ):
         return False
-    return said in {minutes, minutes % _DAY}
+    return shown_minutes in {minutes, minutes % _DAY}
 
 
 def _minutes_in(tree: Tree) -> int | None:

@@ -9,5 +9,7 @@ from mcp_reflect.evidence.unknowns import check_unknowns
 
 def check_steps(steps: Sequence[str], goal: str = "") -> tuple[CheckedEquation, ...]:
     """Return the equations that were computed, by their place in the work; those that hold and those that do not."""
-    found = [*check_sums(steps, goal), *check_unknowns(steps, goal)]
-    return tuple(sorted(found, key=lambda checked: (checked.step, checked.start, checked.holds)))
+    equations = [*check_sums(steps, goal), *check_unknowns(steps, goal)]
+    return tuple(
+        sorted(equations, key=lambda checked: (checked.step, checked.start, checked.holds))
+    )

@@ -225,10 +225,10 @@ class DecidingOutputs:
             if not output.is_plan and (claim.speaks_of_history or not output.is_act_of_git)
         ]
         for output in self._likeliest(asked, claim):
-            places = dict.fromkeys(named.get(output.number, ()), _FOR_NAMED_LINE)
+            line_weights = dict.fromkeys(named.get(output.number, ()), _FOR_NAMED_LINE)
             is_short = len(output.lines) <= _FEW_LINES
             is_near = output.number == self._last and output.is_run and is_short
-            yield from self._bound(claim, output, places, is_near=is_near)
+            yield from self._bound(claim, output, line_weights, is_near=is_near)
 
     def _likeliest(self, outputs: Sequence[Output], claim: ClaimTerms) -> Sequence[Output]:
         """Return the outputs that share most with a claim, as many as are compared with it, in their order."""
@@ -303,9 +303,13 @@ class DecidingOutputs:
         """
         for kind in claim.kinds:
             runs = [output for output in self._outputs if kind in output.roles]
-            own = [output for output in runs if not output.roles >= CHECKS] or runs
-            yield from own[-1:]
-            named = [output for output in own if any(map(claim.tells, _in_command(output, claim)))]
+            runs_of_kind_alone = [output for output in runs if not output.roles >= CHECKS] or runs
+            yield from runs_of_kind_alone[-1:]
+            named = [
+                output
+                for output in runs_of_kind_alone
+                if any(map(claim.tells, _in_command(output, claim)))
+            ]
             yield from named[-1:]
 
     def _newest_of_roles(self, roles: Iterable[str]) -> Iterator[Output]:

@@ -266,8 +266,10 @@ def _removed_assertions(old: SuiteText, new: SuiteText) -> list[str]:
     holds_assertions = any(not _is_called_in(call, removed) for call in added_calls)
     if new.assertions - old.assertions or holds_assertions:
         return []
-    kept = list(new.assertions)
-    return [line for line in removed if line not in new.assertions and not is_implied(line, kept)]
+    remaining = list(new.assertions)
+    return [
+        line for line in removed if line not in new.assertions and not is_implied(line, remaining)
+    ]
 
 
 def _is_called_in(call: str, assertions: Sequence[str]) -> bool:

@@ -64,7 +64,7 @@ def blanked(step: str) -> str:
     """Return the start of a step with blanks in the place of code and quotations, every other sign in its place."""
     text = _PLAIN_FORMULA.sub(_as_plain_sum, step[:MOST_READ])
     for pattern in (_FENCED, _QUOTED_LINE, _CODE, _QUOTED):
-        text = pattern.sub(lambda found: re.sub(r"\S", " ", found[0][:-1]) + "\0", text)
+        text = pattern.sub(lambda match: re.sub(r"\S", " ", match[0][:-1]) + "\0", text)
     return text
 
 
@@ -76,8 +76,8 @@ def _as_plain_sum(formula: re.Match[str]) -> str:
     opening, inner, closing = formula.groups()
     if _CLOSING_MARKS[opening] != closing or "=" not in inner:
         return formula[0]
-    for command, sign in _LATEX_SIGNS.items():
-        inner = inner.replace(command, sign.ljust(len(command)))
+    for command, operator in _LATEX_SIGNS.items():
+        inner = inner.replace(command, operator.ljust(len(command)))
     return " " * len(opening) + inner + " " * len(closing)
 
 

@@ -30,9 +30,9 @@ class CheckedEquation:
     @property
     def reason(self) -> str:
         """Say what comes out."""
-        left, equals, said = self.quote.rpartition("=")
+        left, equals, shown = self.quote.rpartition("=")
         if self.expected and equals and left.strip():
-            return f"{left.rstrip()} = {self.expected}, not {said.strip()}"
+            return f"{left.rstrip()} = {self.expected}, not {shown.strip()}"
         if self.expected:
             return f'"{self.quote}" is wrong: {self.expected} comes out'
         return f'"{self.quote}" does not follow from the equation before it'

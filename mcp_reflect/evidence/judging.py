@@ -251,9 +251,9 @@ def _read_words(
 def _read_fields(text: str) -> dict[str, Json] | None:
     """Return the object with fields of an opinion that stands in a text, also by other names; None if there is none."""
     names = {*FIELDS, "claims", "score"}
-    found = read_object(text, names)
-    if found is not None:
-        return with_known_names(found)
+    fields_by_known_names = read_object(text, names)
+    if fields_by_known_names is not None:
+        return with_known_names(fields_by_known_names)
     renamed = map(with_known_names, objects_in(text))
     return next((fields for fields in renamed if fields.keys() & names), None)
 

@@ -19,10 +19,10 @@ _COMMENT: Final = re.compile(rf"(?:\+ |{_NUMBER})?\s{{0,200}}(?:#|//|/?\*|<!--|\
 
 def number_of(line: str) -> str | None:
     """Return the digits of the number with which a line begins, `12` of `12→ x = 1`; None where it has none."""
-    found = _NUMBERED.match(line)
-    if found is None:
+    number = _NUMBERED.match(line)
+    if number is None:
         return None
-    return found[1][:-1]
+    return number[1][:-1]
 
 
 def without_number(line: str) -> str:

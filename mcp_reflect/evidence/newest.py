@@ -54,10 +54,10 @@ class NewestOutputs:
 
         The lines or the file have to share a word with the claim: another file has a line 12 as well.
         """
-        found = _NAMED_LINES.search(claim.text)
-        if found is None:
+        named = _NAMED_LINES.search(claim.text)
+        if named is None:
             return {}
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(named[1]), int(named[2] or named[1])
         wanted = range(first, min(last, first + _MOST_NAMED_LINES - 1) + 1)
         for output in reversed(self._looks):
             indexes = [output.numbered[number] for number in wanted if number in output.numbered]

@@ -327,12 +327,12 @@ def _says_rejected(line: str) -> bool:
 
 def read_outputs_of(results: Sequence[ToolResult], older: int = 0) -> list[Output]:
     """Return the latest outputs, oldest first, as far as they are read; they are numbered behind the older ones."""
-    left = _MOST_READ_IN_ALL
+    room = _MOST_READ_IN_ALL
     outputs: list[Output] = []
     for number in range(len(results), max(0, len(results) - MOST_RESULTS), -1):
         result = results[number - 1]
-        content = ends_of(result.content, min(left, _MOST_READ))
-        left -= len(content)
+        content = ends_of(result.content, min(room, _MOST_READ))
+        room -= len(content)
         outputs.append(Output(older + number, result, content))
     return outputs[::-1]
 

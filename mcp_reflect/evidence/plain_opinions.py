@@ -68,12 +68,12 @@ def read_plain_words(text: str) -> dict[str, Json] | None:
     if issues:
         return {"issues": issues}
     score, rest = score_in_words(text[:_MOST_READ])
-    found = _read_list(rest) or _read_prose(rest)
+    fields_of_text = _read_list(rest) or _read_prose(rest)
     if score is None:
-        return found
-    if found is None:
+        return fields_of_text
+    if fields_of_text is None:
         return {"issues": [], "quality_score": score}
-    return {**found, "quality_score": score}
+    return {**fields_of_text, "quality_score": score}
 
 
 def _tags_as_headings(text: str) -> str:

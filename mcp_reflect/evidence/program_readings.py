@@ -79,8 +79,8 @@ def is_lost_by_a_float(computed: SumSide, result: SumSide) -> bool:
     value, shown = computed.bounds.exact, result.bounds.exact
     if value is None or shown is None or not _FLOAT_DIGITS < abs(value) < _LARGEST_FLOAT:
         return False
-    (kept,) = _FLOAT.unpack(_FLOAT.pack(value))
-    return shown == Fraction(kept)
+    (as_float,) = _FLOAT.unpack(_FLOAT.pack(value))
+    return shown == Fraction(as_float)
 
 
 def is_joined_text(computed: SumSide, result: SumSide) -> bool:
@@ -111,6 +111,7 @@ def is_in_a_ledger(computed: SumSide, result: SumSide) -> bool:
 
 
 def _has_number_in_parentheses(side: SumSide) -> bool:
+    """Return whether a number stands alone in parentheses: "(1,200)", also with a currency, "($1,200)"."""
     kinds = [token.kind for token in side.side.tokens if token.kind is not TokenKind.CURRENCY]
     entry = [TokenKind.OPEN, TokenKind.NUMBER, TokenKind.CLOSE]
-    return any(kinds[at : at + 3] == entry for at in range(len(kinds) - 2))
+    return any(kinds[index : index + 3] == entry for index in range(len(kinds) - 2))

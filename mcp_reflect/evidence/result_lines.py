@@ -44,14 +44,14 @@ def results_of(
         return dict.fromkeys(output.why_rejected[:1], _DECIDES)
     if HISTORY in output.roles:
         return _history_lines(output)
-    found = _deciding_lines(output, kinds)
+    results = _deciding_lines(output, kinds)
     summary = _last_summary(output, kinds)
     for index in _error_lines(output):
         if index != summary:
-            found.setdefault(index, _NAMES_ERROR)
-    if summary is not None and (not found or counts or ProofKind.TESTS in kinds):
-        found.setdefault(summary, _SUMS_UP)
-    return found or _last_lines(output)
+            results.setdefault(index, _NAMES_ERROR)
+    if summary is not None and (not results or counts or ProofKind.TESTS in kinds):
+        results.setdefault(summary, _SUMS_UP)
+    return results or _last_lines(output)
 
 
 def leading_line(output: Output, claim: ClaimTerms) -> int | None:
@@ -80,7 +80,7 @@ def leading_line(output: Output, claim: ClaimTerms) -> int | None:
 
 def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, float]:
     """Return the line that decides for each kind of proof: "All checks passed!" of a run of a linter and tests."""
-    found: dict[int, float] = {}
+    results: dict[int, float] = {}
     for kind in kinds:
         if kind not in output.roles:
             continue
@@ -89,8 +89,8 @@ def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, f
         indexes = (index for index, text in enumerate(output.lines) if line and line in text)
         index = next(indexes, None)
         if index is not None and _tells_result(output.lines[index]):
-            found[index] = _DECIDES
-    return found
+            results[index] = _DECIDES
+    return results
 
 
 def _history_lines(output: Output) -> dict[int, float]:
@@ -128,8 +128,8 @@ def _last_lines(output: Output) -> Mapping[int, float]:
     """Return the last line of a run that says in no known form how it ended, if it printed little."""
     last = len(output.lines) - 1
     if len(output.lines) <= _SHORT:
-        found = dict.fromkeys(range(last), _IS_BESIDE_LAST)
-        return found | {last: _DECIDES}
+        results = dict.fromkeys(range(last), _IS_BESIDE_LAST)
+        return results | {last: _DECIDES}
     if output.roles and len(output.lines) <= _MOST_UNKNOWN:
         return {last: _IS_LAST}
     return {}

@@ -172,10 +172,10 @@ def _runs(result: ToolResult) -> Iterator[RunReport]:
 
 def _kinds_in(text: str) -> set[ProofKind]:
     """Return the kinds of proof that the commands of a line are runs of."""
-    found: set[ProofKind] = set()
+    kinds: set[ProofKind] = set()
     for command in own_commands(read_script(text)):
-        found |= kinds_of(unwrapped(command.line))
-    return found.intersection(_KINDS)
+        kinds |= kinds_of(unwrapped(command.line))
+    return kinds.intersection(_KINDS)
 
 
 class _RunSummary(NamedTuple):

@@ -59,13 +59,13 @@ def read_score(value: object) -> float | None:
         return _of_a_plain_number(float(value))
     if not isinstance(value, str):
         return None
-    found = _SHARE.fullmatch(_with_digits(value.strip()))
-    if found is None:
+    written = _SHARE.fullmatch(_with_digits(value.strip()))
+    if written is None:
         return SCORE_WORDS.get(value.strip().lower())
-    number = float(found["number"].replace(",", "."))
-    if found["percent"] is None and found["base"] is None:
+    number = float(written["number"].replace(",", "."))
+    if written["percent"] is None and written["base"] is None:
         return _of_a_plain_number(number)
-    base = 100.0 if found["percent"] else float(found["base"])
+    base = 100.0 if written["percent"] else float(written["base"])
     if base == 0:
         return None
     share = number / base
@@ -108,7 +108,7 @@ def score_in_words(text: str) -> FoundScore:
     """
     text = _with_digits(text)
     named = list(_NAMED.finditer(text))
-    overall = [found for found in named if found["overall"]]
+    overall = [match for match in named if match["overall"]]
     return (
         _first_score(text, overall)
         or _first_score(text, named)
@@ -120,17 +120,17 @@ def score_in_words(text: str) -> FoundScore:
 
 def _first_score(text: str, matches: Iterable[re.Match[str]]) -> FoundScore | None:
     """Return the first match whose value is a score: "12/10" is none."""
-    for found in matches:
-        score = read_score(found["value"])
+    for match in matches:
+        score = read_score(match["value"])
         if score is not None:
-            return FoundScore(score, _without(text, found))
+            return FoundScore(score, _without(text, match))
     return None
 
 
 def _only_share(text: str) -> FoundScore | None:
     """Return the share that stands for itself, also where it is repeated; None where several differ."""
     matches = list(_SHARE_ALONE.finditer(text))
-    scores = {read_score(found["value"]) for found in matches}
+    scores = {read_score(match["value"]) for match in matches}
     if len(scores) != 1:
         return None
     return _first_score(text, matches)
@@ -139,15 +139,15 @@ def _only_share(text: str) -> FoundScore | None:
 def score_that_begins(text: str) -> FoundScore:
     """Return the score with which a text begins, "9/10. Excellent work.", and what follows it."""
     text = _with_digits(text)
-    found = _BEGINS.match(text)
-    if found is None:
+    match = _BEGINS.match(text)
+    if match is None:
         return FoundScore(None, text)
-    return FoundScore(read_score(found["value"]), text[found.end() :].lstrip(" ,;–—-"))
+    return FoundScore(read_score(match["value"]), text[match.end() :].lstrip(" ,;–—-"))
 
 
-def _without(text: str, found: re.Match[str]) -> str:
+def _without(text: str, match: re.Match[str]) -> str:
     """Return a text without a score, and without the comma or dash behind it."""
-    rest = f"{text[: found.start()]}\n{text[found.end() :].lstrip(' ,;–—-')}"
+    rest = f"{text[: match.start()]}\n{text[match.end() :].lstrip(' ,;–—-')}"
     return rest.strip()
 
 

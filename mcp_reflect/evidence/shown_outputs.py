@@ -115,31 +115,31 @@ def short_tool(name: str) -> str:
 
 
 def shown_once(shown: Iterable[ShownOutput]) -> list[ShownOutput]:
-    """Return the outputs without the long lines that stand in one before; none of which nothing is left.
+    """Return the outputs without the long lines that stand in an earlier one; none of which nothing is left.
 
     A short line may be the result of two runs.
     """
     seen: set[str] = set()
-    found: list[ShownOutput] = []
-    for one in shown:
-        lines = tuple(line for line in one.lines if without_number(line) not in seen)
+    outputs: list[ShownOutput] = []
+    for output in shown:
+        lines = tuple(line for line in output.lines if without_number(line) not in seen)
         seen.update(without_number(line) for line in lines if len(line) >= _SHORTEST_DISTINCT)
-        if lines or not one.lines:
-            found.append(replace(one, lines=lines))
-    return found
+        if lines or not output.lines:
+            outputs.append(replace(output, lines=lines))
+    return outputs
 
 
 def within_bytes(shown: Sequence[ShownOutput], most: int) -> list[ShownOutput]:
     """Return the first of them that fit."""
-    found: list[ShownOutput] = []
-    left = most - _BYTES_OF_LAST_LINE
-    for one in shown:
-        size = _size_of(one)
-        if size > left and found:
+    fitting: list[ShownOutput] = []
+    room = most - _BYTES_OF_LAST_LINE
+    for output in shown:
+        size = _size_of(output)
+        if size > room and fitting:
             break
-        found.append(one)
-        left -= size
-    return found
+        fitting.append(output)
+        room -= size
+    return fitting
 
 
 def shown_beside(
@@ -147,17 +147,17 @@ def shown_beside(
 ) -> list[ShownOutput]:
     """Return the first few of the other outputs that fit beside the deciding ones, without the lines that are shown already."""
     seen = {without_number(line) for one in deciding for line in one.lines}
-    left = _MOST_BESIDE - sum(map(_size_of, deciding))
-    found: list[ShownOutput] = []
+    room = _MOST_BESIDE - sum(map(_size_of, deciding))
+    chosen: list[ShownOutput] = []
     for one in others:
         lines = _unseen(one.lines, seen)
         shown = replace(one, lines=lines)
-        if not lines or _size_of(shown) > left or len(found) == _MOST_OTHERS:
+        if not lines or _size_of(shown) > room or len(chosen) == _MOST_OTHERS:
             continue
         seen.update(without_number(line) for line in lines if line != APART)
-        found.append(shown)
-        left -= _size_of(shown)
-    return found
+        chosen.append(shown)
+        room -= _size_of(shown)
+    return chosen
 
 
 def _unseen(lines: Iterable[str], seen: AbstractSet[str]) -> tuple[str, ...]:
@@ -166,16 +166,16 @@ def _unseen(lines: Iterable[str], seen: AbstractSet[str]) -> tuple[str, ...]:
     >>> _unseen(["a", "b", "c", "…", "d"], {"b", "d"})
     ('a', '…', 'c')
     """
-    found: list[str] = []
+    unseen: list[str] = []
     for line in lines:
         if line == APART or without_number(line) in seen:
-            if found and found[-1] != APART:
-                found.append(APART)
+            if unseen and unseen[-1] != APART:
+                unseen.append(APART)
         else:
-            found.append(line)
-    if found and found[-1] == APART:
-        found.pop()
-    return tuple(found)
+            unseen.append(line)
+    if unseen and unseen[-1] == APART:
+        unseen.pop()
+    return tuple(unseen)
 
 
 def _size_of(shown: ShownOutput) -> int:

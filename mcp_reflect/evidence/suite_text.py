@@ -72,8 +72,8 @@ def read_suite_text(text: str) -> SuiteText:
 
 def test_names(text: str) -> frozenset[str]:
     """Return the names of the tests that a text defines."""
-    found = _matches_of("test", text)
-    return frozenset(match[match.lastindex or 0] for match in found)
+    matches = _matches_of("test", text)
+    return frozenset(match[match.lastindex or 0] for match in matches)
 
 
 def defined_names(text: str) -> frozenset[str]:

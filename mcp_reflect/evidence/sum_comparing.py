@@ -118,11 +118,11 @@ def _is_rounded(shown: Bounds, computed: Bounds, number: WrittenNumber, scale: i
     - any other differs by less than its last place: "10 / 3 = 3.33", "2 / 3 = 0.66" (cut off), not "10 / 3 = 3.5"
     - but not where the last place is all that it has, and far off: "0.002" for 0.0018
     """
-    said = shown.low * scale
-    if computed.low <= said <= computed.high:
+    value_shown = shown.low * scale
+    if computed.low <= value_shown <= computed.high:
         return True
     value = computed.low
-    difference = min(abs(said - computed.low), abs(said - computed.high))
+    difference = min(abs(value_shown - computed.low), abs(value_shown - computed.high))
     if difference <= abs(value) * _FLOAT:
         return True
     is_plain = scale == 1 and not number.is_percent
@@ -132,7 +132,7 @@ def _is_rounded(shown: Bounds, computed: Bounds, number: WrittenNumber, scale: i
         return is_in_thousands and difference <= abs(value) * _NEAR
     if difference >= _last_place(number, scale):
         return False
-    return not _lost_its_digits(said, difference, value, number)
+    return not _lost_its_digits(value_shown, difference, value, number)
 
 
 def _last_place(number: WrittenNumber, scale: int) -> Fraction:
@@ -143,11 +143,11 @@ def _last_place(number: WrittenNumber, scale: int) -> Fraction:
 
 
 def _lost_its_digits(
-    said: Fraction, difference: Fraction, value: Fraction, number: WrittenNumber
+    value_shown: Fraction, difference: Fraction, value: Fraction, number: WrittenNumber
 ) -> bool:
     """True for 0.002 in the place of 0.0018: one digit is left, and it is far off."""
     has_one_digit = len(number.text.replace(".", "").replace(",", "").strip("0")) == 1
-    is_small = abs(said) < Fraction(1, 100)
+    is_small = abs(value_shown) < Fraction(1, 100)
     return is_small and has_one_digit and difference * 10 > abs(value)
 
 

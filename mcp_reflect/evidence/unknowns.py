@@ -211,10 +211,10 @@ def _polynomial(tree: Tree) -> Polynomial | None:
             left, right = _polynomial(tree.left), _polynomial(tree.right)
             if left is None or right is None:
                 return None
-            found = _combined(tree.operator, left, right)
-            if found is None or not _is_small(found):
+            combined = _combined(tree.operator, left, right)
+            if combined is None or not _is_small(combined):
                 return None
-            return found
+            return combined
 
 
 def _is_small(polynomial: Polynomial) -> bool:
@@ -309,7 +309,7 @@ def _may_have_a_root_near(relation: _Relation, roots: Sequence[Fraction]) -> boo
     own_roots = _roots(relation.zero)
     if not own_roots:
         return True
-    return any(_is_near(own, root) for own, root in product(own_roots, roots))
+    return any(_is_near(its_root, root) for its_root, root in product(own_roots, roots))
 
 
 def _is_near(rounded: Fraction, root: Fraction) -> bool:

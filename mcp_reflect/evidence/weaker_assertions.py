@@ -74,7 +74,7 @@ def _takes_any_error(new: str, old: str) -> bool:
 
 def _subject(heading: str, assertion: str) -> str:
     """Return what an assertion is about (`user.name`), by the patterns under a heading of the list; empty if none fits."""
-    found = suite_pattern(heading).search(assertion)
-    if found is None:
+    match = suite_pattern(heading).search(assertion)
+    if match is None:
         return ""
-    return next(filter(None, found.groups()), "")
+    return next(filter(None, match.groups()), "")

@@ -239,7 +239,7 @@ def parts(text: str) -> list[str | Fence]:
     A fence ends at a mark of the same sign that is at least as long, with nothing behind it. So a shorter one within it, and
     one with a language, belong to its text.
     """
-    found: list[str | Fence] = []
+    parts_of_text: list[str | Fence] = []
     inside: list[str] = []
     mark = ""
     language = ""
@@ -250,7 +250,7 @@ def parts(text: str) -> list[str | Fence]:
         if inside:
             inside.append(line)
             if fence and fence[1].startswith(mark) and not fence[2].strip():
-                found.append(Fence(language, tuple(inside), closed=True))
+                parts_of_text.append(Fence(language, tuple(inside), closed=True))
                 inside = []
         elif fence:
             named = _LANGUAGE.match(fence[2])
@@ -258,10 +258,10 @@ def parts(text: str) -> list[str | Fence]:
             mark = fence[1]
             language = named[1].lower() if named else ""
         else:
-            found.append(line)
+            parts_of_text.append(line)
     if inside:
-        return [*found, Fence(language, tuple(inside), closed=False)]
-    return found
+        return [*parts_of_text, Fence(language, tuple(inside), closed=False)]
+    return parts_of_text
 
 
 def split(response: str) -> tuple[str, ...]:

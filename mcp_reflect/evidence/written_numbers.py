@@ -56,10 +56,10 @@ def _without_groups(whole: str, style: Style) -> str | None:
         if whole != "0" and whole[0] == "0":
             return None
         return whole
-    sign = next((mark for mark in (style.group, "'", "’") if mark in whole), None)
-    if sign is None:
+    group_mark = next((mark for mark in (style.group, "'", "’") if mark in whole), None)
+    if group_mark is None:
         return None
-    first, *groups = whole.split(sign)
+    first, *groups = whole.split(group_mark)
     is_grouped = (
         1 <= len(first) <= 3
         and first[0] != "0"
@@ -113,7 +113,7 @@ def _group_mark(whole: str, like: str, style: Style) -> str:
 def _grouped(whole: str, mark: str) -> str:
     """Return digits in groups of three, from the right: "1234567" -> "1,234,567"."""
     head = len(whole) % 3
-    groups = [whole[at : at + 3] for at in range(head, len(whole), 3)]
+    groups = [whole[index : index + 3] for index in range(head, len(whole), 3)]
     if head:
         groups.insert(0, whole[:head])
     return mark.join(groups)

@@ -109,11 +109,11 @@ def described(template: Template) -> dict[str, Json]:
 
 def shipped_folder() -> Path:
     """Return the folder of the shipped templates: inside the package in a wheel, beside it in a checkout."""
-    here = Path(__file__).parents[1]
-    inside_package = here / "_prompts"
+    package = Path(__file__).parents[1]
+    inside_package = package / "_prompts"
     if inside_package.is_dir():
         return inside_package
-    return here.parent / "prompts"
+    return package.parent / "prompts"
 
 
 @dataclass

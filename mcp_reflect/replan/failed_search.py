@@ -100,8 +100,8 @@ class FailedSearch:
         words_only_of_others = words_of_others - stems(query.query_text)
         if not words_only_of_others:
             return message
-        kept = [word for word in message.split() if words_only_of_others.isdisjoint(stems(word))]
-        return " ".join(kept)
+        words = [word for word in message.split() if words_only_of_others.isdisjoint(stems(word))]
+        return " ".join(words)
 
     # The answer
 

@@ -178,11 +178,11 @@ def _meant_table(query: Query, catalog: Catalog) -> CatalogEntry | None:
 
     None where the query named a table and a mode that exist, or a table that is like no other.
     """
-    here = catalog.entry(query.table)
-    if here is None:
+    searched_table = catalog.entry(query.table)
+    if searched_table is None:
         return catalog.nearest(query.table)
-    if query.search_mode not in here.search_modes:
-        return here
+    if query.search_mode not in searched_table.search_modes:
+        return searched_table
     return None
 
 

@@ -26,8 +26,8 @@ def loose_pattern(words: tuple[str, ...]) -> str:
 
 def _in_any_case(word: str) -> str:
     """A pattern for a word in capitals or not; other signs than letters and digits stand for themselves."""
-    marked = re.sub(r"([^\w ])", r"[\1]", word)
-    return re.sub("[a-zA-Z]", lambda letter: f"[{letter[0].lower()}{letter[0].upper()}]", marked)
+    bracketed = re.sub(r"([^\w ])", r"[\1]", word)
+    return re.sub("[a-zA-Z]", lambda letter: f"[{letter[0].lower()}{letter[0].upper()}]", bracketed)
 
 
 def pattern_rewrites(text: str, message: str) -> Iterator[str]:

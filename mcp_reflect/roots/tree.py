@@ -32,11 +32,11 @@ class NotMeasuredError(Exception):
 
 def tree_of(folder: Path) -> Path:
     """Return the working tree that a folder lies in: the nearest one with a `.git`, else the folder itself."""
-    here = folder.resolve()
-    for tree in (here, *here.parents):
+    resolved = folder.resolve()
+    for tree in (resolved, *resolved.parents):
         if os.path.lexists(tree / ".git"):
             return tree
-    return here
+    return resolved
 
 
 def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:

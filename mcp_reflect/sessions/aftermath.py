@@ -138,10 +138,10 @@ def _calls_that_matter(
 
 def _calls_after(steps: Sequence[Step], position: int) -> Iterator[CallStep]:
     """Yield the calls soon after a position: `_MOST_AHEAD` of them at most."""
-    left = _MOST_AHEAD
+    remaining = _MOST_AHEAD
     for step in steps[position + 1 :]:
         if isinstance(step, CallStep):
-            left -= 1
-            if left < 0:
+            remaining -= 1
+            if remaining < 0:
                 return
             yield step

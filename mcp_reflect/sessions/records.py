@@ -58,7 +58,7 @@ class RecordReader(Protocol):
     """Reads the records of one session, in the form of its host."""
 
     def add(self, record: Record) -> None:
-        """Read a record."""
+        """Read a record, and tell the listener what it says."""
 
     def end(self) -> None:
         """Read what has to wait for the end of the records, as later ones may change it."""

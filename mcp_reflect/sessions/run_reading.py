@@ -91,6 +91,7 @@ def _loops(tried: Sequence[CallWithAnswer]) -> list[list[CallWithAnswer]]:
             beside_equal |= {call.index, following.index}
 
     def key(call: CallWithAnswer) -> object:
+        """Return what calls in a loop share, None for a call that no equal one stands beside."""
         if call.index not in beside_equal:
             return None
         return _loop_key(call)

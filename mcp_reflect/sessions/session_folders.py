@@ -21,9 +21,9 @@ _ADDRESS: Final = re.compile(r"(?:file|vscode-remote)://[^/]*(?=/)")
 def folder_of_record(record: Record) -> str | None:
     """Return the folder that a record names as the session's; `cwd` among the arguments of a call is another one."""
     started = as_record(record.get("data"))  # of Copilot CLI
-    places = (record, as_record(record.get("payload")), as_record(started.get("context")))
-    for place in places:
-        folder = as_text(place.get("cwd"))
+    records = (record, as_record(record.get("payload")), as_record(started.get("context")))
+    for part in records:
+        folder = as_text(part.get("cwd"))
         if folder:
             return absolute_folder(folder)
     return None

@@ -188,6 +188,7 @@ def _files(root: Path, faults: list[tuple[str, str]]) -> Iterator[Path]:
     inside = os.path.realpath(root)
 
     def refused(error: OSError) -> None:
+        """Note a folder that cannot be read; one that is not there has no sessions."""
         if not isinstance(error, FileNotFoundError):
             faults.append((str(error.filename), error.strerror or "it cannot be read"))
 
@@ -257,8 +258,8 @@ def _origin_of(record: Record) -> Origin:
     """
     if record.get("type") == "session_meta":
         facts = as_record(record.get("payload"))
-        own, forked = as_text(facts.get("id")), as_text(facts.get("forked_from_id"))
-        return Origin(own=own, first=forked or own, is_copy=bool(forked))
+        own_id, forked_id = as_text(facts.get("id")), as_text(facts.get("forked_from_id"))
+        return Origin(own=own_id, first=forked_id or own_id, is_copy=bool(forked_id))
     form = form_of(record)
     first_key = "" if form is None else form.key(record)
     return Origin(own="", first=first_key, is_copy="forkedFrom" in record)

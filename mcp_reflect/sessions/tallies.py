@@ -55,10 +55,10 @@ class _CallCounts:
         failed = self.latest
         if failed is None or failed.at is None:
             return None
-        others = [at for session, at in self.worked if session != failed.session]
+        others = [time for session, time in self.worked if session != failed.session]
         if None in others:
             return None
-        return sum(at > failed.at for at in others if at is not None)
+        return sum(time > failed.at for time in others if time is not None)
 
 
 @dataclass(slots=True)

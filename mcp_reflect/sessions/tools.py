@@ -242,7 +242,7 @@ def _is_windows_shell(tool: str) -> bool:
 def _commands_of_powershell(command: str) -> tuple[Part, ...]:
     """The commands of a script of PowerShell."""
     script = read_powershell(command)
-    return tuple(part_of(found.words) for found in script.commands if found.words)
+    return tuple(part_of(command.words) for command in script.commands if command.words)
 
 
 @lru_cache(maxsize=1_000)

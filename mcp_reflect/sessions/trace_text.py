@@ -67,8 +67,8 @@ def shortened(text: str, limit: int) -> str:
     """The text, or its first two thirds and last third with a note of how many characters are missing between."""
     if len(text) <= limit:
         return text
-    kept = max(limit - _LENGTH_OF_NOTE, 0)
-    head_length = kept * 2 // 3
-    tail_start = len(text) - (kept - head_length)
-    note = f"[… {len(text) - kept:,} characters cut …]"
+    shown_length = max(limit - _LENGTH_OF_NOTE, 0)
+    head_length = shown_length * 2 // 3
+    tail_start = len(text) - (shown_length - head_length)
+    note = f"[… {len(text) - shown_length:,} characters cut …]"
     return f"{text[:head_length]} {note} {text[tail_start:]}"

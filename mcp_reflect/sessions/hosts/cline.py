@@ -27,7 +27,7 @@ class ClineReader(MessagesReader):
     """Reads the messages of a session, which are those of Anthropic's API with results of its own."""
 
     def add(self, record: Record) -> None:
-        """Read a session."""
+        """Read a whole session, message by message."""
         self.name_session(record.get("sessionId"))
         for number, message in enumerate(as_records(record.get("messages")), start=1):
             self.listener.begin_record(number, message)

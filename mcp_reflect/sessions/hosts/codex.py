@@ -67,8 +67,8 @@ class CodexReader(MessagesReader):
         self._scripts: dict[str, ScriptCalls] = {}  # by the ids of the calls that run them
         self._direct: set[str] = set()  # ids of the calls that are no scripts
         self._seen: set[str] = set()  # keys of the items that were read
-        self._items = 0  # commands that were told by themselves
-        self._items_before: dict[str, int] = {}  # how many of them when a script began
+        self._items = 0  # commands of scripts that the host noted
+        self._items_before: dict[str, int] = {}  # their number when a script began, by its call
 
     def add(self, record: Record) -> None:
         """Read a line of a session.
@@ -207,13 +207,22 @@ class CodexReader(MessagesReader):
             self.listener.answered(text, name, failed=failed, exit_code=code)
 
     def _add_item(self, item: Record) -> None:
-        """Tell what a script did, as the host noted it; calls that the model made itself are told as such."""
+        """Tell what a script did, as the host noted it; the first row that fits decides.
+
+        | the item                                              | is told as                              |
+        |-------------------------------------------------------|-----------------------------------------|
+        | is of a call that the model made itself, or was read  | nothing: that call is told already      |
+        | is of a kind that a newer version has, and may run    | something that nobody saw               |
+        | is of another kind without calls                      | nothing                                 |
+        | was declined                                          | calls that never ran                    |
+        | is any other                                          | calls with their answers                |
+        """
         name = as_text(item.get("id"))
         if not name or name in self._direct or name in self._seen or name in self.read_elsewhere:
             return
         calls = _calls_of(item)
         if not calls:
-            if _MAY_RUN.search(as_text(item.get("type"))):  # of a newer version
+            if _MAY_RUN.search(as_text(item.get("type"))):
                 self.listener.unseen()
             return
         self._seen.add(name)

@@ -161,7 +161,7 @@ class MessagesReader:
                 self.listener.spoke(text_of(part))
 
     def add_call(self, values: Record) -> None:
-        """Read a call."""
+        """Read a call: its tool, its arguments and its id, under the names that each API has for them."""
         inner = as_record(values.get("function")) or values
         self.listener.called(inner.get("name", "shell"), first_of(inner, _ARGUMENTS), id_of(values))
 

@@ -23,7 +23,15 @@ class OpencodeReader(MessagesReader):
     """Reads the parts of a session's messages."""
 
     def add(self, record: Record) -> None:
-        """Read a part."""
+        """Read a part of a message.
+
+        | the part                        | is read as                       |
+        |---------------------------------|----------------------------------|
+        | text of the user                | a prompt                         |
+        | text of the assistant           | words of the agent               |
+        | a tool of the assistant         | a call, with its answer          |
+        | any other, such as a thought    | nothing                          |
+        """
         self.name_session(record.get("session"))
         part = as_record(record.get("part"))
         match record.get("role"), part.get("type"):

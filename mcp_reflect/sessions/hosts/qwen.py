@@ -72,9 +72,9 @@ class QwenReader(EventsReader):
         if status == "cancelled":
             self.add_ended_unfinished(call_id)
             return
-        said = as_record(response.get("response"))
-        text, code = shell_output_of(text_of(said.get("output", said.get("error"))))
-        failed = status in FAILED or "error" in said
+        answer = as_record(response.get("response"))
+        text, code = shell_output_of(text_of(answer.get("output", answer.get("error"))))
+        failed = status in FAILED or "error" in answer
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
 
