@@ -371,18 +371,18 @@ def test_of_twenty_hooks_at_once_none_loses_its_failure(
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
     for prefix in rounds:
-        processes = [
-            Forked(("hook", "PostToolUseFailure"), {"MCP_REFLECT_BANK": str(host.bank)})
-            for _ in LETTERS
-        ]
-        for letter, process in zip(LETTERS, processes, strict=True):
+        processes: list[Forked] = []
+        for letter in LETTERS:
             call: dict[str, Any] = {
                 "tool_name": "Bash",
                 "tool_input": {"command": f"make {prefix}{letter}"},
             }
             sent = {"session_id": letter, **call, "error": f"No rule {prefix}{letter}"}
+            process = Forked(("hook", "PostToolUseFailure"), {"MCP_REFLECT_BANK": str(host.bank)})
+            # At once, as a host does: a hook that is told nothing ends after some seconds.
             process.stdin.write(json.dumps(sent).encode())
             process.stdin.close()
+            processes.append(process)
         for process in processes:
             with process:
                 process.wait(120)
