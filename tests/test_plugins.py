@@ -106,6 +106,7 @@ def test_a_hook_that_asks_a_server_that_is_not_ready_gets_nothing(
         assert (answer["content"][0]["text"], answer.get("isError")) == ("{}", None)
 
 
+@pytest.mark.long
 def test_the_real_server_takes_over_the_open_connection(data: Path, tmp_path: Path) -> None:
     with opened(data, tmp_path) as server:
         assert called(server, "store_lesson", LESSON)["isError"]

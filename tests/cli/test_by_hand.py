@@ -194,6 +194,7 @@ def test_restore_asks_and_a_no_changes_nothing(command: Command, tmp_path: Path)
     assert "Restored" in command.at_terminal("restore", str(copy), "--yes")
 
 
+@pytest.mark.long
 def test_the_demo_recalls_its_lesson_from_a_new_server_and_raises_its_effectiveness(
     command: Command,
 ) -> None:

@@ -423,6 +423,7 @@ def test_its_lesson_is_the_model_s_and_stats_count_it(command: Command, stand_in
     assert command.json("stats")["reflections_by_thinker"] == {"claude-code": 1}
 
 
+@pytest.mark.long
 def test_a_session_is_read_once_by_processes_that_start_together(
     command: Command, stand_in: StandIn
 ) -> None:

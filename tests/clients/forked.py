@@ -42,6 +42,7 @@ _IMPORTED: Final = [
     *(f"mcp_reflect.services.{name}" for name in _SERVICES),
     "mcp_reflect.evidence.verifying",
     "mcp_reflect.storage.postgres.database",  # if psycopg is there
+    "tests.clients.warm",
 ]
 _ROOT: Final = Path(__file__).parents[2]
 

@@ -215,6 +215,7 @@ def test_an_opinion_of_blanks_is_read_at_once() -> None:
 PIECES: Final = st.lists(st.sampled_from(UNITS) | st.text(max_size=8), max_size=6).map("".join)
 
 
+@pytest.mark.fuzz
 @given(PIECES.filter(bool), st.integers(500, 5_000))
 def test_reading_a_text_is_linear_whatever_it_repeats(piece: str, length: int) -> None:
     """Four times the text takes no more than some four times the work; the square would take sixteen times."""

@@ -129,6 +129,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="its home is another")
 def test_the_first_minutes_of_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, shop = tmp_path / "home", tmp_path / "shop"

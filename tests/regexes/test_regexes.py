@@ -97,6 +97,7 @@ def test_the_work_of_no_pattern_grows_faster_than_the_text() -> None:
     assert super_linear({name: found[name] for name in slow}, source) == {}
 
 
+@pytest.mark.fuzz
 def test_a_pattern_whose_work_grows_faster_would_be_found() -> None:
     bad = {
         "_BAD[0]": re.compile(r"(?:a+)+b"),

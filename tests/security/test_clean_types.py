@@ -36,6 +36,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.long
 def test_pyright_refuses_a_plain_text_in_each_place_and_takes_a_clean_one(tmp_path: Path) -> None:
     pytest.importorskip("pyright")
     lines = [*REFUSED.values(), *TAKEN.values()]

@@ -450,6 +450,7 @@ async def test_an_outcome_in_a_sentence_and_counts_by_query_are_understood(clien
     assert (await answered(client, "replan_search", tried))["new_queries"]
 
 
+@pytest.mark.long
 async def test_twenty_tasks_of_an_agent_that_sends_other_forms_lose_no_lesson(
     tmp_path: Path,
 ) -> None:

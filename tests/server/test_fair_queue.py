@@ -106,6 +106,7 @@ async def _all_reflected(team: Team, sending: list[asyncio.Task[None]]) -> None:
     await team.replica.close()
 
 
+@pytest.mark.long
 @pytest.mark.sqlite
 async def test_many_sessions_of_one_tenant_do_not_delay_another(settings: Settings) -> None:
     async with replica(settings) as team:

@@ -72,6 +72,7 @@ def importing(file: Path, bank: Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_an_import_that_was_killed_adds_the_rest_when_it_is_run_again(
     bank_path: Path, tmp_path: Path

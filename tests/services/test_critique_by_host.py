@@ -9,7 +9,7 @@ from mcp import Client
 from mcp_reflect.evidence.judging import read_verdicts
 from mcp_reflect.models.critique import Claim, Verdict
 from mcp_reflect.services.engine import Engine
-from tests.conftest import Era
+from tests.conftest import Era, one_era
 from tests.server.calls import answered, contents, refused, told
 
 RESULTS = [
@@ -229,6 +229,7 @@ def test_others_are_all_others_where_a_claim_has_the_word_as_well() -> None:
     ]
 
 
+@one_era
 @pytest.mark.parametrize(
     ("more", "field"),
     [
