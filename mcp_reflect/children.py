@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from mcp_reflect.search_path import find_program, safe_path
+from mcp_reflect.search_path import find_program, safe_path, word_of_folder
 
 ISOLATED: Final = ("-E", "-P")
 """Options of Python: ignore PYTHONPATH and the like; put neither the working folder nor a script's on the path."""
@@ -172,9 +172,15 @@ def output_of(name: str, *words: str) -> str | None:
 def edit_file(command: str, file: Path) -> None:
     """Let a person edit a file in the editor that they named; OSError or ValueError where that fails.
 
-    What the editor writes is the person's word, so that it is no program of the folder that is worked in.
+    What the editor writes is the person's word, so that it is no program of the folder that is worked in, is given no
+    file of it, and starts elsewhere.
     """
-    program, *arguments = shlex.split(command)
+    words = shlex.split(command)
+    if not words:
+        raise ValueError("it names no program")
+    if (word := word_of_folder(words)) is not None:
+        raise OSError(f"'{word}' is of the folder that is worked in, or relative to it")
+    program, *arguments = words
     if not os.path.dirname(program):  # noqa: PTH120 - Path drops what makes `./vi` a path
         found = find_program(program)
         if found is None:
@@ -182,7 +188,8 @@ def edit_file(command: str, file: Path) -> None:
         program = found
     try:
         environment = {**os.environ, "PATH": safe_path()}
-        subprocess.run([program, *arguments, str(file)], check=True, env=environment)
+        words = [program, *arguments, str(file.absolute())]
+        subprocess.run(words, check=True, env=environment, cwd=OUR_FOLDER)
     except subprocess.CalledProcessError as error:
         raise OSError(f"it ended with {error.returncode}") from None
 
@@ -190,12 +197,24 @@ def edit_file(command: str, file: Path) -> None:
 def open_browser(address: str) -> None:
     """Open an address in the person's browser; it may log them in, so that no program of the folder is told it.
 
-    The module of the library looks for browsers on PATH, and starts them with it: this process keeps what is safe of it.
+    The module of the library looks for browsers in BROWSER and on PATH, and starts them with these: this process keeps
+    what is safe of both.
     """
     import webbrowser  # noqa: PLC0415 - one command needs it
 
     os.environ["PATH"] = safe_path()
+    if browsers := os.environ.pop("BROWSER", ""):
+        os.environ["BROWSER"] = os.pathsep.join(filter(_is_outside, browsers.split(os.pathsep)))
     webbrowser.open(address)
+
+
+def _is_outside(browser: str) -> bool:
+    """Return whether a browser that BROWSER names has nothing of the folder that is worked in: `firefox %s`."""
+    try:
+        words = shlex.split(browser)
+    except ValueError:
+        return False
+    return bool(words) and word_of_folder(words) is None
 
 
 def command_line(words: Sequence[str], *, windows: bool) -> str:

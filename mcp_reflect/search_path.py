@@ -1,15 +1,20 @@
-"""The folders of PATH that a program may be taken from: none that comes with the folder that is worked in.
+"""What a program of the person's may be taken from, and be given: nothing that comes with the folder that is worked in.
 
 A repository can bring a `git` of its own, and a `.envrc`, an editor's settings or a package manager put its folder on
 PATH. So what lies in the session's folder, or in the tree of a repository around it, is passed over, links followed.
 """
 
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+_BEFORE_PATH: Final = re.compile(r"-[A-Za-z]|[-\w]+=")
+"""What may stand before a path in the word of an option: `-u./x.vim`, `--init=./x`."""
 
 
 def find_program(name: str, *worked_in: Path) -> str | None:
@@ -29,6 +34,35 @@ def find_program(name: str, *worked_in: Path) -> str | None:
 def safe_path(*worked_in: Path) -> str:
     """Return PATH for a child: a program that it starts is no more taken from the folder than one of ours."""
     return os.pathsep.join(_folders_outside(_trees_around(worked_in)))
+
+
+def word_of_folder(command: Sequence[str]) -> str | None:
+    """Return the word of a command that would run or read something of the folder that is worked in; None without one.
+
+    That is a program with a relative path, which lies in some folder, or with a path into this one, and an argument that
+    names a file here: `sh ./ed.sh`, `vim -u.vimrc`, `sh -c 'exec bin/ed'`.
+    """
+    trees = _trees_around(())
+    program, *arguments = command
+    has_folder = os.path.dirname(program) != ""  # noqa: PTH120 - Path drops what makes `./vi` a path
+    if has_folder and (not Path(program).is_absolute() or _is_inside(Path(program), trees)):
+        return program
+    for argument in arguments:
+        for word in argument.split():
+            paths = {word, _BEFORE_PATH.sub("", word, count=1)}
+            if any(_is_file_inside(path.strip("'\";"), trees) for path in paths):
+                return argument
+    return None
+
+
+def _is_file_inside(word: str, trees: Iterable[Path]) -> bool:
+    """Return whether a word is the path of something in the trees; a name alone only where it is a file's."""
+    path = Path.cwd() / word
+    try:
+        is_there = path.is_file() or (len(Path(word).parts) > 1 and path.exists())
+    except (OSError, ValueError):
+        return False
+    return is_there and _is_inside(path, trees)
 
 
 def _folders_outside(trees: Iterable[Path]) -> Iterator[str]:

@@ -32,11 +32,17 @@ MARKS_OF_HOSTS: Final = frozenset(
         *("GEMINI_CLI", "QWEN_CODE"),
         # pi 1.6, Cline CLI 3.0
         *("PI_CODING_AGENT", "PI_SESSION_ID", "CLINE_CONNECTOR_CLI_LAUNCH"),
+        # By their source: Codex in a sandbox, goose, Crush, Cline and Roo Code in an editor
+        *("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GOOSE_TERMINAL", "CRUSH"),
+        *("CLINE_ACTIVE", "ROO_ACTIVE"),
+        # By their pages, or by programs that tell agents apart: Cursor, Auggie, Amp, Antigravity
+        *("CURSOR_AGENT", "AUGMENT_AGENT", "AMP_CURRENT_THREAD_ID", "ANTIGRAVITY_AGENT"),
     }
 )
-"""Variables that hosts set in the commands of their agents, measured by `python -m tools.hosts.children`.
+"""Variables that hosts set in the commands of their agents: with a version measured by `python -m tools.hosts.children`.
 
-None of them is one that people set themselves, such as CODEX_HOME or COPILOT_MODEL.
+None of them is one that people set themselves, such as CODEX_HOME or COPILOT_MODEL, nor one that an editor sets in a
+terminal of the person's, such as CURSOR_TRACE_ID.
 """
 
 HEADER: Final = "Mcp-Reflect-Speaker"
@@ -102,20 +108,20 @@ def speaker_of_answer(*, accepted: bool) -> Speaker:
     return Speaker.AGENT
 
 
-def refuse_agent(speaker: Speaker, field: str, act: str) -> None:
+_IN_A_TERMINAL: Final = "Run it in a terminal of your own, or use `mcp-reflect board`."
+
+
+def refuse_agent(speaker: Speaker, field: str, act: str, fix: str = _IN_A_TERMINAL) -> None:
     """Raise NotAllowedError unless a person speaks; `act` completes "only a person may ..."."""
     if speaker is not Speaker.PERSON:
-        raise NotAllowedError(
-            field,
-            f"only a person may {act}, and an agent or a script runs this command",
-            "Run it in a terminal of your own, or use `mcp-reflect board`.",
-        )
+        fault = f"only a person may {act}, and an agent or a script runs this command"
+        raise NotAllowedError(field, fault, fix)
 
 
-def refuse_in_host(field: str, act: str) -> None:
+def refuse_in_host(field: str, act: str, fix: str = _IN_A_TERMINAL) -> None:
     """Raise NotAllowedError if an agent of a host runs this command.
 
-    Unlike `refuse_agent` it lets scripts through, such as those that a person runs each night; `act` as there.
+    Unlike `refuse_agent` it lets scripts through, such as those that a person runs each night; `act` and `fix` as there.
     """
     if is_in_host(os.environ):
-        refuse_agent(Speaker.AGENT, field, act)
+        refuse_agent(Speaker.AGENT, field, act, fix)

@@ -19,6 +19,7 @@ from mcp_reflect.cli.host_hooks import HookSettings, set_hooks
 from mcp_reflect.cli.host_state import hooks_switched_off, is_registered, running
 from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS, find_hooks, find_program
 from mcp_reflect.cli.hosts import AGENT_RULES, HostConfig, Remote, ServerCommand, person_file
+from mcp_reflect.cli.kept_entries import refuse_agents_change
 from mcp_reflect.cli.leftovers import leftovers
 from mcp_reflect.cli.output import confirm, diff, write_json, write_line, write_result
 from mcp_reflect.cli.service_client import ask_service, checked_address, checked_variable
@@ -148,6 +149,7 @@ def _install(options: Namespace, command: ServerCommand) -> Report | None:
     changes = _changes(host, command, options)
     if not changes:
         return Report("\n".join((_nothing_text(options), *_leftovers(options))))
+    refuse_agents_change(host, changes)
     if not options.yes and not _agreed(changes):
         return None
     apply_all(changes)

@@ -386,6 +386,75 @@ def test_no_program_of_the_repository_is_taken_for_the_editor(
     assert not bait.exists()
 
 
+_COMMANDS_OF_A_FOLDER = (
+    *("./ed.sh", "bin/ed.sh", "../shop/ed.sh", "FOLDER/bin/ed.sh", "LINK"),
+    *("sh ./ed.sh", "sh ed.sh", "env ./ed.sh", "env sh bin/ed.sh", "sh -c 'exec ./ed.sh'"),
+    *("sh -c ./ed.sh", "env -S'sh ./ed.sh'", "sh FOLDER/ed.sh", "env X=1 ./ed.sh", "sh LINK"),
+)
+
+
+@pytest.fixture
+def baited(tmp_path: Path, bait: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with programs that nobody may start, which is worked in; a link outside leads to one."""
+    folder = repository(tmp_path / "shop")
+    _plant(folder, "ed.sh", bait)
+    (tmp_path / "LINK").symlink_to(_plant(folder / "bin", "ed.sh", bait) / "ed.sh")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def of_folder(command: str, folder: Path) -> str:
+    link = str(folder.parent / "LINK")
+    return command.replace("FOLDER", str(folder)).replace("LINK", link)
+
+
+@pytest.mark.parametrize("command", [*_COMMANDS_OF_A_FOLDER, "", "'", "ed.sh"])
+def test_no_path_of_an_editor_leads_into_the_repository(
+    baited: Path, bait: Path, command: str
+) -> None:
+    with pytest.raises((OSError, ValueError)):
+        children.edit_file(of_folder(command, baited), baited.parent / "lesson.toml")
+    assert not bait.exists()
+
+
+@pytest.mark.parametrize("command", [*_COMMANDS_OF_A_FOLDER, "'", "ed.sh"])
+@pytest.mark.parametrize("form", ["{}", "{} %s", "{} %s &", "no-such-browser:{}"])
+def test_no_path_of_a_browser_leads_into_the_repository(
+    baited: Path, bait: Path, command: str, form: str
+) -> None:
+    environment = {**os.environ, "BROWSER": form.format(of_folder(command, baited))}
+    code = "from mcp_reflect.children import open_browser; open_browser('http://127.0.0.1:9/')"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=baited, env=environment, timeout=60, check=True
+    )
+    assert not bait.exists()
+
+
+def test_a_browser_of_the_person_by_its_whole_path_is_told_the_address(
+    baited: Path, tmp_path: Path
+) -> None:
+    browser = tmp_path / "person" / "browser"
+    browser.parent.mkdir()
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {tmp_path}/told\n')
+    browser.chmod(0o755)
+    environment = {**os.environ, "BROWSER": f"./ed.sh %s:{browser} %s"}
+    code = "from mcp_reflect.children import open_browser; open_browser('http://x/')"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=baited, env=environment, timeout=60, check=True
+    )
+    assert (tmp_path / "told").read_text() == "http://x/"
+
+
+@pytest.mark.usefixtures("baited")
+def test_an_editor_reads_no_settings_of_the_repository(tmp_path: Path) -> None:
+    editor = tmp_path / "person" / "ed"
+    editor.parent.mkdir()
+    editor.write_text('#!/bin/sh\npwd > "$1"\n')
+    editor.chmod(0o755)
+    children.edit_file(f"{editor}", tmp_path / "lesson.toml")
+    assert (tmp_path / "lesson.toml").read_text().strip() == str(children.OUR_FOLDER)
+
+
 def test_an_editor_of_the_person_is_started_with_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
