@@ -1,6 +1,7 @@
 """The lists of words in the folder `words/`."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ from mcp_reflect.text.word_lists import read_words_by_heading
 _FOLDER: Final = Path(__file__).parent / "words"
 
 
+@cache
 def read_word_list(name: str) -> dict[str, tuple[str, ...]]:
     """Return the entries of a file by their heading, in their order."""
     return read_words_by_heading(_FOLDER / f"{name}.txt")

@@ -223,8 +223,10 @@ def form_of(sentence: str) -> SentenceForm | None:
     return None
 
 
-def _begins_with(text: str, beginnings: Sequence[str]) -> bool:
+def _begins_with(text: str, beginnings: tuple[str, ...]) -> bool:
     """Return whether a text begins with one of these as whole words; Japanese and Chinese part no words."""
+    if not text.startswith(beginnings):
+        return False
     for beginning in beginnings:
         if text.startswith(beginning):
             ends_inside_word = text[len(beginning) : len(beginning) + 1].isalnum()

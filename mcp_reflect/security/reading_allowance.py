@@ -13,6 +13,9 @@ from typing import Final
 MOST_READ: Final = 3_000
 """Names that are read in one call; one counts each time that a view of its text shows it."""
 
+MOST_CUES: Final = 2_000
+"""Cues of secrets of several words behind which is read in one call."""
+
 _FEW: Final = 3  # names of a text
 
 
@@ -22,10 +25,11 @@ class ReadingAllowance:
     It is no dataclass, since a hook with nothing to say loads it, and `dataclasses` takes longer than all that it does.
     """
 
-    __slots__ = ("left", "of_text", "read")
+    __slots__ = ("cues_left", "left", "of_text", "read")
 
     def __init__(self) -> None:
         self.left = MOST_READ
+        self.cues_left = MOST_CUES
         self.of_text = (
             0  # names that each reading of the present text may have, also the reading after a cut
         )
@@ -39,6 +43,11 @@ class ReadingAllowance:
         self.of_text = self.left // pieces
         if self.of_text < _FEW and self.read < 2 * MOST_READ:
             self.of_text = _FEW
+
+    def may_read_cue(self) -> bool:
+        """Count a cue; False where what stands behind it is not read any more."""
+        self.cues_left -= 1
+        return self.cues_left >= 0
 
     def spend(self, names: int) -> None:
         """Count names that were read."""

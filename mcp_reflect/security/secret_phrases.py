@@ -1,15 +1,16 @@
 """Secrets of several words, which are known by the cue before them: seed phrases, pass phrases, passwords in groups."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.reading_allowance import allowance_of_text
 from mcp_reflect.security.secret_tables import rows_of, standing_in
-from mcp_reflect.security.secret_values import Secret
+from mcp_reflect.security.secret_values import START, Secret
 
 _WINDOW: Final = (
     400  # characters behind a cue; 24 words of a seed phrase with their numbers have some 250
@@ -25,21 +26,59 @@ _MOST_PHRASE: Final = 10  # words of a pass phrase
 def phrased_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the secrets of several words; the arguments are those of `placed_secrets`."""
     secrets: list[Secret] = []
-    for kind, find in _FINDERS.items():
-        for at in islice(_places_of(kind, folded, words), _MOST_CUES):
-            secret = find(text[at : at + _WINDOW], at)
-            if secret is not None:
-                secrets.append(secret)
+    for kind in _FINDERS:
+        places = _places_of(kind, folded, words)
+        if places:
+            secrets += _secrets_behind(places, kind, text)
     return secrets
 
 
-def _places_of(kind: str, folded: str, words: str) -> Iterator[int]:
-    """Yield where each cue of a kind ends."""
+def _secrets_behind(places: Iterable[int], kind: str, text: str) -> Iterator[Secret]:
+    """Yield the secrets behind the cues of a kind, of which so many are read in a text, and in a call.
+
+    Behind those of a call all that stands behind a cue is cut unread. A cue that is a part of a secret is passed over.
+    """
+    allowance = allowance_of_text()
+    find = _FINDERS[kind]
+    read = done = 0
+    for at in places:
+        if at < done:
+            continue
+        if read == _MOST_CUES:
+            return
+        read += 1
+        if allowance.may_read_cue():
+            secret = find(text[at : at + _WINDOW], at)
+        else:
+            secret = _all_behind(text, at)
+        if secret is not None:
+            yield secret
+            done = secret[1]
+
+
+def _all_behind(text: str, at: int) -> Secret | None:
+    """Return all that may be a secret of several words behind a cue; None where only a mark of ours stands there."""
+    end = min(len(text), at + _WINDOW)
+    mark_start = text.find(START, at, end)
+    if mark_start >= 0:
+        end = mark_start
+    if not text[at:end].strip(_AROUND):
+        return None
+    return (at, end, "secret")
+
+
+_AROUND: Final = " \t\r\n:=\"'`"
+
+
+def _places_of(kind: str, folded: str, words: str) -> list[int]:
+    """Return where each cue of a kind ends, in the order of the text."""
+    places: set[int] = set()
     for cue in standing_in(_rows_of(kind, "|"), folded, words):
         at = folded.find(cue)
         while at >= 0:
-            yield at + len(cue)
+            places.add(at + len(cue))
             at = folded.find(cue, at + len(cue))
+    return sorted(places)
 
 
 @cache
@@ -56,7 +95,10 @@ def _rows_of(kind: str, sign: str) -> frozenset[str]:
 
 _SEED_WORD: Final = r"[^\W\d_]{3,10}"
 _SEED_ROWS: Final = tuple(
-    lazy_compile(rf"(?<![\w\\-]){first}{_SEED_WORD}(?:{between}{_SEED_WORD}){{11,40}}(?![\w-])")
+    lazy_compile(
+        rf"(?s:.{{0,{_MOST_BEFORE}}}?)"
+        rf"(?P<row>(?<![\w\\-]){first}{_SEED_WORD}(?:{between}{_SEED_WORD}){{11,40}}(?![\w-]))"
+    )
     for first, between in (
         ("", r"[ \t]{1,3}"),
         ("", r",[ \t]{0,2}"),
@@ -73,7 +115,7 @@ def _seed_phrase(window: str, at: int) -> Secret | None:
     Prose has an article or a verb of state among any twelve words, and the word lists of wallets have none.
     """
     for row in _SEED_ROWS:
-        found = row.search(window)
+        found = row.match(window)
         if found is None:
             continue
         start = _end_of_glue(window, found)
@@ -85,9 +127,11 @@ def _seed_phrase(window: str, at: int) -> Secret | None:
 
 def _end_of_glue(window: str, found: re.Match[str]) -> int:
     """Return where the first word stands behind the last word of a sentence near the cue: `is`, `was`."""
-    start = found.start()
-    for word in _LETTERS.finditer(window, found.start(), found.end()):
-        if word.start() < _MOST_BEFORE and not _is_no_glue(word):
+    start = found.start("row")
+    for word in _LETTERS.finditer(window, start, min(found.end(), 2 * _MOST_BEFORE)):
+        if word.start() >= _MOST_BEFORE:
+            break
+        if is_glue(word[0]):
             start = word.end() + 1
     return start
 
@@ -98,7 +142,12 @@ def _is_no_glue(word: re.Match[str]) -> bool:
 
 def is_glue(word: str) -> bool:
     """True for a word that holds a sentence together, and stands in no phrase that is a secret."""
-    return word.lower() in _rows_of("glue", " ")
+    return word.lower() in _glue()
+
+
+@cache
+def _glue() -> frozenset[str]:
+    return _rows_of("glue", " ")
 
 
 # Pass phrases: in quotes, or the words up to the end of their clause.
