@@ -11,6 +11,7 @@ from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.outcomes import ReportedEnding, lines_of, read_outcome
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.outcome import PARTIAL, Evidence, OutcomeDraft
+from mcp_reflect.security.secret_labels import reading_weight
 from mcp_reflect.shell import own_commands, read_script, unwrapped
 
 MOST_RESULTS: Final = 400
@@ -20,7 +21,7 @@ MOST_READ: Final = 60_000
 """Characters of one result that are read: a quarter from its start, the rest from its end."""
 
 MOST_READ_IN_ALL: Final = 400_000
-"""Characters of all results that are read, the latest first."""
+"""Characters of all results that are read, the latest first; names of secrets count more (`reading_weight`)."""
 
 _KINDS: Final = (ProofKind.TESTS, ProofKind.TYPES, ProofKind.LINT, ProofKind.BUILD)
 # Where no command names a kind, the end of an output by which a runner of tests is known.
@@ -106,12 +107,14 @@ def clipped(text: str, most: int = MOST_READ) -> str:
 
 
 def clipped_results(results: Sequence[ToolResult]) -> list[ToolResult]:
-    """Return the latest results as far as they are read."""
+    """Return the latest results as far as they are read; those before them are left out, and are not empty outputs."""
     room = MOST_READ_IN_ALL
     latest_first: list[ToolResult] = []
     for result in reversed(results[-MOST_RESULTS:]):
+        if room <= 0:
+            break
         text = clipped(result.content, min(room, MOST_READ))
-        room -= len(text)
+        room -= reading_weight(text)
         latest_first.append(ToolResult(content=text, tool=result.tool, exit_code=result.exit_code))
     return latest_first[::-1]
 

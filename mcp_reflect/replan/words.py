@@ -170,7 +170,8 @@ def most_telling_first(words: tuple[str, ...], message: str) -> tuple[str, ...]:
             return False, False, 0
         parts = [plain_umlauts(part) for part in tokens(term)]
         was_said = any(part in terms_of_message for part in parts)
-        is_named = any(is_name(terms_of_message.get(part, term), message) for part in parts)
+        terms_of_parts = {terms_of_message.get(part, term) for part in parts}
+        is_named = any(is_name(each, message) for each in terms_of_parts)
         return was_said, is_named, rarity
 
     return tuple(sorted(words, key=value, reverse=True))

@@ -1,6 +1,7 @@
 """Read the events of a run, in whatever form agents send them, as events of ours."""
 
 import re
+from collections.abc import Sequence
 from itertools import count
 from typing import Annotated, Any, ClassVar, Final, cast
 
@@ -27,6 +28,9 @@ _EVENT_TYPES: Final = fields.meanings(
         "observation": "note observe finding",
     }
 )
+START_SHARE: Final = 5
+"""One part in so many of a limit is for the start of a run, where the plan is, the rest for its end."""
+
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _NO_OUTPUT: Final = "(no output)"
 _ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "tool_input")
@@ -71,7 +75,8 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     [{"id": "e1", "type": "tool_call", "tool": "bash", "arguments": {"command": "make"}},
     {"id": "e2", "type": "tool_response", "content": "no rule for docs"}].
 
-    An event that says nothing is left out and noted, but for a response: a command that works is often silent.
+    An event that says nothing is left out and noted, but for a response: a command that works is often silent. Of a very
+    long run the middle is not read: `ReadContext.unread` has its length.
     """
     context = ReadContext.of(info)
     sent = _listed_events(parsed(value, context))
@@ -80,19 +85,41 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     events: list[dict[str, Any]] = []
     ids: set[str] = set()
     empty: list[str] = []
+    unread = _middle_of(sent, context)
     for index, item in enumerate(sent):
-        for event in _events_of(parsed(to_json(item), context), context, events):
+        if index in unread:
+            continue
+        unread_before = len(unread) if index >= unread.stop else 0
+        before = [] if index == unread.stop else events
+        for event in _events_of(parsed(to_json(item), context), context, before):
             if _is_empty(event):
                 if event["type"] != EventType.TOOL_RESPONSE:
                     empty.append(f"events[{index}]")
                     continue
                 event["content"] = _NO_OUTPUT
-            events.append(_with_unique_id(event, len(events) + 1, ids))
+            number = unread_before + len(events) + 1
+            events.append(_with_unique_id(event, number, ids))
     if len(empty) == 1:
         context.ignored.append(f"{empty[0]}: it has neither content, tool nor error")
     elif empty:  # one note names them all: a note for each would be cut
         context.ignored.append(f"{', '.join(empty)}: they have neither content, tool nor error")
     return events
+
+
+def _middle_of(sent: Sequence[Any], context: ReadContext) -> range:
+    """Return the indices that are not read of a very long run, of which the middle is cut all the same.
+
+    An item is an event or two: so many items as there may be events are enough, and twice as many are never too long to
+    read, as this reads its own answer once more.
+    """
+    context.limits.refuse_more("max_sent_events", "events", len(sent), "items")
+    most = context.limits.max_events
+    if len(sent) <= 2 * most:
+        return range(0)
+    first = most // START_SHARE
+    middle = range(first, len(sent) - (most - first))
+    context.unread["events"] = len(middle)
+    return middle
 
 
 def _listed_events(value: Any) -> list[Any] | None:

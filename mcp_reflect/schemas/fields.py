@@ -46,10 +46,11 @@ _CLASS: Final = re.compile(r"^\s*[A-Z]\w*\.(?=\w)")
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """The limits of a call, and the notes on what was left out of it."""
+    """The limits of a call, the notes on what was left out of it, and how many items of each field were not read."""
 
     limits: Limits = DEFAULT
     ignored: list[str] = field(default_factory=list[str])
+    unread: dict[str, int] = field(default_factory=dict[str, int])
 
     @classmethod
     def of(cls, info: ValidationInfo) -> "ReadContext":

@@ -1,12 +1,13 @@
 """The arguments of reflect: a run as an agent sends it, with what is missing taken from what is there."""
 
 import re
-from typing import Annotated, Any, ClassVar, Final, cast
+from typing import Annotated, Any, ClassVar, Final, Self, cast
 
 from pydantic import (
     BeforeValidator,
     Field,
     JsonValue,
+    PrivateAttr,
     ValidationInfo,
     WithJsonSchema,
     model_validator,
@@ -102,7 +103,6 @@ class ReflectArguments(Arguments):
     ] = None
     events: Annotated[
         tuple[EventArguments, ...],
-        fields.most("max_sent_events"),
         BeforeValidator(as_events),
         WithJsonSchema(
             {
@@ -177,6 +177,19 @@ class ReflectArguments(Arguments):
             whole_analysis = {**sent_beside, **cast("dict[str, Any]", analysis)}
         others = {name: value for name, value in values.items() if name not in whole_analysis}
         return {**others, "analysis": whole_analysis}
+
+    _unread_events: int = PrivateAttr(default=0)
+
+    @property
+    def unread_events(self) -> int:
+        """How many events of a very long run were not read, from its middle."""
+        return self._unread_events
+
+    @model_validator(mode="after")
+    def _with_unread_events(self, info: ValidationInfo) -> Self:
+        """Take over how many events were not read."""
+        self._unread_events = ReadContext.of(info).unread.get("events", 0)
+        return self
 
     @model_validator(mode="before")
     @classmethod

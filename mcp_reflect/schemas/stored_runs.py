@@ -3,16 +3,15 @@
 An oversized run is cut, not refused: a long text loses its middle, a long run events from its middle.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.limits import Limits, characters
+from mcp_reflect.schemas.events import START_SHARE
 from mcp_reflect.schemas.run import ReflectArguments
 from mcp_reflect.security.gate import ends_of
 from mcp_reflect.security.redact import clean
-
-_START_SHARE: Final = 5
-"""One part in so many of a limit is for the start of a run, where the plan is, the rest for its end."""
+from mcp_reflect.security.secret_labels import reading_weight
 
 _OF_RUN: Final = frozenset({"task", "outcome", "goal", "error", "task_type", "tags", "run_id"})
 _OF_DECISION: Final = ("decision", "execution", "allowed_actions")
@@ -34,7 +33,8 @@ def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
     if context_size > limits.max_trace_chars:
         cutter.lost += context_size
         del run["error"]["context"]
-    lost = {"events": len(sent.events) - len(run["events"]), "characters": cutter.lost}
+    events_lost = sent.unread_events + len(sent.events) - len(run["events"])
+    lost = {"events": events_lost, "characters": cutter.lost}
     if any(lost.values()):
         run["cut"] = lost
     return clean(run)
@@ -49,9 +49,10 @@ def _events_within(
     events = [
         sent.events[index].model_dump(mode="json", exclude_defaults=True) for index in indices
     ]
-    sizes = [cutter.size_of(event) for event in events]
-    events_within = [events[index] for index in _indices_within(sizes, limits.max_trace_chars)]
-    return [{**cutter.cut(event), "id": event["id"]} for event in events_within]
+    for size_of in (cutter.size_of, cutter.weight_of):  # only what may stay is weighed
+        sizes = [size_of(event) for event in events]
+        events = [events[index] for index in _indices_within(sizes, limits.max_trace_chars)]
+    return [{**cutter.cut(event), "id": event["id"]} for event in events]
 
 
 class _Cutter:
@@ -63,12 +64,27 @@ class _Cutter:
 
     def size_of(self, value: Any) -> int:
         """Return how many characters of a value are kept, before it is cut: cutting redacts, which takes longer."""
+        return self._sum_of(value, lambda text: min(self._most, len(text)))
+
+    def weight_of(self, value: Any) -> int:
+        """Return the same, where names of secrets count more: redaction reads what stands around each."""
+        return self._sum_of(value, self._weight_of_text)
+
+    def _weight_of_text(self, text: str) -> int:
+        if len(text) <= self._most:
+            return reading_weight(text)
+        half = self._most // 2
+        return reading_weight(text[:half] + text[-half:])
+
+    def _sum_of(self, value: Any, measure: Callable[[str], int]) -> int:
+        if isinstance(value, str):
+            return measure(value)
         if isinstance(value, dict):
             pairs = cast("dict[str, Any]", value).items()
-            return sum(characters(key) + self.size_of(item) for key, item in pairs)
+            return sum(characters(key) + self._sum_of(item, measure) for key, item in pairs)
         if isinstance(value, list):
-            return sum(map(self.size_of, cast("list[Any]", value)))
-        return min(self._most, characters(value))
+            return sum(self._sum_of(item, measure) for item in cast("list[Any]", value))
+        return 0
 
     def cut(self, value: Any) -> Any:
         """Return a value in which no text is too long."""
@@ -90,7 +106,7 @@ def _indices_within(sizes: list[int], most: int) -> list[int]:
     """
     if sum(sizes) <= most:
         return list(range(len(sizes)))
-    most_at_start = most // _START_SHARE
+    most_at_start = most // START_SHARE
     first = _count_within(sizes, most_at_start)
     last = _count_within(reversed(sizes), most - most_at_start)
     return [*range(first), *range(len(sizes) - last, len(sizes))]

@@ -153,6 +153,33 @@ def _has_foreign_names(words: str) -> bool:
     return any(core in words for core in _cores("foreign core"))
 
 
+_EACH_NAME: Final = 60
+"""Characters of a plain text that are read while what stands around one name is."""
+
+_NO_NAMES: Final = ("passed", "passing", "keyerror")
+"""Words of plain outputs that have a core, and name no secret."""
+
+_LEAST_WEIGHED: Final = 40  # characters of a text that may be full of names
+
+
+@cache
+def _weighed_cores() -> tuple[str, ...]:
+    cores = {*_cores("core"), *_cores("foreign core"), *_cores("foreign letters")}
+    return tuple(cores - _ENGLISH.keys())
+
+
+def reading_weight(text: str) -> int:
+    """Return how long a text takes to read for secrets, in characters of a plain text.
+
+    A text that is full of names of secrets takes up to ten times as long as others, and so it counts as much.
+    """
+    if len(text) < _LEAST_WEIGHED:
+        return len(text)
+    small = text.lower()
+    names = sum(map(small.count, _weighed_cores())) - sum(map(small.count, _NO_NAMES))
+    return len(text) + _EACH_NAME * max(0, names)
+
+
 def labels_in(text: str, folded: str, words: str) -> list[re.Match[str]]:
     """Return the nouns of secrets in a text, in their order; those of other languages only where it may have one."""
     labels = [*_LABEL.finditer(folded)]

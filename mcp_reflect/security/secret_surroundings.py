@@ -205,7 +205,9 @@ def _goes_on_plainly(text: str, name: SecretName) -> bool:
 @lru_cache(maxsize=20_000)
 def _is_odd_word(word: str) -> bool:
     """True for a long word that looks drawn, or has a part that does."""
-    return _MAY_BE_ODD.match(word) is not None and any(_is_odd(part) for part in (word, *_PARTS.split(word)))
+    return _MAY_BE_ODD.match(word) is not None and any(
+        _is_odd(part) for part in (word, *_PARTS.split(word))
+    )
 
 
 def _is_odd(part: str) -> bool:

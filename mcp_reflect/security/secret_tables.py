@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,10 @@ def pattern_of(name: str, kind: str) -> str:
 _SEARCHED: Final = (
     2_000  # characters of a text that is searched sooner than the letters of cues are told
 )
+_FIRST: Final = (
+    100  # searches of a process, with which a hook has done; behind them the letters are told
+)
+_searches: Final = count()
 _LETTERS: Final = bytes(at if chr(at).islower() and at < 128 else 32 for at in range(256))
 
 
@@ -48,9 +53,10 @@ def _longest_run(cue: str) -> str:
 def standing_in(cues: Iterable[str], folded: str, words: str) -> Iterator[str]:
     """Yield the cues that stand in a text in lower case; `words` has each run of letters of it once.
 
-    A long text is searched for those only of which it has the longest run of letters.
+    A long text is searched for those only of which it has the longest run of letters, and so is each behind the first
+    ones of a process.
     """
-    is_short = len(folded) <= _SEARCHED
+    is_short = len(folded) <= _SEARCHED and next(_searches) < _FIRST
     for cue in cues:
         if (is_short or _longest_run(cue) in words) and cue in folded:
             yield cue

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
@@ -189,17 +190,21 @@ def _plain_percents(text: str) -> list[Change]:
     codes = [*_PERCENT.finditer(text)]
     if len(codes) < 2:
         return []
+    return [(*code.span(), _unquoted(code[0])) for code in codes]
+
+
+@lru_cache(maxsize=1_000)
+def _unquoted(codes: str) -> str:
+    """Return what percent codes stand for; a text that is full of them has the same ones again."""
     from urllib.parse import unquote  # noqa: PLC0415 - few texts have codes, and a hook has no time
 
-    return [(*code.span(), unquote(code[0])) for code in codes]
+    return unquote(codes)
 
 
 def _plain_mail(text: str) -> Iterator[Change]:
     """Yield what the codes of quoted-printable stand for, and the line ends that it put in."""
-    from urllib.parse import unquote  # noqa: PLC0415 - few texts have codes, and a hook has no time
-
     for code in _MAIL_CODE.finditer(text):
-        plain = "" if "\n" in code[0] else unquote(code[0].replace("=", "%"))
+        plain = "" if "\n" in code[0] else _unquoted(code[0].replace("=", "%"))
         yield (*code.span(), plain)
 
 

@@ -160,10 +160,11 @@ def _redacted(sent: CritiqueArguments) -> SentWork:
 
     The steps are those that were sent, else the sentences of the response.
     """
-    results = [
+    latest_results = [
         ToolResult(content=result.content, tool=result.tool, exit_code=result.exit_code)
         for result in sent.tool_results[-MOST_RESULTS:]
     ]
+    results = _cleaned(latest_results)
     steps: Sequence[str] = sent.steps
     if not steps and sent.response:
         steps = split(clean_text(sent.response))
@@ -175,13 +176,13 @@ def _redacted(sent: CritiqueArguments) -> SentWork:
         decided=clean(sent.decided),
         executed=clean(sent.executed),
         trigger=clean(sent.trigger),
-        tool_results=_cleaned(results),
-        older_results=max(0, len(sent.tool_results) - MOST_RESULTS),
+        tool_results=results,
+        older_results=len(sent.tool_results) - len(results),
     )
 
 
 def _cleaned(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
-    """Return results without secrets; long ones are cut in the middle, as their start and end say most."""
+    """Return the latest results without secrets; long ones are cut in the middle, as their start and end say most."""
     clean_results = clean([asdict(result) for result in clipped_results(results)])
     return tuple(ToolResult(**result) for result in clean_results)
 

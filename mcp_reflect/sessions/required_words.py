@@ -9,6 +9,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
+from mcp_reflect.patterns import lazy_compile
+
 _Part: TypeAlias = tuple[Any, Any]
 """What a parsed pattern consists of: a kind, and its value."""
 
@@ -30,10 +32,13 @@ class Alternatives:
 
     @cached_property
     def _with_words(self) -> list[tuple[frozenset[str], re.Pattern[str]]]:
-        """Each alternative as a pattern of its own, with the words of which a text that matches has one."""
+        """Each alternative as a pattern of its own, with the words of which a text that matches has one.
+
+        A pattern is compiled for the first text that has one of its words: of a few hundred most never are.
+        """
         flags = self._pattern.flags & ~re.UNICODE
-        patterns = [re.compile(text, flags) for text in alternatives(self._pattern.pattern)]
-        return [(required_words(pattern), pattern) for pattern in patterns]
+        texts = alternatives(self._pattern.pattern)
+        return [(required_words(text, flags), lazy_compile(text, flags)) for text in texts]
 
     def match_in(self, text: str, letters: str) -> bool:
         """Return whether the pattern matches somewhere in a text, of which `letters` is the folded form."""
@@ -65,12 +70,12 @@ def folded(text: str) -> str:
     return text.translate(_ODD_LETTERS).lower()
 
 
-def required_words(pattern: re.Pattern[str]) -> frozenset[str]:
+def required_words(pattern: str, flags: int) -> frozenset[str]:
     """Return words of which each text that matches has one at least; none where no such words are known.
 
     `40(?:0|5) bad` gives {" bad"}: of the words that it needs, the longest one tells most.
     """
-    return _words_of(_PARSER.parse(pattern.pattern, pattern.flags & ~re.UNICODE))
+    return _words_of(_PARSER.parse(pattern, flags))
 
 
 def _words_of(parts: Iterable[_Part]) -> frozenset[str]:
