@@ -47,27 +47,23 @@ def _secrets_behind(places: Iterable[int], kind: str, text: str) -> Iterator[Sec
         if read == _MOST_CUES:
             return
         read += 1
-        if allowance.may_read_cue():
-            secret = find(text[at : at + _WINDOW], at)
-        else:
-            secret = _all_behind(text, at)
+        reader = find if allowance.may_read_cue() else _all_in
+        secret = reader(text[at : at + _WINDOW], at)
         if secret is not None:
             yield secret
             done = secret[1]
 
 
-def _all_behind(text: str, at: int) -> Secret | None:
-    """Return all that may be a secret of several words behind a cue; None where only a mark of ours stands there."""
-    end = min(len(text), at + _WINDOW)
-    mark_start = text.find(START, at, end)
-    if mark_start >= 0:
-        end = mark_start
-    if not text[at:end].strip(_AROUND):
+def _all_in(window: str, at: int) -> Secret | None:
+    """Return all that stands behind a cue, up to a mark of ours; None where there is nothing."""
+    unread = window.partition(START)[0]
+    if not unread.strip(_AROUND):
         return None
-    return (at, end, "secret")
+    return (at, at + len(unread), "secret")
 
 
 _AROUND: Final = " \t\r\n:=\"'`"
+"""What stands between a cue and the first word."""
 
 
 def _places_of(kind: str, folded: str, words: str) -> list[int]:
