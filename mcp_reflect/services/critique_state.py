@@ -152,7 +152,9 @@ async def _with_outputs_of_session(
         return state
     clean_outputs = await asyncio.to_thread(_cleaned, outputs)
     source = f"{len(outputs)} outputs of this session, as the host kept them"
-    return replace(state, work=replace(state.work, tool_results=clean_outputs), evidence=source)
+    unread = len(outputs) - len(clean_outputs)
+    work = replace(state.work, tool_results=clean_outputs, older_results=unread)
+    return replace(state, work=work, evidence=source)
 
 
 def _redacted(sent: CritiqueArguments) -> SentWork:

@@ -70,11 +70,9 @@ def test_a_phrase_behind_the_cues_of_a_call_is_cut_unread() -> None:
 
 
 def _run_of(count: int) -> dict[str, Any]:
-    events = [
-        event
-        for place in range(count // 2)
-        for event in ({"tool": f"t{place}", "arguments": {}}, {"content": f"line {place}"})
-    ]
+    events: list[dict[str, Any]] = []
+    for place in range(count // 2):
+        events += [{"tool": f"t{place}", "arguments": {}}, {"content": f"line {place}"}]
     return {"task": "Read", "outcome": "failure", "events": events}
 
 
