@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.projects import project_of
+from mcp_reflect.project_folders import project_of
 from mcp_reflect.services.engine import Engine
 from tests.clients.stdio import Era, RawServer
 

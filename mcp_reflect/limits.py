@@ -61,28 +61,28 @@ class Limits:
     )
     max_hook_bytes: int = 10_000_000  # The most that `hook` reads of a host, in bytes
 
-    def refuse_more(self, name: str, place: str, count: int, what: str = "characters") -> None:
+    def refuse_more(self, name: str, path: str, count: int, what: str = "characters") -> None:
         """Raise InputError if `count` is more than the limit of the field `name`.
 
-        The error says that the argument `place` has `count` of `what`.
+        `path` is that of the argument, such as `events[2].content`: "events[2].content: it has 30000 characters. …".
         """
         most = getattr(self, name)
         if count > most:
-            raise InputError(place, f"it has {count} {what}", f"Send at most {most}.")
+            raise InputError(path, f"it has {count} {what}", f"Send at most {most}.")
 
-    def refuse_long_texts(self, name: str, place: str, value: object) -> None:
+    def refuse_long_texts(self, name: str, path: str, value: object) -> None:
         """Raise InputError if any text in a JSON value is longer than the limit of the field `name`.
 
-        `place` is the path of `value` in the arguments, such as `events[2]`; the error names the path of the long text.
+        `path` is that of `value` in the arguments, such as `events[2]`; the error names the path of the long text.
         """
         if isinstance(value, str):
-            self.refuse_more(name, place, len(value))
+            self.refuse_more(name, path, len(value))
         elif isinstance(value, dict):
             for key, part in cast("dict[str, object]", value).items():
-                self.refuse_long_texts(name, f"{place}.{key}"[:_MOST_PATH], part)
+                self.refuse_long_texts(name, f"{path}.{key}"[:_MOST_PATH], part)
         elif isinstance(value, list | tuple):
-            for number, part in enumerate(cast("list[object]", value)):
-                self.refuse_long_texts(name, f"{place}[{number}]", part)
+            for index, part in enumerate(cast("list[object]", value)):
+                self.refuse_long_texts(name, f"{path}[{index}]", part)
 
 
 DEFAULT: Final = Limits()

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Final
 
+# The variables of settings that hooks read before anything else.
 BANK: Final = "MCP_REFLECT_BANK"
 PROJECT: Final = "MCP_REFLECT_PROJECT"
 GUARDS: Final = "MCP_REFLECT_GUARDS"

@@ -29,6 +29,18 @@ _BRANCH: Final = re.compile(rb"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
 _OBJECT_FOLDER: Final = re.compile("pack|[0-9a-f]{2}")
 _MORE_THAN_AN_ID: Final = 200  # bytes
 _SHORT_ID: Final = 16  # digits of an id in a project's name
+# Lines of git's configuration.
+_SECTION: Final = re.compile(r'\s*\[\s*remote\s+"([^"]+)"\s*\]', re.IGNORECASE)
+_URL: Final = re.compile(r'\s*url\s*=\s*(?:"([^"]*)"|([^#;\s]+))', re.IGNORECASE)
+_WORKTREE: Final = re.compile(
+    r"^[ \t]*worktree[ \t]*=[ \t]*(\S[^\n#;]*)$", re.IGNORECASE | re.MULTILINE
+)
+_SAFE_OPTIONS: Final = (
+    *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
+    *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
+    *("-c", "protocol.allow=never", "--no-pager", "--no-replace-objects", "--no-optional-locks"),
+)
+"""Options of git that keep it from every file and program but the objects: hooks, other graphs, other servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,12 @@ class NotReadableError(Exception):
 def repository_in(tree: Path) -> GitRepository | None:
     """Return the repository whose `.git` is in the folder `tree`; None without one.
 
-    NotReadableError if what stands there cannot be read, or belongs to another folder.
+    | `.git` is                             | the data of the repository                               |
+    |---------------------------------------|----------------------------------------------------------|
+    | a folder                              | that folder                                              |
+    | a file, as in a worktree or submodule | the folder that it points to, if the two belong together |
+    | a link to a folder inside of `tree`   | that folder                                              |
+    | anything else                         | NotReadableError                                         |
     """
     git = tree / ".git"
     try:
@@ -136,10 +153,10 @@ def resolved_or_same(path: Path) -> Path:
 
 
 def _read(path: Path, most: int, *, missing: bytes | None = None) -> bytes:
-    """Return a small regular file without following a link, or waiting for a pipe.
+    """Return the bytes of a small regular file without following a link, or waiting for a pipe.
 
-    NotReadableError if it is something else, or has more than `most` bytes. `missing` is what counts where there is
-    no file.
+    NotReadableError if it is something else, or has more than `most` bytes. Where there is no file, `missing` is
+    returned; with None for it that is a NotReadableError, too.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -155,13 +172,6 @@ def _read(path: Path, most: int, *, missing: bytes | None = None) -> bytes:
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             raise NotReadableError
         return file.read(most)
-
-
-_SECTION: Final = re.compile(r'\s*\[\s*remote\s+"([^"]+)"\s*\]', re.IGNORECASE)
-_URL: Final = re.compile(r'\s*url\s*=\s*(?:"([^"]*)"|([^#;\s]+))', re.IGNORECASE)
-_WORKTREE: Final = re.compile(
-    r"^[ \t]*worktree[ \t]*=[ \t]*(\S[^\n#;]*)$", re.IGNORECASE | re.MULTILINE
-)
 
 
 def _unquoted(value: str) -> str:
@@ -182,9 +192,6 @@ def _remotes(config: bytes) -> dict[str, str]:
         if remote is not None and url:
             urls.setdefault(remote, url[1] or url[2] or "")
     return urls
-
-
-# The first commit.
 
 
 def first_commit(data: Path, *worked_in: Path) -> str | None:
@@ -220,14 +227,6 @@ def first_commit(data: Path, *worked_in: Path) -> str | None:
             return _last_id(roots) if has_run else None
     except (NotReadableError, OSError, NotImplementedError):
         return None
-
-
-_SAFE_OPTIONS: Final = (
-    *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
-    *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
-    *("-c", "protocol.allow=never", "--no-pager", "--no-replace-objects", "--no-optional-locks"),
-)
-"""Options of git that keep it from every file and program but the objects: hooks, other graphs, other servers."""
 
 
 def _environment(ours: str, objects: Path) -> dict[str, str]:
@@ -307,7 +306,10 @@ def _empty_repository(ours: Path, objects: Path, *, is_sha256: bool) -> Path:
 
 
 def _link_objects(folder: Path, names: list[str], our_objects: Path) -> None:
-    """Link the packs of the folder `pack` one by one, for other files there steer git; of loose objects, the folder."""
+    """Link a folder of objects into our repository: of `pack` the packs alone, of loose objects the whole folder.
+
+    Other files in `pack`, such as a graph of commits or a list of promised objects, would steer git.
+    """
     if folder.name != "pack":
         (our_objects / folder.name).symlink_to(folder, target_is_directory=True)
         return
@@ -328,9 +330,10 @@ def _object_folders(objects: Path) -> list[Path]:
 
 
 def _regular_files(folder: Path) -> list[str]:
-    """Return the names of the files of a folder. NotReadableError for anything else in it, or for too many.
+    """Return the names of the files of a folder. NotReadableError for anything else in it, or for too many files.
 
-    Names, since a repository has thousands of loose objects, and a path of each would take longer than git does.
+    The names are not made paths: a repository has thousands of loose objects, and their paths would take longer than git
+    does.
     """
     names: list[str] = []
     with os.scandir(folder) as entries:

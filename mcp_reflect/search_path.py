@@ -18,7 +18,10 @@ _BEFORE_PATH: Final = re.compile(r"-[A-Za-z]|[-\w]+=")
 
 
 def find_program(name: str, *worked_in: Path) -> str | None:
-    """Return the path of a program in the folders of PATH outside of this folder and those that are `worked_in`."""
+    """Return the path of a program in the folders of PATH outside of this folder and those that are `worked_in`.
+
+    None where there is none: a `git` that a repository brings with it is never started.
+    """
     trees = _trees_around(worked_in)
     endings = [""]
     if sys.platform == "win32":
@@ -66,7 +69,10 @@ def _is_file_inside(word: str, trees: Iterable[Path]) -> bool:
 
 
 def _folders_outside(trees: Iterable[Path]) -> Iterator[str]:
-    """Yield the folders of PATH that lie in none of the trees. A relative one is a place in some folder."""
+    """Yield the folders of PATH that lie in none of the trees.
+
+    A relative one is left out: it lies below the folder that a program happens to run in.
+    """
     for folder in os.get_exec_path():
         if Path(folder).is_absolute() and not _is_inside(Path(folder), trees):
             yield folder
@@ -75,10 +81,11 @@ def _folders_outside(trees: Iterable[Path]) -> Iterator[str]:
 def _is_inside(path: Path, trees: Iterable[Path]) -> bool:
     """Return whether a path lies in a tree, or leads into one. One that cannot be followed counts as inside."""
     try:
-        places = (Path(os.path.normpath(path)), path.resolve())
+        as_written = Path(os.path.normpath(path))
+        followed = path.resolve()
     except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop, before Python 3.13
         return True
-    return any(place.is_relative_to(tree) for place in places for tree in trees)
+    return any(as_written.is_relative_to(tree) or followed.is_relative_to(tree) for tree in trees)
 
 
 def _trees_around(worked_in: Iterable[Path]) -> set[Path]:

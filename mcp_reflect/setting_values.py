@@ -10,6 +10,18 @@ from mcp_reflect.bank_address import bank_place, quoted_value
 from mcp_reflect.errors import InputError
 from mcp_reflect.places import BANK, PROJECT, filled_in, filled_in_name
 
+_TRUTH: Final = {
+    "true": True,
+    "false": False,
+    "1": True,
+    "0": False,
+    "yes": True,
+    "no": False,
+    "on": True,
+    "off": False,
+}
+"""The words that a person may write for a switch."""
+
 
 def setting(
     default: Any,
@@ -22,10 +34,12 @@ def setting(
 ) -> Any:
     """Return a field of the settings with its meaning, and the smallest and largest number that it takes.
 
-    `headings`: words of which one begins each entry of a list, `tests: bin/verify`.
+    | argument   | what it says                                                                                                 |
+    |------------|--------------------------------------------------------------------------------------------------------------|
+    | `headings` | words of which one begins each entry of a list: `tests: bin/verify`                                          |
+    | `fades`    | the next version drops the variable; in this one it works, stands in no list, and whoever sets it is told so |
 
-    `fades`: the next version drops the variable, whose value is then a constant. In this version it works, stands in
-    no list, and whoever sets it is told so. Callers in Python keep the field.
+    Callers in Python keep a field whose variable is dropped.
     """
     metadata = {
         "meaning": meaning,
@@ -54,11 +68,6 @@ def filled_in_setting(name: str, text: str) -> str:
     return filled
 
 
-_TRUTH: Final = {
-    word: word in ("true", "1", "yes", "on") for word in "true false 1 0 yes no on off".split()
-}
-
-
 def value_of(name: str, text: str, item: Field[Any]) -> Any:
     """Return `text` as a value of the field's type; InputError names the variable `name`."""
     options = get_args(item.type)
@@ -83,7 +92,10 @@ def value_of(name: str, text: str, item: Field[Any]) -> Any:
 
 
 def _refuse_other_headings(name: str, entries: tuple[str, ...], headings: tuple[str, ...]) -> None:
-    """Raise InputError for an entry `WORD: …` of a setting with headings, if the word is none of them."""
+    """Raise InputError for an entry `WORD: …` of a setting with headings, if the word is none of them.
+
+    `tset: bin/verify` is refused, where `tests` is a heading; `bin/verify` alone has no heading and may stand.
+    """
     for entry in entries:
         word, colon, _ = entry.partition(":")
         if headings and colon and word.strip() not in headings:

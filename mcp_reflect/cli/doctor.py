@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,45 +60,69 @@ def run_doctor(options: Namespace) -> int:
     return int(bool(report["degraded"]))
 
 
+@dataclass(slots=True)
+class _Examination:
+    """What is known of an installation so far: `facts` by the names of its parts, and sentences about it.
+
+    A problem is something that is wrong; a note says what could be better but does no harm.
+    """
+
+    facts: dict[str, Any]
+    problems: list[str]
+    notes: list[str]
+
+    def report(self) -> dict[str, Any]:
+        """Return all of it under the names that programs read."""
+        return {**self.facts, "notes": self.notes, "degraded": self.problems}
+
+
 async def examine(engine: Engine) -> dict[str, Any]:
     """Return the report on an installation by the names of its parts: `bank`, `schema`, `mode` and more.
 
     `degraded` has a sentence for each thing that is wrong, `notes` one for each that could be better but does no harm.
+    Where the bank does not work, that is the last problem, and the report has what is known without it.
     """
-    degraded = [*engine.settings.misspelled(), *engine.context.runner.problems()]
-    for host in hosts_with_our_hooks():
-        degraded += hooks_switched_off(host)
-    report = _report_without_bank(engine)
+    examination = _Examination(_facts_without_bank(engine), _problems_without_bank(engine), [])
+    examination.notes += engine.settings.fading()
+    for host in HOSTS:
+        examination.notes += leftovers(host)
     try:
         opened = await engine.bank.open()
         await engine.open()
-        report["scope"] = str(engine.scopes.own)
+        examination.facts["scope"] = str(engine.scopes.own)
         await engine.get_stats()
-        await _examine_lessons(engine, report)
+        await _examine_lessons(engine, examination)
     except BankError as error:
-        return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
-    report["engine"] = opened.engine
-    report["schema"] = opened.schema
-    report["read_only"] = bool(opened.read_only)
+        examination.facts["bank_works"] = False
+        examination.problems.append(str(error))
+        return examination.report()
+    examination.facts["engine"] = opened.engine
+    examination.facts["schema"] = opened.schema
+    examination.facts["read_only"] = bool(opened.read_only)
     if isinstance(opened, file_access.OpenedFile):
-        degraded += _examine_file(engine.bank.path, report)
-        degraded += _open_to_others(engine.bank.path)
-    degraded += await _examine_embeddings(engine, report)
+        _examine_file(engine.bank.path, examination)
+        examination.problems += _open_to_others(engine.bank.path)
+    await _examine_embeddings(engine, examination)
     if opened.read_only:
-        degraded.append(
+        examination.problems.append(
             f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored."
         )
     if not engine.scopes.own.project:
         fault = "This directory belongs to no project, so lessons are global."
-        report["notes"].append(f"{fault} Set MCP_REFLECT_PROJECT to a name.")
-    return {**report, "degraded": degraded}
+        examination.notes.append(f"{fault} Set MCP_REFLECT_PROJECT to a name.")
+    return examination.report()
 
 
-def _report_without_bank(engine: Engine) -> dict[str, Any]:
-    """Return the part of the report for which the bank is not opened; `bank_works` is True until it is."""
-    notes = engine.settings.fading()
-    for host in HOSTS:
-        notes += leftovers(host)
+def _problems_without_bank(engine: Engine) -> list[str]:
+    """Return a sentence for each thing that is wrong with the settings, the models, or the hooks of hosts."""
+    problems = [*engine.settings.misspelled(), *engine.context.runner.problems()]
+    for host in hosts_with_our_hooks():
+        problems += hooks_switched_off(host)
+    return problems
+
+
+def _facts_without_bank(engine: Engine) -> dict[str, Any]:
+    """Return the facts for which the bank is not opened; `bank_works` is True until it does not."""
     return {
         "version": __version__,
         "python": platform.python_version(),
@@ -109,64 +134,72 @@ def _report_without_bank(engine: Engine) -> dict[str, Any]:
         "registered_in": registrations(),
         "language_models": engine.context.runner.bound(),
         "prompt_overrides": engine.context.runner.overridden(),
-        "notes": notes,
     }
 
 
-async def _examine_lessons(engine: Engine, report: dict[str, Any]) -> None:
-    """Add to the report which projects have lessons, and what waits for a person."""
-    own, bank, notes = engine.scopes.own, engine.bank, report["notes"]
+async def _examine_lessons(engine: Engine, examination: _Examination) -> None:
+    """Note which projects have lessons, what waits for a person, and which projects' folders are gone."""
+    own = engine.scopes.own
+    bank = engine.bank
     projects = await bank.lessons.projects(own.tenant)
     waiting = await bank.lessons.latest(own, kind=None, limit=_MOST_WAITING, held=True)
-    report["in_quarantine"] = dict(Counter(lesson.held or "" for lesson in waiting))
+    examination.facts["in_quarantine"] = dict(Counter(lesson.held or "" for lesson in waiting))
     if waiting:
-        notes.append(f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review")
+        examination.notes.append(
+            f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review"
+        )
     shared = await services.shared.shared_here(engine.context)
     if shared.note:
-        notes.append(shared.note)
-    report["projects_in_bank"] = {
+        examination.notes.append(shared.note)
+    examination.facts["projects_in_bank"] = {
         project or "(global)": count for project, count in projects.items()
     }
     for name in gone_folders(engine, await bank.projects.list(own.tenant)):
         fault = f"The folder of the project {name} is gone. If it moved, run in the new place"
-        notes.append(f"{fault}: mcp-reflect projects rename {name} {own.project or 'NEW'}")
+        fix = f"mcp-reflect projects rename {name} {own.project or 'NEW'}"
+        examination.notes.append(f"{fault}: {fix}")
 
 
-async def _examine_embeddings(engine: Engine, report: dict[str, Any]) -> list[str]:
-    """Add to the report how many lessons have a vector; return a sentence where the embedding model does not answer."""
-    report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
+async def _examine_embeddings(engine: Engine, examination: _Examination) -> None:
+    """Note how many lessons have a vector, and whether the embedding model answers."""
+    state = await engine.bank.recalls.embedding_state(engine.scopes.own)
+    examination.facts["embeddings"] = state
     embeddings = engine.bank.embeddings
     if embeddings is None:
-        return []
-    if await embeddings.embedder.embed(["?"], _PROBE_SECONDS) is not None:
-        return []
-    return [f"Recall compares word vectors only. {embeddings.embedder.problem}"]
+        return
+    if await embeddings.embedder.embed(["?"], _PROBE_SECONDS) is None:
+        examination.problems.append(
+            f"Recall compares word vectors only. {embeddings.embedder.problem}"
+        )
 
 
-def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
-    """Add what is known about a bank's file to the report; yield a sentence for each thing that is wrong with it."""
+def _examine_file(path: Path, examination: _Examination) -> None:
+    """Note what is known about a bank's file, and whether it is damaged."""
     status = path.stat()
-    sound, unreadable = backup.check(path)
+    is_sound, unreadable = backup.check(path)
     aside = damaged.all_aside(path)
     copies = damaged.all_copies(path)
-    report |= {
+    examination.facts |= {
         "mode": oct(status.st_mode & 0o777),
         "bytes": status.st_size,
-        "sound": sound and not unreadable,
+        "sound": is_sound and not unreadable,
         "set_aside": [str(file) for file in aside],
         "copies": [str(file) for file in copies],
     }
-    if not sound:
+    if not is_sound:
         fix = "export"
         if copies:
             fix = "restore --latest"
-        yield f"The bank is damaged. Run: mcp-reflect {fix}"
+        examination.problems.append(f"The bank is damaged. Run: mcp-reflect {fix}")
     if unreadable:
         names = ", ".join(unreadable[:_MOST_NAMED])
-        yield f"These records have damaged texts: {names}. Run: mcp-reflect restore --latest"
+        examination.problems.append(
+            f"These records have damaged texts: {names}. Run: mcp-reflect restore --latest"
+        )
     if aside:
         fault = f"{aside[-1]} was set aside because it is damaged."
-        yield f"{fault} docs/operations.md says how SQLite reads what was written since the last copy. Then delete it."
+        fix = "docs/operations.md says how SQLite reads what was written since the last copy. Then delete it."
+        examination.problems.append(f"{fault} {fix}")
 
 
 def _open_to_others(path: Path) -> Iterator[str]:

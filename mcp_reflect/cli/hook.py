@@ -22,7 +22,8 @@ from mcp_reflect.config import Settings
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.places import BANK
-from mcp_reflect.projects import Folder, Scopes
+from mcp_reflect.project_folders import Folder
+from mcp_reflect.projects import Scopes
 from mcp_reflect.services.claims import accept_claim, tell_new_origin
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import (

@@ -66,7 +66,10 @@ class Watch:
             self._is_answered = True
 
     def give_up(self) -> None:
-        """Print what `unchecked` returns, unless the host has its answer already."""
+        """Print what `unchecked` returns, unless the host has its answer already.
+
+        It runs where something failed or took too long, so that no error of its own may come out of it.
+        """
         with suppress(Exception):
             if self.unchecked is not None and not self._is_answered:
                 self.answer(self.unchecked())

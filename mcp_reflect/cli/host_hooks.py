@@ -152,7 +152,10 @@ def hook_line(
 
 
 def _options(command: ServerCommand) -> list[str]:
-    """Return the options of `mcp-reflect hook`: project and bank, and the service with the variable of its token."""
+    """Return the options of `mcp-reflect hook`: project and bank, and the service with the variable of its token.
+
+    `["--project=shop", "--url=https://lessons.example.com/mcp", "--token-env=REFLECT_TOKEN"]`.
+    """
     env = command.env or {}
     options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
     if command.remote:

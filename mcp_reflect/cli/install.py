@@ -259,20 +259,25 @@ def _missing_program(host: str) -> str:
 
 
 def _changes(host: HostConfig, command: ServerCommand, options: Namespace) -> list[FileChange]:
-    """Return the changes; a host may keep its servers and its hooks in one file, which is changed once."""
-    wanted = command
+    """Return the changes of a host's files that set our server's entry and hooks, or take them out (--uninstall).
+
+    A host may keep its servers and its hooks in one file, which is then changed once. A file that already says what is
+    wanted is not among them.
+    """
+    command_to_set = command
     if options.uninstall:
-        wanted = None
-    edits: dict[Path, list[Edit]] = defaultdict(list)
-    edits[_server_file(host, options)].append(lambda text: host.set_entry(text, wanted))
+        command_to_set = None
+    edits_by_file: dict[Path, list[Edit]] = defaultdict(list)
+    server_file = _server_file(host, options)
+    edits_by_file[server_file].append(lambda text: host.set_entry(text, command_to_set))
     if _changes_hooks(options):
-        hooks, reader = find_hooks(options.host), _reader_of_sessions(options)
-        edits[_hooks_file(hooks, options)].append(
-            lambda text: set_hooks(text, hooks, wanted, reader)
+        hooks = find_hooks(options.host)
+        reader = _reader_of_sessions(options)
+        edits_by_file[_hooks_file(hooks, options)].append(
+            lambda text: set_hooks(text, hooks, command_to_set, reader)
         )
     changes = [
-        change_of(path, edits_of_file, removes=options.uninstall)
-        for path, edits_of_file in edits.items()
+        change_of(path, edits, removes=options.uninstall) for path, edits in edits_by_file.items()
     ]
     return [change for change in changes if change.before != change.after]
 

@@ -195,7 +195,7 @@ class _Editor:
         return _end_of_match(_BLANK, self._text, index)
 
     def _items(self, start: int) -> list[_Item]:
-        """Return the items of the object or list at `start`, in order."""
+        """Return the items of the object or list at `start`, in order: two for `{"a": 1, "b": [2, 3]}`."""
         is_object = self._text[start] == "{"
         index = self._skip(start + 1)
         items: list[_Item] = []

@@ -18,6 +18,18 @@ _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
 _MOST_LISTED: Final = 1_000_000  # lessons of one list
 
 
+_TEXT_OPTIONS: Final = (
+    ("--mistake", "what went wrong"),
+    ("--correction", "what works"),
+    ("--why", "why it does"),
+    ("--wrong-call", "the wrong call: a command, or JSON of {tool, arguments}"),
+    ("--right-call", "the right call, in the same form"),
+    ("--guard", "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it again"),
+    ("--task-type", "like debugging, search, deploy"),
+)
+"""The options of `add` and `edit` for the fields of a lesson that are texts, each with its help."""
+
+
 class _AddAction(Protocol):
     """Adds an action by its name, what it does (`about`), and the arguments of an example.
 
@@ -79,7 +91,7 @@ def _add_reading(action: _AddAction) -> None:
 
 
 def _add_writing(action: _AddAction) -> None:
-    """Add the actions that write a lesson, and the options for its fields."""
+    """Add the actions that write a lesson (`add`, `edit`), both with an option for each of its fields."""
     about = "write a lesson yourself: as a text, by options, or asked for"
     written = action("add", about, '"Run make setup before make test"')
     written.add_argument("text", nargs="*", help="the lesson in a sentence")
@@ -91,19 +103,8 @@ def _add_writing(action: _AddAction) -> None:
     )
     edit = action("edit", "change a lesson, in $EDITOR or by options", "LES --tag deploy", "id")
     for fields in (written, edit):
-        for name, about in (
-            ("--mistake", "what went wrong"),
-            ("--correction", "what works"),
-            ("--why", "why it does"),
-            ("--wrong-call", "the wrong call: a command, or JSON of {tool, arguments}"),
-            ("--right-call", "the right call, in the same form"),
-            (
-                "--guard",
-                "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it again",
-            ),
-            ("--task-type", "like debugging, search, deploy"),
-        ):
-            fields.add_argument(name, metavar="TEXT", help=about)
+        for name, help_text in _TEXT_OPTIONS:
+            fields.add_argument(name, metavar="TEXT", help=help_text)
         add_number(fields, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
         fields.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
 

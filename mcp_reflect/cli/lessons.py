@@ -134,15 +134,15 @@ async def _waiting(do: Do) -> str:
 
 
 async def _show(do: Do, options: Namespace) -> None:
-    """Print one lesson and all that is known about it."""
-    shown: LessonDetails = await do("show", {"id": options.id})
+    """Print one lesson and all that is known about it; as JSON its fields stand beside what else is known."""
+    details: LessonDetails = await do("show", {"id": options.id})
     if options.json:
-        details = asdict(shown)
-        del details["lesson"]
-        write_json({**plain(shown.lesson), **details})
+        other_details = asdict(details)
+        del other_details["lesson"]
+        write_json({**plain(details.lesson), **other_details})
     else:
-        facts = {"sessions": shown.effect, "since then": shown.since}
-        write_line(lesson_page(shown.lesson, shown.guards, facts))
+        facts = {"sessions": details.effect, "since then": details.since}
+        write_line(lesson_page(details.lesson, details.guards, facts))
 
 
 async def _history(do: Do, options: Namespace) -> None:
@@ -176,7 +176,11 @@ def _asked_fields() -> dict[str, Any]:
 
 
 def _stored_text(stored: Stored, options: Namespace) -> str:
-    """Return what became of a new lesson: a person's is trusted, any other one waits for a person to vouch for it."""
+    """Return what became of a new lesson, and the guard that its calls give.
+
+    A person's lesson is trusted in the bank here. At a service the token decides, so that nothing is said of trust. Of
+    anybody else's it is said that a person has to vouch for it.
+    """
     speaker = speaker_of_process()
     if options.url:
         speaker = speaker_to_service()

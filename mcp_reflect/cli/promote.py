@@ -73,7 +73,14 @@ async def _plans(engine: Engine, options: Namespace) -> list[Plan]:
 
 
 def _file_names(engine: Engine, options: Namespace) -> list[str]:
-    """Return the instruction files to write: the one that was asked for, else those of the project."""
+    """Return the instruction files to write.
+
+    | the options name | the files                                                     |
+    |------------------|---------------------------------------------------------------|
+    | a file           | that one                                                      |
+    | a skill alone    | one without a name: the subject of the skill says which it is |
+    | neither          | those of the project that are there, else CLAUDE.md           |
+    """
     if options.file or options.skill:
         return [options.file or ""]
     return [*files_there(root_of(engine.context))] or ["CLAUDE.md"]

@@ -67,15 +67,15 @@ def run_recall(options: Namespace) -> None:
     if not options.task.strip():
         raise InputError("task", "it is empty", "Say what you are about to do.")
     settings.refuse_more("max_task_chars", "task", len(options.task))
-    values: dict[str, Any] = {name: getattr(options, name) for name in _SINGLE_VALUES}
-    values["symptoms"] = tuple(options.symptoms)
-    values["tags"] = tuple(options.tags)
+    query_fields: dict[str, Any] = {name: getattr(options, name) for name in _SINGLE_VALUES}
+    query_fields["symptoms"] = tuple(options.symptoms)
+    query_fields["tags"] = tuple(options.tags)
     if options.url:
-        value = ask_as(options, "recall", values | {"kinds": options.kinds})
-        write_result(options, compact(value), _recall_text(from_json(Recall, value)))
+        answer = ask_as(options, "recall", query_fields | {"kinds": options.kinds})
+        write_result(options, compact(answer), _recall_text(from_json(Recall, answer)))
         return
-    # The schemas of the tools would take longer to import than the recall takes.
-    query = RecallQuery(**values, kinds=tuple(map(RecordKind, options.kinds)))
+    # Made by hand: the schemas of the tools would take longer to import than the recall takes.
+    query = RecallQuery(**query_fields, kinds=tuple(map(RecordKind, options.kinds)))
 
     async def work(engine: Engine) -> None:
         """Recall as an agent would, but without counting a use: a person who looks applies nothing."""

@@ -85,8 +85,8 @@ def _reflect_on_runs(transcript: Transcript, settings: Settings, options: Namesp
         with _only_process_for(engine, options.session) as is_only_one:
             if not is_only_one:
                 return
-            for where, arguments in transcript.runs:
-                await _reflect_on(engine, where, arguments, options)
+            for run_position, arguments in transcript.runs:
+                await _reflect_on(engine, run_position, arguments, options)
 
     with_engine(work, settings)
 
@@ -116,11 +116,11 @@ def _only_process_for(engine: Engine, session: str | None) -> Generator[bool]:
 
 
 async def _reflect_on(
-    engine: Engine, where: str, arguments: dict[str, Any], options: Namespace
+    engine: Engine, run_position: str, arguments: dict[str, Any], options: Namespace
 ) -> None:
     """Reflect on a run and print the reflection, unless the bank has one of that run already.
 
-    `where` says in which line of a file the run stands ("line 3, "): errors name its arguments with it.
+    `run_position` says in which line of a file the run stands ("line 3, "): errors name its arguments with it.
     """
     known_id = await _known_reflection(engine, clean_text(str(arguments.get("run_id", ""))))
     if known_id is not None:
@@ -130,7 +130,7 @@ async def _reflect_on(
     try:
         reflection = await engine.reflect(**arguments)
     except InputError as error:
-        raise InputError(f"{where}{error.field}", error.fault, error.fix) from None
+        raise InputError(f"{run_position}{error.field}", error.fault, error.fix) from None
     write_result(options, plain(reflection), _reflection_text(reflection))
 
 

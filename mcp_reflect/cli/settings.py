@@ -45,16 +45,14 @@ def run_settings(options: Namespace) -> None:
     in_force = [_setting_in_force(item, settings) for item in readable()]
     wanted = [setting for setting in in_force if _is_wanted(setting, everything=options.all)]
     rows = [(setting.name, setting.value, setting.origin, setting.meaning) for setting in wanted]
+    problems = [*settings.misspelled(), *settings.fading()]
     lines = ["No setting is set here: all have their defaults."]
     if rows:
         lines = [table(rows, _HEADS, _MEANING)]
-    lines += [*settings.misspelled(), *settings.fading()]
+    lines += problems
     if not options.all:
         lines.append("mcp-reflect settings --all shows the defaults too.")
-    result = {
-        "settings": [asdict(setting) for setting in wanted],
-        "problems": [*settings.misspelled(), *settings.fading()],
-    }
+    result = {"settings": [asdict(setting) for setting in wanted], "problems": problems}
     write_result(options, result, "\n".join(lines))
 
 

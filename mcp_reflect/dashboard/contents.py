@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.models.common import plain
+from mcp_reflect.models.dream import DreamPlan
 from mcp_reflect.models.finding import StoredFinding, Wording
 from mcp_reflect.models.proposal import changes_of, guard_words
 from mcp_reflect.models.shown_digest import digest_of_finding, digest_of_lesson, digest_of_proposal
@@ -38,26 +39,39 @@ async def collect(
     scope = engine.scopes.own
     data = await engine.bank.views.board(scope, most=most, whole=whole)
     plan, _ = await by_rules(engine.context, scope)
-    shown = {row[0] for row in data["lessons"]["rows"]}
-    session_card = await engine.bank.effects.card(scope)
+    shown_ids = {row[0] for row in data["lessons"]["rows"]}
     effects = await engine.bank.effects.of(scope)
     return {
         **data,
         **await _what_waits(engine, whole=whole),
-        "clusters": [list(cluster) for cluster in plan.clusters if shown.issuperset(cluster)],
-        "merges": [
-            plain(merge) for merge in plan.merges if shown.issuperset((merge.keep, *merge.gone))
-        ],
-        "archivings": [plain(archiving) for archiving in plan.archivings if archiving.id in shown],
+        **_parts_of_plan(plan, shown_ids),
         "dreams": [_dream(dream) for dream in await engine.bank.consolidations.latest(scope)],
         "proof": await engine.bank.warnings.effect(scope),
-        "card": [*session_card.lines_of_what_came] if session_card else [],
+        "card": await _lines_of_latest_session(engine),
         "effects": {
             lesson_id: effect.comparison.in_words
             for lesson_id, effect in effects.items()
-            if lesson_id in shown
+            if lesson_id in shown_ids
         },
     }
+
+
+def _parts_of_plan(plan: DreamPlan, shown_ids: set[str]) -> dict[str, Any]:
+    """Return what a dream would do, as far as all the lessons of a change are shown on the page."""
+    clusters = [list(cluster) for cluster in plan.clusters if shown_ids.issuperset(cluster)]
+    merges = [
+        plain(merge) for merge in plan.merges if shown_ids.issuperset((merge.keep, *merge.gone))
+    ]
+    archivings = [plain(archiving) for archiving in plan.archivings if archiving.id in shown_ids]
+    return {"clusters": clusters, "merges": merges, "archivings": archivings}
+
+
+async def _lines_of_latest_session(engine: "Engine") -> list[str]:
+    """Return what came of the latest session, in lines; none where hooks saw no session."""
+    card = await engine.bank.effects.card(engine.scopes.own)
+    if card is None:
+        return []
+    return list(card.lines_of_what_came)
 
 
 async def _what_waits(engine: "Engine", *, whole: bool) -> dict[str, Any]:

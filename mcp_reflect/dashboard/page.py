@@ -57,8 +57,12 @@ class Page:
 
 
 def render_page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
-    """Return the page of a mode. `data` comes from `collect`; None if the page fetches it from its server."""
-    style, script = _style(), _script()
+    """Return the page of a mode. `data` comes from `collect`; None if the page fetches it from its server.
+
+    The policy lets only our own script and style run, each by its hash, so that no text of a lesson can act.
+    """
+    style = _style()
+    script = _script()
     connect = ""
     if mode == "served":
         connect = "connect-src 'self'; "

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
+_TOKEN_BYTES: Final = 32
+"""Random bytes in a token or a ticket."""
+
 MAX_BODY_BYTES: Final = 4 << 20
 """The longest request, such as lessons of an import."""
 
@@ -49,9 +52,6 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-
-
-# Requests and answers, the same on this machine and at a service.
 
 
 class RefusalError(McpReflectError):
@@ -76,7 +76,10 @@ Answer = Callable[[Viewer, Request], Awaitable[Response]]
 
 
 def answering(enter: Enter, answer: Answer, log: Log) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler. A caller's and the bank's errors are answered in words; our own go to the log."""
+    """Return a handler of requests: `enter` says who asks, and `answer` what they are answered.
+
+    A caller's and the bank's errors are answered in words; those of this package go to the log.
+    """
 
     async def answered(request: Request) -> Response:
         """Answer a request, with its errors in words."""
@@ -189,30 +192,32 @@ def page_response() -> Response:
 
 
 class OwnBoard:
-    """The dashboard for one person on this machine. It answers only to the Host `place` (name and port).
+    """The dashboard for one person on this machine. It answers only to the Host `authority` (name and port).
 
     Its `token` comes with the address. The browser is started with a ticket, which is exchanged for the token once:
     other users of the machine can read its command line, but only after the ticket was used. Where an agent started it
     (`speaker`), the page shows and decides nothing.
     """
 
-    def __init__(self, engine: "Engine", place: str, speaker: Speaker = Speaker.PERSON) -> None:
-        self._role = AccessRole.ADMIN if speaker is Speaker.PERSON else AccessRole.READER
-        self.token = secrets.token_urlsafe(32)
-        self._place = place
+    def __init__(self, engine: "Engine", authority: str, speaker: Speaker = Speaker.PERSON) -> None:
+        self._role = AccessRole.READER
+        if speaker is Speaker.PERSON:
+            self._role = AccessRole.ADMIN
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._authority = authority
         self._tickets: set[str] = set()
-        self._chosen: set[str] = set()
-        self._own = engine
+        self._projects_seen: set[str] = set()
+        self._engine = engine
 
     def issue_ticket(self) -> str:
         """Return a new ticket."""
-        ticket = TICKET_PREFIX + secrets.token_urlsafe(32)
+        ticket = TICKET_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
         self._tickets.add(ticket)
         return ticket
 
     def application(self) -> Starlette:
         """Return the web application."""
-        log = self._own.log
+        log = self._engine.log
         return Starlette(
             routes=[
                 Route("/", answering(self._anyone, self._page, log), methods=["GET"]),
@@ -222,41 +227,50 @@ class OwnBoard:
         )
 
     async def _anyone(self, request: Request) -> Viewer:
-        """Refuse a request that does not come from this machine's own page."""
-        own = f"http://{self._place}"
-        if request.headers.get("host") != self._place:
-            raise RefusalError(421, f"This server only answers to {own}.")
+        """Return the viewer of a request; RefusalError for one that does not come from this machine's own page.
+
+        Any page in the browser can send a request here. Browsers say in its headers which page it came from.
+        """
+        own_origin = f"http://{self._authority}"
+        if request.headers.get("host") != self._authority:
+            raise RefusalError(421, f"This server only answers to {own_origin}.")
         site = request.headers.get("sec-fetch-site", "same-origin")
-        if request.headers.get("origin", own) != own or site not in ("same-origin", "none"):
+        is_own_origin = request.headers.get("origin", own_origin) == own_origin
+        if not is_own_origin or site not in ("same-origin", "none"):
             raise RefusalError(403, "Other pages may not use this server.")
-        scope = self._own.scopes.own
-        return Viewer(
-            self._own,
-            Principal(
-                id="board", name="", tenant=scope.tenant, projects=(ANY_PROJECT,), role=self._role
-            ),
+        tenant = self._engine.scopes.own.tenant
+        principal = Principal(
+            id="board", name="", tenant=tenant, projects=(ANY_PROJECT,), role=self._role
         )
+        return Viewer(self._engine, principal)
 
     async def _person(self, request: Request) -> Viewer:
-        """Refuse a request without the token; else return the engine of the project that it names."""
+        """Refuse a request without the token; else return its viewer, with the engine of the project that it names."""
         viewer = await self._anyone(request)
         sent = request.headers.get("authorization", "").encode()
         if not secrets.compare_digest(sent, f"Bearer {self.token}".encode()):
             raise RefusalError(
                 401, "The address is missing its token. Open the one that the terminal shows."
             )
-        own, project = self._own, request.query_params.get("project")
-        if project is None or project == own.scopes.own.project:
+        engine = self._engine
+        project = request.query_params.get("project")
+        if project is None or project == engine.scopes.own.project:
             return viewer
-        if project not in self._chosen:  # one whose last lesson was forgotten here is still shown
-            if project not in await own.bank.lessons.projects(own.scopes.own.tenant):
-                raise InputError(
-                    "project", "it has no lessons in the bank", "Choose one from the list."
-                )
-            self._chosen.add(project)
-        settings = replace(own.settings, project=project)
-        scopes = Scopes.of(settings, own.scopes.own.tenant)
-        return viewer._replace(engine=type(own)(settings, store=own.bank, scopes=scopes))
+        await self._refuse_unknown_project(project)
+        settings = replace(engine.settings, project=project)
+        scopes = Scopes.of(settings, engine.scopes.own.tenant)
+        return viewer._replace(engine=type(engine)(settings, store=engine.bank, scopes=scopes))
+
+    async def _refuse_unknown_project(self, project: str) -> None:
+        """Raise InputError for a project without lessons. One whose last lesson was forgotten here is still shown."""
+        if project in self._projects_seen:
+            return
+        tenant = self._engine.scopes.own.tenant
+        if project not in await self._engine.bank.lessons.projects(tenant):
+            raise InputError(
+                "project", "it has no lessons in the bank", "Choose one from the list."
+            )
+        self._projects_seen.add(project)
 
     async def _page(self, _: Viewer, __: Request) -> Response:
         """Answer the page, which holds no lessons: anyone on this machine may read it."""
@@ -290,8 +304,8 @@ async def serve(
     import uvicorn  # noqa: PLC0415 - a page can be written without a server
 
     with listening(port, "--port") as listener:
-        place = f"{HOST}:{listener.getsockname()[1]}"
-        board = OwnBoard(engine, place, speaker)
+        authority = f"{HOST}:{listener.getsockname()[1]}"
+        board = OwnBoard(engine, authority, speaker)
         config = uvicorn.Config(
             board.application(),
             log_level="warning",
@@ -299,5 +313,6 @@ async def serve(
             lifespan="off",
             server_header=False,
         )
-        announce(f"http://{place}/#{board.token}", f"http://{place}/#{board.issue_ticket()}")
+        page = f"http://{authority}/"
+        announce(f"{page}#{board.token}", f"{page}#{board.issue_ticket()}")
         await uvicorn.Server(config).serve([listener])

@@ -10,17 +10,25 @@ _TRUTH: Final = ("true", "false")
 
 
 def differing_arguments(wrong: Call, right: Call) -> Iterator[Guard]:
-    """Yield the guard of a tool that another takes the place of, or of arguments that are true, false or absent."""
+    """Yield the guard of a tool that another takes the place of, or of arguments that are true, false or absent.
+
+    | wrong                         | right                     | guard                                     |
+    |-------------------------------|---------------------------|-------------------------------------------|
+    | `mcp__db__drop` with `table`  | `mcp__db__archive`, same  | the tool `mcp__db__drop`                  |
+    | `deploy` with `force: true`   | `deploy`                  | `deploy` with `force: true`               |
+    | `deploy`                      | `deploy` with `dry: true` | `deploy` without `dry: true`              |
+    | `deploy` with `force` and `a` | `deploy`                  | none: the other argument may be the cause |
+    """
     if wrong.tool != right.tool:
         if _is_replacement(wrong, right):
             yield Guard(wrong.tool, ())
         return
     wrong_values = dict(wrong.values)
     right_values = dict(right.values)
-    only_wrong = _turned_items(wrong_values, right_values)
-    only_right = _turned_items(right_values, wrong_values)
-    turned_names = {item.partition(":")[0] for item in (*only_wrong, *only_right)}
-    if wrong_values.keys() - turned_names != right_values.keys() - turned_names:
+    only_wrong = _differing_switches(wrong_values, right_values)
+    only_right = _differing_switches(right_values, wrong_values)
+    switches = {item.partition(":")[0] for item in (*only_wrong, *only_right)}
+    if wrong_values.keys() - switches != right_values.keys() - switches:
         return  # another argument is missing as well, and may be the cause
     if only_wrong:
         yield Guard(wrong.tool, tuple((item,) for item in only_wrong))
@@ -53,8 +61,8 @@ def missing_argument(wrong: Call, right: Call) -> Iterator[Guard]:
         yield Guard(wrong.tool, (), tuple(missing))
 
 
-def _turned_items(values: dict[str, str], values_of_other: dict[str, str]) -> tuple[str, ...]:
-    """Return the arguments that are true or false where the other call has the opposite or none, as `key: value`."""
+def _differing_switches(values: dict[str, str], values_of_other: dict[str, str]) -> tuple[str, ...]:
+    """Return the arguments that are true or false where the other call has the opposite or none, as `force: true`."""
     return tuple(
         f"{name}: {value}"
         for name, value in values.items()

@@ -1,6 +1,6 @@
 """The folder that each command of a call runs in, as far as `cd`, `git -C` and the like say it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -18,9 +18,13 @@ from mcp_reflect.shell import (
 )
 
 _WITHOUT_CHANGE: Final = frozenset(("-P", "-L", "-e", "-Pe"))  # options of `cd`
-_STARTING_OWN: Final = frozenset(("builtin", "command"))  # start a command of the shell itself
-_LEADING_INTO: Final = frozenset(("cd", "pushd", "chdir", "set-location", "sl", "push-location"))
-_CHANGING_FOLDER: Final = _LEADING_INTO | {"popd", "pop-location"}
+_STARTERS_OF_BUILTINS: Final = frozenset(("builtin", "command"))
+"""Words before a command of the shell itself: `builtin cd web`."""
+
+_ENTERING: Final = frozenset(("cd", "pushd", "chdir", "set-location", "sl", "push-location"))
+"""Commands that lead into the folder that they name."""
+
+_CHANGING_FOLDER: Final = _ENTERING | {"popd", "pop-location"}
 _MAY_NOT_RUN_HERE: Final = frozenset(Inside) - {Inside.GROUP, Inside.FED, Inside.IF}
 """Where a `cd` may not run at all, or runs in a shell of its own: in a loop, a function, a subshell."""
 _OWN_SHELLS: Final = (Inside.SUBSHELL, Inside.SUBSTITUTION)
@@ -28,24 +32,19 @@ _OWN_SHELLS: Final = (Inside.SUBSHELL, Inside.SUBSTITUTION)
 _MOST_FOLDER_CHARS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rest:
-    """What a change has beside its path: see `shell.PathChange`."""
-
-    removes: bool = False
-    names: tuple[str, ...] = ()
-    if_folder: bool = False
-
-
 @dataclass(frozen=True, slots=True)
-class NamedChange(_Rest):
+class NamedChange:
     """A path that a call changes, as seen from the call's own folder: `web/a.js` for `cd web && tee a.js`.
 
-    `is_in_known_folder` is false where nobody knows from which folder it is seen: `cd $X && tee a.js`.
+    `is_in_known_folder` is false where nobody knows from which folder it is seen: `cd $X && tee a.js`. `removes`, `names`
+    and `if_folder` are those of `shell.PathChange`.
     """
 
     path: str
     is_in_known_folder: bool
+    removes: bool = False
+    names: tuple[str, ...] = ()
+    if_folder: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,35 +75,42 @@ class PlacedCommand:
 
     @property
     def _of_repository(self) -> list[str]:
-        """The folder of the repository that the shell names to each git."""
-        starts_git = any(one.name == "git" for one in self.command.invocations)
-        return [self.repository] if self.repository and starts_git else []
+        """The folder of the repository that the shell names to each git by `GIT_DIR`; empty for another program."""
+        starts_git = any(invocation.name == "git" for invocation in self.command.invocations)
+        if self.repository and starts_git:
+            return [self.repository]
+        return []
 
     def folder_around(self, path: str) -> str | None:
         """Return the folder that a path of its program is seen from: for `$PWD/a` the one that the shell is in."""
-        return self.shell_folder if is_in_working_folder(path) else self.folder
+        if is_in_working_folder(path):
+            return self.shell_folder
+        return self.folder
 
 
-def folder_from(folder: str | None, named: str) -> str | None:
-    """Return the folder that a name leads to from another folder, None where that is not known."""
-    if folder is None and not is_absolute(named):
+def folder_from(folder: str | None, path: str) -> str | None:
+    """Return the folder that a path leads to from another folder: `web/src` for `src` in `web`.
+
+    It is None where the other folder is not known (None), unless the path is absolute.
+    """
+    if folder is None and not is_absolute(path):
         return None
-    return joined(folder or "", named)[-_MOST_FOLDER_CHARS:]
+    return joined(folder or "", path)[-_MOST_FOLDER_CHARS:]
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """Where a shell is: its folder and its `GIT_DIR`, as long as what runs is in the branches in which that was said."""
+class _ShellState:
+    """Where a shell is: its folder and its `GIT_DIR`, both certain for commands in the same `branches` of an `if`."""
 
     folder: str | None
     repository: str = ""
     branches: tuple[int, ...] = ()
 
-    def seen_from(self, branches: tuple[int, ...]) -> "_State":
+    def for_branches(self, branches: tuple[int, ...]) -> "_ShellState":
         """Return where the shell is for a command in some branches: in `if cd a; then b; else c; fi; d` only b is in a."""
         if branches[: len(self.branches)] == self.branches:
             return self
-        return _State(None)
+        return _ShellState(None)
 
 
 _Shell = tuple[int, tuple[Subshell, ...]]
@@ -114,24 +120,40 @@ _Shell = tuple[int, tuple[Subshell, ...]]
 def placed_in_order(commands: Sequence[Command], start: str = "") -> Iterator[PlacedCommand]:
     """Yield commands with the folders that `cd` led to; `start` is where the first one runs.
 
-    Each script has a folder of its own, since `bash -c` runs another one, and so has each subshell.
+    In `cd web && (cd src; make) && make` the first make runs in `web/src`, the second one in `web`. Each script has a
+    folder of its own, since `bash -c` runs another one, and so has each subshell.
     """
-    states: dict[_Shell, _State] = {(0, ()): _State(start)}
-    state_before = _State(start)
+    states: dict[_Shell, _ShellState] = {(0, ()): _ShellState(start)}
+    previous_state = _ShellState(start)
     for command in commands:
         shell = (command.script, command.subshells)
         state = states.get(shell)
         if state is None or _begins_substitution(command):
-            shells = (one for one in _shells_around(command) if one in states)
-            around = next(shells, None)
-            state = state_before if around is None else states[around]
-            if runs_elsewhere(command.fed_by):
-                state = _State(None)
-        state = state.seen_from(command.branches)
+            state = _state_at_start(command, states, previous_state)
+        state = state.for_branches(command.branches)
         placed = PlacedCommand(command, state.folder, state.repository)
         yield placed
-        state_before = replace(state, folder=placed.folder)
+        previous_state = replace(state, folder=placed.folder)
         states[shell] = _state_behind(command, state)
+
+
+def _state_at_start(
+    command: Command, states: Mapping[_Shell, _ShellState], previous_state: _ShellState
+) -> _ShellState:
+    """Return where a shell is at its first command.
+
+    | the shell                                      | is                              |
+    |------------------------------------------------|---------------------------------|
+    | is fed by a program that runs elsewhere, `ssh` | somewhere that nobody knows     |
+    | stands in another one, as `(…)` and `$(…)`     | where that one is               |
+    | runs a script, `bash -c`                       | where the command before it ran |
+    """
+    if runs_elsewhere(command.fed_by):
+        return _ShellState(None)
+    for shell in _shells_around(command):
+        if shell in states:
+            return states[shell]
+    return previous_state
 
 
 def _shells_around(command: Command) -> Iterator[_Shell]:
@@ -149,14 +171,18 @@ def _begins_substitution(command: Command) -> bool:
     return command.script == SUBSTITUTED and command.before == "("
 
 
-def _state_behind(command: Command, state: _State) -> _State:
-    """Return where the shell is behind a command: after `cd src` in the folder `web` it is in `web/src`."""
-    pipelines = command.subshells[-1].pipelines if command.subshells else 0
-    is_alone = len(command.pipes) > pipelines or (command.is_background and not command.subshells)
-    if is_alone:  # in a shell of its own
+def _state_behind(command: Command, state: _ShellState) -> _ShellState:
+    """Return where the shell is behind a command: after `cd src` in the folder `web` it is in `web/src`.
+
+    A command in a pipeline or in the background runs in a shell of its own: it changes nothing for the others.
+    """
+    pipelines_around = command.subshells[-1].pipelines if command.subshells else 0
+    is_in_pipeline = len(command.pipes) > pipelines_around
+    is_in_background = command.is_background and not command.subshells
+    if is_in_pipeline or is_in_background:
         return state
     words = [*command.words]
-    while len(words) > 1 and words[0] in _STARTING_OWN:
+    while len(words) > 1 and words[0] in _STARTERS_OF_BUILTINS:
         del words[0]
     if base_name(words[0]).lower() in _CHANGING_FOLDER:
         return replace(
@@ -175,37 +201,43 @@ def _state_behind(command: Command, state: _State) -> _State:
 def _folder_behind(command: Command, words: Sequence[str], folder: str | None) -> str | None:
     """Return the folder in which the commands behind a `cd` run: `web/src` behind `cd src` in the folder `web`.
 
-    It is None where that is not certain: `cd $X`, `cd -`, a `cd` in a loop.
+    It is None where that is not certain: `cd $X`, `cd -`, `popd`, a `cd` in a loop.
     """
-    program, *named = words
-    while named and named[0] in _WITHOUT_CHANGE:
-        del named[0]
-    if named[:1] == ["--"]:
-        del named[0]
-    is_certain = (
-        base_name(program).lower() in _LEADING_INTO
-        and _runs_here(command)
-        and len(named) == 1
-        and (not command.unknown or _is_known(named[0]))
-        and named[0][:1] not in ("-", "+")
-    )
-    if not is_certain or "$" in joined("", named[0]):
+    program, *operands = words
+    while operands and operands[0] in _WITHOUT_CHANGE:
+        del operands[0]
+    if operands[:1] == ["--"]:
+        del operands[0]
+    enters = base_name(program).lower() in _ENTERING
+    if not enters or not _runs_here(command) or len(operands) != 1:
         return None
-    return folder_from(folder, named[0])
+    target = operands[0]
+    is_back_in_history = target[:1] in ("-", "+")  # `cd -`, `pushd +1`
+    is_unknown = bool(command.unknown) and not _is_known(target)
+    if is_back_in_history or is_unknown or "$" in joined("", target):
+        return None
+    return folder_from(folder, target)
 
 
 def _runs_here(command: Command) -> bool:
-    """Return whether a command certainly runs in its shell, if its branch does."""
+    """Return whether a command certainly runs in its shell, if its branch does.
+
+    | the command                                    | runs here for certain                             |
+    |------------------------------------------------|---------------------------------------------------|
+    | `a || cd b`, `! cd b`                          | no                                                |
+    | in an `if` whose branches were not read        | no                                                |
+    | in a loop or a function                        | no                                                |
+    | in a script that is fed within a `$(…)`        | no: such a script has no number of its own        |
+    | any other                                      | yes                                               |
+    """
+    if command.before == "||" or command.is_negated:
+        return False
     inside = _inside_of_shell(command)
-    is_in_known_branch = bool(command.branches) or Inside.IF not in inside
-    is_fed = command.script == SUBSTITUTED and Inside.FED in inside  # has no number of its own
-    return (
-        command.before != "||"
-        and not command.is_negated
-        and is_in_known_branch
-        and not is_fed
-        and _MAY_NOT_RUN_HERE.isdisjoint(inside)
-    )
+    if Inside.IF in inside and not command.branches:
+        return False
+    if Inside.FED in inside and command.script == SUBSTITUTED:
+        return False
+    return _MAY_NOT_RUN_HERE.isdisjoint(inside)
 
 
 def _is_known(named: str) -> bool:
@@ -214,7 +246,10 @@ def _is_known(named: str) -> bool:
 
 
 def _inside_of_shell(command: Command) -> tuple[Inside, ...]:
-    """Return what a command stands in, as far as its own subshell: in `if a; then (cd b; c); fi` nothing."""
+    """Return what a command stands in within its own subshell: for `cd b` in `if a; then (cd b; c); fi` nothing.
+
+    What stands around the subshell decides whether all of it runs, and not whether one of its commands does.
+    """
     inside = command.inside
     first = len(inside)
     while first and inside[first - 1] not in _OWN_SHELLS:

@@ -23,7 +23,7 @@ Items of another tool's guard: `key`, `key: value`, `key: > 100`, `"words"`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.items import name_of, path_key, tool_key
@@ -47,12 +47,17 @@ FORMS: Final = (
 _NAMED: Final = {EDIT: "the file", SHELL: "the program", POWERSHELL: "the program"}
 _EDIT_HEAD: Final = "Edit or a shell redirect"
 _MOST_ITEMS: Final = 12
+_TOOLS_OF_EVERY_SESSION: Final = ("read", "write", "edit", "grep", "glob")
 _ITEM: Final = lazy_compile(r"`([^`]*)`|(without|with|and|or)\b|an argument|([^\s`]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What a call has, and what it lacks, to go against a lesson: see above."""
+    """What a call has, and what it lacks, to go against a lesson: `has` and `lacks` as the module says.
+
+    `Guard("Bash", (("git push",), ("--force", "-f")), ("--dry-run",))` is the guard "Bash: `git push` with `--force` or
+    `-f` without `--dry-run`".
+    """
 
     tool: str
     has: tuple[tuple[str, ...], ...]
@@ -76,13 +81,20 @@ class Guard:
         return text.removesuffix(":")
 
     @property
-    def told(self) -> str:
-        """What it meets, in a sentence: `relctl cut` without `--no-rehearse`."""
+    def in_words(self) -> str:
+        """What it meets, as a part of a sentence: `relctl cut` without `--no-rehearse`. Bash goes without saying."""
         return str(self).removeprefix(f"{SHELL}: ")
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys under which it is looked up: at least one is among the keys of each call that it matches."""
+        """The keys under which it is looked up: at least one is among `Call.keys` of each call that it matches.
+
+        | the guard                         | its keys        |
+        |-----------------------------------|-----------------|
+        | Bash: `git push` or `gh pr merge` | `$ git`, `$ gh` |
+        | Edit: src/*.py                    | `*.py`          |
+        | mcp__jira__search                 | `tool search`   |
+        """
         if self.tool in (SHELL, POWERSHELL):
             return tuple({f"$ {name_of(head)}": None for head in self.has[0]})
         if self.tool == EDIT:
@@ -120,15 +132,19 @@ def stored_guard(text: str | None) -> Guard | None:
 
 
 def parse_guard(text: str) -> Guard:
-    """Return the guard of its readable form; InputError says what is wrong with it, and gives an example."""
+    """Return the guard that a text writes in its readable form; InputError says what is wrong, and gives an example.
+
+    "Bash: `git push` with `--force` or `-f`" is Guard("Bash", (("git push",), ("--force", "-f"))).
+    """
     if not text.strip() or len(text) > MOST_CHARS:
         raise InputError("guard", f"it is empty or longer than {MOST_CHARS} characters", FORMS)
     tool, items_text = _tool_and_items(text.strip())
-    has, lacks = _read_items(items_text, joined=tool in (SHELL, POWERSHELL))
+    is_of_shell = tool in (SHELL, POWERSHELL)
+    has, lacks = _read_items(items_text, joins_bare_words=is_of_shell)
     groups_without_empty_items = [tuple(filter(None, group)) for group in has]
     groups = tuple(group for group in groups_without_empty_items if group)
-    needs_first_group = tool in (SHELL, POWERSHELL, EDIT)
-    if not tool or " " in tool or (needs_first_group and not has[0]):
+    lacks_first_group = (is_of_shell or tool == EDIT) and not has[0]
+    if not tool or " " in tool or lacks_first_group:
         missing = _NAMED.get(tool, "the tool's name")
         raise InputError("guard", f"it does not name {missing}", FORMS)
     if sum(map(len, groups)) + len(lacks) > _MOST_ITEMS:
@@ -144,8 +160,13 @@ def parse_guard(text: str) -> Guard:
 def _tool_and_items(text: str) -> tuple[str, str]:
     """Return the tool of a guard and the text of its items, which stand behind the colon.
 
-    A guard of a command may leave the tool out: `git push` with `--force`. One that names files is an edit's, also
-    in the long form "Edit or a shell redirect".
+    | the text                                       | tool     | items                       |
+    |------------------------------------------------|----------|-----------------------------|
+    | "`git push` with `--force`"                    | Bash     | all of it                   |
+    | "Edit: a.py", "Edit or a shell redirect: a.py" | Edit     | "a.py": it names files      |
+    | "edit: with `path`"                            | edit     | "with `path`": a tool's own |
+    | "mcp__jira__search: with `limit`"              | as named | "with `limit`"              |
+    | "WebSearch"                                    | as named | none                        |
     """
     tool, colon, items_text = text.partition(":")
     tool = tool.strip()
@@ -159,11 +180,19 @@ def _tool_and_items(text: str) -> tuple[str, str]:
     return tool, items_text
 
 
-def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]:
-    """Return the groups of what a call has, and the items that it lacks.
+class _ReadItems(NamedTuple):
+    """The groups of what a call has, and the items that it lacks."""
 
-    "with" and "and" begin a group, "or" adds to it, and behind "without" all items are lacked. With `joined`, words
-    one after the other that stand without backticks are one item: git push.
+    has: list[list[str]]
+    lacks: list[str]
+
+
+def _read_items(text: str, *, joins_bare_words: bool) -> _ReadItems:
+    """Return the items of a guard's text in their groups.
+
+    "with" and "and" begin a group, "or" adds to it, and behind "without" all items are lacked: "`a` with `b` or `c` and
+    `d` without `e`" has the groups [a], [b, c], [d] and lacks [e]. With `joins_bare_words`, words one after the other
+    that stand without backticks are one item: git push.
     """
     has: list[list[str]] = [[]]
     lacks: list[str] = []
@@ -176,34 +205,39 @@ def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]
         elif keyword == "with" or (keyword == "and" and group is not lacks):
             has.append([])
             group = has[-1]
-        elif keyword is None and bare_word and follows_bare_word and joined:
+        elif keyword is None and bare_word and follows_bare_word and joins_bare_words:
             group[-1] += f" {bare_word}"
         elif keyword is None:
             group.append(match[0] if quoted is None else quoted.strip())
         follows_bare_word = bool(bare_word)
-    return has, lacks
+    return _ReadItems(has, lacks)
 
 
 def is_too_wide(guard: Guard) -> bool:
     """Return whether a derived guard would meet too many calls to be trusted.
 
-    Such a one names no more than a program that every session uses (`git`), or only a flag or argument that most
-    calls lack.
+    Such a guard names no more than a program that every session uses (`git`), or a whole tool of the host itself.
     """
     if meets_everything(guard):
         return True
     if guard.tool in (SHELL, POWERSHELL):
-        is_bare = len(guard.has) == 1 and any(" " not in head for head in guard.has[0])
-        return is_bare and any(name_of(head) in words_about("ordinary") for head in guard.has[0])
-    return not guard.has and not guard.lacks and "__" not in guard.tool
+        heads = guard.has[0]
+        names_program_alone = len(guard.has) == 1 and any(" " not in head for head in heads)
+        return names_program_alone and any(
+            name_of(head) in words_about("ordinary") for head in heads
+        )
+    is_of_server = "__" in guard.tool
+    return not guard.has and not guard.lacks and not is_of_server
 
 
 def meets_everything(guard: Guard) -> bool:
-    """Return whether a guard only names a tool that every session uses, or names every file."""
+    """Return whether a guard would meet every edit, every command, or every call of a tool that every session uses.
+
+    Such are "Edit: *", "Bash: `*`" and "Read". Nobody can want them, so that a person may not write them either.
+    """
     if guard.tool == EDIT:
         return any(not path.strip("*/.") for path in guard.has[0])
     if guard.tool in (SHELL, POWERSHELL):
         return any(not head.split()[0].strip("*") for head in guard.has[0])
-    return not guard.has and (
-        is_shell(guard.tool) or guard.tool.lower() in ("read", "write", "edit", "grep", "glob")
-    )
+    is_in_every_session = is_shell(guard.tool) or guard.tool.lower() in _TOOLS_OF_EVERY_SESSION
+    return not guard.has and is_in_every_session

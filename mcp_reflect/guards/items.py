@@ -37,10 +37,10 @@ def parts_of_tool(tool: str) -> list[str]:
 def number_in(text: str) -> float | None:
     """Return the number that a text certainly is, None for any other text.
 
-    | text                                 | number |
-    |--------------------------------------|--------|
-    | `1000`, `1e3`, `1,000`, ` 1_000.0 `  | 1000   |
-    | `1,5`, `1.000,5`, `100k`, `12-3`     | None   |
+    | text                                | number |
+    |-------------------------------------|--------|
+    | `1000`, `1e3`, `1,000`, ` 1_000.0 ` | 1000   |
+    | `1,5`, `1.000,5`, `100k`, `12-3`    | None   |
     """
     plain = text.strip()
     is_short = len(plain) <= _MOST_DIGITS and plain.isascii()
@@ -50,15 +50,22 @@ def number_in(text: str) -> float | None:
 
 
 def path_key(path: str) -> str:
-    """Return the key under which a guard of a file or a pattern is looked up: its name, its ending, or its folder."""
-    last = base_name(path)
-    if not WILDCARDS.isdisjoint(last):
-        extension = last.rsplit(".", 1)[-1]
-        has_plain_ending = last != extension and WILDCARDS.isdisjoint(extension)
-        return f"*.{extension}" if has_plain_ending else "*"
-    if path.endswith("/"):
-        return f"{last}/"
-    return last
+    """Return the key under which a guard of a file or a pattern is looked up.
+
+    | the path                   | key     |
+    |----------------------------|---------|
+    | `src/a.py`                 | `a.py`  |
+    | `web/dist/`                | `dist/` |
+    | `src/*.py`                 | `*.py`  |
+    | `src/*`, `src/a.*`, `*.p?` | `*`     |
+    """
+    name = base_name(path)
+    if WILDCARDS.isdisjoint(name):
+        return f"{name}/" if path.endswith("/") else name
+    stem, _, extension = name.rpartition(".")
+    if stem and WILDCARDS.isdisjoint(extension):
+        return f"*.{extension}"
+    return "*"
 
 
 def name_of(head: str) -> str:
@@ -67,8 +74,10 @@ def name_of(head: str) -> str:
 
 
 def is_operand(word: str) -> bool:
-    """True for an argument that is neither a flag nor a number nor a setting."""
-    return bool(word) and word[0] not in "-<>" and not NUMBER.fullmatch(word) and "=" not in word
+    """Return whether a word is an argument that is neither a flag, a redirect, a number nor a setting (`NAME=value`)."""
+    if not word or word[0] in "-<>":
+        return False
+    return not NUMBER.fullmatch(word) and "=" not in word
 
 
 def is_argument(word: str, item: str) -> bool:
@@ -83,7 +92,16 @@ def is_argument(word: str, item: str) -> bool:
 
 
 def is_path(path: str, item: str) -> bool:
-    """True if a path is `item` or ends with it, lies in the folder `item/`, or matches the pattern `item`."""
+    """Return whether a path is what an item of a guard names.
+
+    | the item      | the paths                                       |
+    |---------------|-------------------------------------------------|
+    | `b/a.py`      | `b/a.py`, `x/b/a.py`                            |
+    | `dist/`       | all in a folder of that name: `web/dist/x`      |
+    | `*.pem`       | each file whose name fits, in any folder        |
+    | `b/*.py`      | `b/a.py`, `x/b/a.py`                            |
+    | `/`, `*`, `.` | that text alone: it would be any path otherwise |
+    """
     if item in (".", "./"):
         return path in (".", "./")
     path = path.replace("\\", "/").removeprefix("./")
@@ -104,7 +122,7 @@ def is_path(path: str, item: str) -> bool:
 
 
 def has_words(text: str, phrase: str) -> bool:
-    """True if words stand in a text one after the other, in any case."""
+    """Return whether the words of a phrase stand in a text one after the other, in any case: "drop table"."""
     pattern = r"\s+".join(re.escape(word) for word in phrase.split())
     if not pattern:
         return False

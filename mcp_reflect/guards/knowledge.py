@@ -40,7 +40,10 @@ def subcommand_depth(program: str) -> int:
 
 
 def subcommands_of(program: str, words: list[str]) -> list[str] | None:
-    """Return those of its first words that say what a program does; None for a program that nobody knows."""
+    """Return the first words behind a program that say what it does; None for a program that nobody knows.
+
+    Of git with `push`, `origin` it is `push`; of kubectl with `rollout`, `undo`, `web` they are `rollout`, `undo`.
+    """
     depth = _depths().get(program)
     if depth is None:
         return None
@@ -64,7 +67,10 @@ def _forms_of_flags() -> dict[str, list[tuple[str, ...]]]:
 
 
 def forms_of_flag(flag: str, head: list[str]) -> tuple[str, ...]:
-    """Return a flag with the other ways to write it for a program and its subcommand."""
+    """Return a flag with the other ways to write it behind a head: ("-f", "--force") for `-f` behind `git push`.
+
+    What the file says of the subcommand counts first, then of the program, then of all programs.
+    """
     for name in (" ".join(head[:2]), head[0], "*"):
         for forms in _forms_of_flags().get(name, ()):
             if flag in forms:
@@ -84,7 +90,10 @@ def forms_of_head(head: list[str]) -> tuple[str, ...]:
 
 
 def _spaced(name: str) -> str:
-    """Return a head of the file, which joins its words with hyphens, as words: `apt-get-install` as `apt-get install`."""
+    """Return a head of the file, which joins its words with hyphens, as words: `apt-get install` for `apt-get-install`.
+
+    The hyphen in `apt-get` is its own; no other program in the list has one.
+    """
     program = name.partition("-")[0]
     if name.startswith("apt-get-"):
         program = "apt-get"

@@ -5,8 +5,8 @@ from typing import Final
 
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
+from mcp_reflect.guards.heads import HeadUse, HeadUses, after_head
 from mcp_reflect.guards.items import WILDCARDS, has_words, name_of, number_in, parts_of_tool
-from mcp_reflect.guards.program import HeadUse, HeadUses, after_head
 from mcp_reflect.shell import changes_files
 from mcp_reflect.shell.tables import words_of_table
 
@@ -32,37 +32,43 @@ _WITHOUT_SUBCOMMANDS: Final = (
 
 
 def matches(guard: Guard, call: Call) -> bool:
-    """True for a call that goes against the guard.
+    """Return whether a call goes against a guard.
 
     `git push -f` goes against "Bash: `git push` with `--force` or `-f`", and `git push` does not.
+
+    | the guard is of | is met by                                                           |
+    |-----------------|---------------------------------------------------------------------|
+    | Edit            | a change of a file that it names                                    |
+    | Bash            | one of its programs, in any shell                                   |
+    | PowerShell      | one of its programs, in PowerShell                                  |
+    | another tool    | a call of that tool with an item of each group, and none of `lacks` |
     """
     if guard.tool == EDIT and guard.has:
         return _is_met_by_files(guard, call)
+    if guard.tool == POWERSHELL and not call.powershell:
+        return False
     if guard.tool in (SHELL, POWERSHELL):
-        is_its_shell = guard.tool == SHELL or call.powershell
-        return is_its_shell and any(
-            _is_met(guard, head, call.uses_of(head)) for head in guard.has[0]
-        )
-    return (
-        _is_same_tool(guard.tool, call.tool)
-        and all(_has_one_of(call, group) for group in guard.has)
-        and not _has_one_of(call, guard.lacks)
-    )
+        return any(_is_met(guard, head, call.uses_of(head)) for head in guard.has[0])
+    if not _is_same_tool(guard.tool, call.tool):
+        return False
+    has_each_group = all(_has_one_of(call, group) for group in guard.has)
+    return has_each_group and not _has_one_of(call, guard.lacks)
 
 
 def without_paths(guard: Guard) -> Guard:
-    """Return the guard of a program without the paths of files that it names: what it meets, `guard` may meet.
+    """Return the guard of a program without the paths of files that it names: "`rm`" for "`rm` with `web/dist/`".
 
-    Whether a word names such a path depends on the folder, which not everybody knows who asks.
+    Whether a word names such a path depends on the folder, which a quick hook does not know. A call that does not meet
+    the wider guard does not meet the guard itself either, so that the hook can let it pass.
     """
-    if guard.tool not in (SHELL, POWERSHELL) or not any(
-        map(changes_files, map(name_of, guard.has[0]))
-    ):
+    if guard.tool not in (SHELL, POWERSHELL):
         return guard
     heads, *groups = guard.has
-    plain_groups = filter(_names_no_path, groups)
-    plain_lacks = tuple(item for item in guard.lacks if "/" not in item)
-    return Guard(guard.tool, (heads, *plain_groups), plain_lacks)
+    if not any(changes_files(name_of(head)) for head in heads):
+        return guard
+    groups_without_paths = filter(_names_no_path, groups)
+    lacks_without_paths = tuple(item for item in guard.lacks if "/" not in item)
+    return Guard(guard.tool, (heads, *groups_without_paths), lacks_without_paths)
 
 
 def _names_no_path(group: Sequence[str]) -> bool:
@@ -85,10 +91,15 @@ def _has_one_of(call: Call, items: Sequence[str]) -> bool:
 
 
 def may_be_met(guard: Guard, call: Call) -> bool:
-    """True for a call that may go against a guard, though nobody can say so for certain.
+    """Return whether a call may go against a guard, though nobody can say so for certain.
 
-    Either its command could not be parsed and names the program or the file of the guard, or it goes against the guard if
-    a variable without a known value is empty: `terraform $X destroy`. Such a call is refused by an enforced guard alone.
+    Only an enforced guard refuses such a call.
+
+    | the call                                                     | may meet a guard of               |
+    |--------------------------------------------------------------|-----------------------------------|
+    | could not be parsed                                          | a program or file that it names   |
+    | has a variable without a known value: `terraform $X destroy` | what it runs if that one is empty |
+    | any other                                                    | nothing: `matches` decides        |
     """
     if guard.tool == EDIT and guard.has and call.script.is_partial:
         return any(_may_be_named(path, call) for path in guard.has[0])
@@ -152,19 +163,31 @@ def _is_same_tool(one: str, other: str) -> bool:
 
 
 def _ends_in(server: str, end: str) -> bool:
-    """Return whether a server is `end`, or `end` with a host's words before it: `mcp__plugin_db` is `db`."""
-    before = server.removesuffix(end)
-    return not end or server == end or (before != server and before[-1] in "_-.:/")
+    """Return whether a server is `end`, or `end` with a host's words before it: `mcp__plugin_db` is `db`.
+
+    An empty `end`, where the host leaves the server out, fits every server.
+    """
+    if not end or server == end:
+        return True
+    prefix = server.removesuffix(end)
+    return prefix != server and prefix[-1] in "_-.:/"
 
 
 def _is_met(guard: Guard, head: str, uses: HeadUses) -> bool:
-    """Return whether one of these programs, which are a head of the guard, has each group and nothing of `lacks`."""
+    """Return whether one of these programs, which are a head of the guard, has each group and nothing of `lacks`.
+
+    A program that only tells something (`git push --help`), or only says what it would do (`--dry-run`), meets nothing,
+    unless the guard asks for that very flag.
+    """
     groups = guard.has[1:]
     if not all(uses.may_have(group) for group in groups):
         return False
-    items = {item.partition("=")[0] for group in groups for item in group}
+    wanted_flags: set[str] = set()
+    for group in groups:
+        wanted_flags.update(item.partition("=")[0] for item in group)
     for program, arguments in uses.programs:
-        if _only_asks(head, arguments) or not items.issuperset(program.pretending_flags):
+        only_pretends = not wanted_flags.issuperset(program.pretending_flags)
+        if only_pretends or _only_asks(head, arguments):
             continue
         has_all = all(program.has_one_of(group, arguments) for group in groups)
         if has_all and not program.has_one_of(guard.lacks, arguments):
@@ -175,12 +198,12 @@ def _is_met(guard: Guard, head: str, uses: HeadUses) -> bool:
 def _only_asks(head: str, arguments: Sequence[str]) -> bool:
     """Return whether a call only tells something, by the word behind the guard's head.
 
-    | head        | arguments       | only asks                              |
-    |-------------|-----------------|----------------------------------------|
-    | `git push`  | `--help`        | yes                                    |
-    | `helm`      | `list -n prod`  | yes                                    |
-    | `rm`        | `list -rf dist` | no: `list` is a file                   |
-    | `git push`  | `list --force`  | no: `list` is the name of a repository |
+    | head       | arguments       | only asks                              |
+    |------------|-----------------|----------------------------------------|
+    | `git push` | `--help`        | yes                                    |
+    | `helm`     | `list -n prod`  | yes                                    |
+    | `rm`       | `list -rf dist` | no: `list` is a file                   |
+    | `git push` | `list --force`  | no: `list` is the name of a repository |
     """
     first = next(iter(arguments), "")
     if first in _ASKING_OPTIONS:
@@ -199,10 +222,11 @@ def _takes_operands(head: str) -> bool:
 def _has_value(call: Call, item: str) -> bool:
     """Return whether an argument of a call is what an item asks for.
 
-    | item            | an argument that fits                      |
-    | `"drop table"`  | any one with these words                   |
-    | `limit`         | the one of that name, whatever its value   |
-    | `limit: > 100`  | the one of that name, with a value over 100 |
+    | item           | an argument that fits                       |
+    |----------------|---------------------------------------------|
+    | `"drop table"` | any one with these words                    |
+    | `limit`        | the one of that name, whatever its value    |
+    | `limit: > 100` | the one of that name, with a value over 100 |
     """
     if item[:1] == '"':
         return any(has_words(value, item.strip('"')) for _, value in call.values)
@@ -220,13 +244,13 @@ def _is_value(value: str, wanted: str) -> bool:
 
     A `#` or `@` before the text does not count: `#general` is `general`.
     """
-    limit = wanted[1:].strip()
-    number, number_of_limit = number_in(value), number_in(limit)
-    if number is not None and number_of_limit is not None:
+    number = number_in(value)
+    limit = number_in(wanted[1:])
+    if number is not None and limit is not None:
         if wanted[:1] == ">":
-            return number > number_of_limit
+            return number > limit
         if wanted[:1] == "<":
-            return number < number_of_limit
+            return number < limit
     if wanted[:1] == '"':
         return has_words(value, wanted.strip('"'))
     return value.strip("#@ ").lower() == wanted.strip("#@ ").lower()

@@ -16,11 +16,11 @@ _NONE: Final = frozenset[str]()
 class OptionWord:
     """A word with an option, the word behind it ("" for none), and the option in it that takes a value.
 
-    `valued` has no name if the option takes no value.
+    `valued` has no name if the option takes no value. Of `-rfo FILE`, where `-o` takes one, the option is `-o`.
     """
 
     word: str
-    behind: str
+    next_word: str
     valued: Option
 
 
@@ -42,13 +42,16 @@ def _tables() -> dict[str, dict[str, frozenset[str]]]:
 
 
 def valued_options(head: Sequence[str]) -> frozenset[str]:
-    """Return the options that take a value behind a program and its subcommands."""
-    known = _tables()["with a value"]
-    valued = _NONE
-    if head[0] in known:
-        for end in range(1, len(head) + 1):
-            valued |= known.get(" ".join(head[:end]), _NONE)
-    return valued
+    """Return the options that take a value behind a program and its subcommands.
+
+    Of `git push` they are those of git, such as `-C`, and those of its `push`, such as `-o`.
+    """
+    options_by_head = _tables()["with a value"]
+    options = _NONE
+    if head[0] in options_by_head:
+        for length in range(1, len(head) + 1):
+            options |= options_by_head.get(" ".join(head[:length]), _NONE)
+    return options
 
 
 def only_tells(program: str, word: str) -> bool:
@@ -57,31 +60,34 @@ def only_tells(program: str, word: str) -> bool:
 
 
 def _completed(beginning: str, names: frozenset[str]) -> str:
-    """Return the only one of some names that begins so; the text itself if it is a name, or not just one begins so."""
+    """Return the only name that begins so; the text itself if it is a name, or if none or several names begin so."""
     if beginning in names:
         return beginning
     completions = [name for name in names if name.startswith(beginning)]
-    return completions[0] if len(completions) == 1 else beginning
+    if len(completions) != 1:
+        return beginning
+    return completions[0]
 
 
 def whole_option(name: str, head: Sequence[str]) -> str:
     """Return a long option of which the beginning is written: `rm --rec` is `--recursive`."""
     if name[:2] != "--" or len(name) == 2:
         return name
-    known = _tables()["long options"]
-    return _completed(name, known.get(" ".join(head[:2]), known.get(head[0], _NONE)))
+    options_by_head = _tables()["long options"]
+    options_of_program = options_by_head.get(head[0], _NONE)
+    return _completed(name, options_by_head.get(" ".join(head[:2]), options_of_program))
 
 
 def whole_subcommand(word: str, program: str) -> str:
     """Return a subcommand by its usual name: `npm publi` is `npm publish`, and `npm i` is `npm install`."""
-    usual = _other_subcommands().get(program, {})
-    if word in usual:
-        return usual[word]
+    usual_names = _usual_subcommands().get(program, {})
+    if word in usual_names:
+        return usual_names[word]
     return _completed(word, _tables()["npm shortens"].get(program, _NONE))
 
 
 @lru_cache(maxsize=1)
-def _other_subcommands() -> dict[str, dict[str, str]]:
+def _usual_subcommands() -> dict[str, dict[str, str]]:
     """Return, by program, the usual name of each subcommand that has another: `install` for the `i` of npm."""
     return {
         program: dict(entry.split("=") for entry in entries)
@@ -89,13 +95,16 @@ def _other_subcommands() -> dict[str, dict[str, str]]:
     }
 
 
-def _attached(word: str, head: Sequence[str]) -> Option:
-    """Return the option of a word whose value stands in it, `no` for `-uno` of `git commit`; one without a name for none."""
-    letters = _tables()["with an attached value"].get(" ".join(head[:2]), _NONE)
+def _option_with_attached_value(word: str, head: Sequence[str]) -> Option:
+    """Return the option of a word whose value stands in it and never behind it; one without a name for none.
+
+    For `-uno` of `git commit` it is `-u` with the value `no`.
+    """
+    options = _tables()["with an attached value"].get(" ".join(head[:2]), _NONE)
     if word[:2] == "--":
         return Option()
     for index, letter in enumerate(word[1:], start=1):
-        if f"-{letter}" in letters:
+        if f"-{letter}" in options:
             return Option(f"-{letter}", word[index + 1 :])
     return Option()
 
@@ -106,13 +115,17 @@ def ends_options(head: Sequence[str]) -> bool:
 
 
 def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
-    """Yield the words that are options: no value of one before it, and nothing behind `--`."""
+    """Yield the words that are options, each with the word behind it.
+
+    Of `git -C web push -f -- -x` they are `-C` and `-f`: `web` is the value of `-C`, and behind `--` nothing is an
+    option, unless the program hands its words on to another one (`npm run x -- --watch`).
+    """
     head = [program]
     valued = valued_options(head)
-    place = 0
-    while place < len(words):
-        word = words[place]
-        place += 1
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
         if word == "--" and program not in _tables()["hands on"]:
             return
         if word[:1] != "-" and ends_options(head):
@@ -122,9 +135,9 @@ def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
             valued = valued_options(head)
         if word[:1] != "-" or word in ("-", "--"):
             continue
-        option = _attached(word, head)
+        option = _option_with_attached_value(word, head)
         if not option.name:
             option = read_option(word, valued)
-        yield OptionWord(word, "".join(words[place : place + 1]), option)
+        yield OptionWord(word, "".join(words[index : index + 1]), option)
         if option.takes_next:
-            place += 1
+            index += 1

@@ -2,13 +2,13 @@
 
 A guard's path is read as in a .gitignore, from the folder of its project on:
 
-| the guard         | names                                                     |
-|-------------------|-----------------------------------------------------------|
-| `config/a.yaml`   | this file of the project, and not `other/config/a.yaml`   |
-| `a.yaml`, `*.pem` | each such file of the project                             |
-| `config/prod/`    | this folder, and all in it                                |
-| `dist/`           | each folder of that name, and all in it                   |
-| `/etc/hosts`, `~/.npmrc` | this file of the machine                           |
+| the guard                | names                                                   |
+|--------------------------|---------------------------------------------------------|
+| `config/a.yaml`          | this file of the project, and not `other/config/a.yaml` |
+| `a.yaml`, `*.pem`        | each such file of the project                           |
+| `config/prod/`           | this folder, and all in it                              |
+| `dist/`                  | each folder of that name, and all in it                 |
+| `/etc/hosts`, `~/.npmrc` | this file of the machine                                |
 
 Where the folder of the project is not known, a path with folders names each path that ends so.
 """
@@ -34,12 +34,12 @@ _MOST_PARTS: Final = 60  # of a path that is compared
 
 @dataclass(frozen=True)
 class SeenChange:
-    """A path that a call changes.
+    """A path that a call changes, as the guards of one project see it.
 
-        `path` is absolute where the folder of the call is known, and has no `..` then. `roots` are the folders of the project
-        whose guards are asked, without a slash at the end; none where they are not known. `removes`, `names` and `if_folder`
-        are those of `shell.PathChange`. `is_in_inner`: it lies in another project inside of this one, so that only a guard with
-    the folders of its path holds it.
+    `path` is absolute where the folder of the call is known, and has no `..` then. `roots` are the folders of the project
+    whose guards are asked, without a slash at the end; none where they are not known. `removes`, `names` and `if_folder`
+    are those of `shell.PathChange`. With `is_in_inner` the path lies in another project inside of this one: then only a
+    guard that names a path with folders, `vendor/lib/a.py`, applies to it.
     """
 
     path: str
@@ -50,15 +50,25 @@ class SeenChange:
     is_in_inner: bool = False
 
     def reaches(self, item: str) -> bool:
-        """Return whether it changes what a guard names by `item`."""
+        """Return whether it changes what a guard names by `item`; the first row that fits decides.
+
+        | the change                                      | reaches                                              |
+        |-------------------------------------------------|------------------------------------------------------|
+        | is one only if its path is a folder             | no item without a folder in it                       |
+        | lies in another project inside of this one      | no item without folders before its name              |
+        | any, and the item is `/etc/hosts` or `~/.npmrc` | what the absolute path of the item says              |
+        | lies in the project                             | what its path from the project's folder on reaches   |
+        | lies elsewhere                                  | all of the project, if it removes a folder around it |
+        | any other: the folders are not known            | an item with which its path ends, or that it reaches |
+        """
         if self.if_folder and "/" not in item:
             return False
         if self.is_in_inner and "/" not in item.rstrip("/"):
             return False
         if is_absolute(item):
             return self._reaches_absolute(item)
-        if self._inside is not None:
-            return any(_reaches(self, path, item) for path in self._inside)
+        if self._paths_in_project is not None:
+            return any(_reaches(self, path, item) for path in self._paths_in_project)
         if self.roots and is_absolute(self.path):
             return self._is_around_root and self.takes(item)
         if is_path(self.path, item):
@@ -71,21 +81,30 @@ class SeenChange:
             return False
         path = self.path.lstrip("/")
         paths_of_item = {item, posixpath.expanduser(item)}
-        return any(_reaches(self, path, one.lstrip("/"), is_anchored=True) for one in paths_of_item)
+        return any(
+            _reaches(self, path, path_of_item.lstrip("/"), is_anchored=True)
+            for path_of_item in paths_of_item
+        )
 
     def is_within(self, item: str) -> bool:
-        """Return whether the path itself is what `item` names, or lies in it: the exceptions of a guard."""
-        paths = [self.path] if self._inside is None else self._inside
-        is_plain = not self.names and WILDCARDS.isdisjoint(self.path)
-        return is_plain and any(is_path(path, item) for path in paths)
+        """Return whether the path itself is what `item` names, or lies in it, as the exceptions of a guard ask.
+
+        A pattern or a search may name more than the exception, so that it is none.
+        """
+        if self.names or not WILDCARDS.isdisjoint(self.path):
+            return False
+        paths = self._paths_in_project
+        if paths is None:
+            paths = [self.path]
+        return any(is_path(path, item) for path in paths)
 
     @cached_property
-    def _inside(self) -> list[str] | None:
-        """The path from the project's folder on, one for each name of that folder; None where it is not inside."""
-        inside = [
+    def _paths_in_project(self) -> list[str] | None:
+        """The path from the project's folder on, one for each name of that folder; None where it lies elsewhere."""
+        paths = [
             self.path[len(root) + 1 :] for root in self.roots if self.path.startswith(f"{root}/")
         ]
-        return inside or None
+        return paths or None
 
     @property
     def _is_around_root(self) -> bool:
@@ -99,9 +118,12 @@ class SeenChange:
         return self.removes
 
     def names_one_of(self, parts: list[str]) -> bool:
-        """Return whether what is searched for is the file at the end of a path; what removes, also a folder in it."""
-        looked_at = parts if self.removes else parts[-1:]
-        return any(_is_named(part, self.names) for part in looked_at)
+        """Return whether a search, `find -name "*.js"`, finds the file at the end of a path.
+
+        A search that removes what it finds reaches the file by a folder of its path as well.
+        """
+        parts_to_find = parts if self.removes else parts[-1:]
+        return any(_is_named(part, self.names) for part in parts_to_find)
 
 
 def is_absolute(path: str) -> bool:
@@ -149,32 +171,49 @@ def _is_named(part: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _is_same_part(part: str, item_part: str) -> bool:
-    """Return whether a name of a changed path is a name of a guard's path; either may be a pattern."""
+    """Return whether a name of a changed path is a name of a guard's path; either may be a pattern.
+
+    | the changed name | the guard's name | is the same                                |
+    |------------------|------------------|--------------------------------------------|
+    | `di*`            | `dist`           | yes                                        |
+    | `*`              | `.env`           | no: the shell's `*` leaves out such a name |
+    | `a.pem`          | `*.pem`          | yes                                        |
+    """
     if part == item_part:
         return True
     if len(part) + len(item_part) > _MOST_PATTERN_CHARS:
         return False
-    by_shell = not WILDCARDS.isdisjoint(part) and not item_part.startswith(".")
-    if by_shell and WILDCARDS.isdisjoint(item_part) and fnmatchcase(item_part, part):
+    is_item_pattern = not WILDCARDS.isdisjoint(item_part)
+    is_shell_pattern = not WILDCARDS.isdisjoint(part) and not item_part.startswith(".")
+    if is_shell_pattern and not is_item_pattern and fnmatchcase(item_part, part):
         return True
-    return not WILDCARDS.isdisjoint(item_part) and fnmatchcase(part, item_part)
+    return is_item_pattern and fnmatchcase(part, item_part)
 
 
 def _begins_with(parts: list[str], beginning: list[str], *, swapped: bool = False) -> bool:
-    """Return whether a path begins with the names of another; `swapped`: the other one is the changed path."""
+    """Return whether a path begins with the names of another one; with `swapped` the other one is the changed path."""
     if len(parts) < len(beginning):
         return False
     pairs = zip(parts, beginning, strict=False)
-    return all(
-        _is_same_part(two, one) if swapped else _is_same_part(one, two) for one, two in pairs
-    )
+    if swapped:
+        return all(_is_same_part(changed_part, part) for part, changed_part in pairs)
+    return all(_is_same_part(changed_part, part) for changed_part, part in pairs)
 
 
 def _reaches(change: SeenChange, path: str, item: str, *, is_anchored: bool = False) -> bool:
-    """Return whether a change of a path of the project reaches what a guard names by a path of the project."""
-    parts, item_parts = _parts(path), _parts(item)
-    if not parts or not item_parts or max(len(parts), len(item_parts)) > _MOST_PARTS:
-        return not parts and bool(item_parts) and change.takes(item)
+    """Return whether a change of a path of the project reaches what a guard names by a path of the project.
+
+    Both paths begin at the project's folder. An item with folders is that one path (`is_anchored`: so is any item); an
+    item of one name stands for each file or folder of that name.
+    """
+    parts = _parts(path)
+    item_parts = _parts(item)
+    if not item_parts:
+        return False
+    if not parts:  # the project's folder itself
+        return change.takes(item)
+    if max(len(parts), len(item_parts)) > _MOST_PARTS:
+        return False
     is_folder = item.endswith("/")
     if len(item_parts) > 1 or is_anchored:
         return _reaches_anchored(change, parts, item_parts, item, is_folder=is_folder)
@@ -186,13 +225,13 @@ def _reaches_anchored(
 ) -> bool:
     """Return whether a change reaches the one path of a guard: it is that path, in that folder, or around it.
 
-    | the guard       | changed                                | reached                       |
-    |-----------------|----------------------------------------|-------------------------------|
-    | `dist/a.js`     | `dist/a.js`, `dist/*`, `di*/a.js`      | yes                           |
-    | `dist/`         | `dist`, `dist/web/x`, `di*`            | yes                           |
-    | `dist/a.js`     | `dist` is removed                      | yes                           |
-    | `dist/a.js`     | below `dist`, what is named `*.js`     | yes                           |
-    | `src/**/*.py`   | `src/a/b.py`                           | yes: `*` is for folders, too  |
+    | the guard     | changed                            | reached                      |
+    |---------------|------------------------------------|------------------------------|
+    | `dist/a.js`   | `dist/a.js`, `dist/*`, `di*/a.js`  | yes                          |
+    | `dist/`       | `dist`, `dist/web/x`, `di*`        | yes                          |
+    | `dist/a.js`   | `dist` is removed                  | yes                          |
+    | `dist/a.js`   | below `dist`, what is named `*.js` | yes                          |
+    | `src/**/*.py` | `src/a/b.py`                       | yes: `*` is for folders, too |
     """
     is_inside = _begins_with(parts, item_parts)
     if is_inside and (is_folder or (len(parts) == len(item_parts) and not change.names)):
@@ -211,12 +250,12 @@ def _reaches_anywhere(change: SeenChange, parts: list[str], name: str, *, is_fol
 
     A pattern of the shell counts in the project's own folder: elsewhere nobody knows whether such a file is there.
 
-    | the guard  | changed                               | reached                                        |
-    |------------|---------------------------------------|------------------------------------------------|
-    | `a.js`     | `web/a.js`, `*.js`                    | yes                                            |
-    | `a.js`     | `web/*.js`, `web` is removed          | no                                             |
-    | `dist/`    | `web/dist/x`, `web/dist`, `di*`       | yes                                            |
-    | `a.js`     | below `web`, what is named `a.js`     | yes                                            |
+    | the guard | changed                           | reached |
+    |-----------|-----------------------------------|---------|
+    | `a.js`    | `web/a.js`, `*.js`                | yes     |
+    | `a.js`    | `web/*.js`, `web` is removed      | no      |
+    | `dist/`   | `web/dist/x`, `web/dist`, `di*`   | yes     |
+    | `a.js`    | below `web`, what is named `a.js` | yes     |
     """
     if change.names and name in change.names:
         return True

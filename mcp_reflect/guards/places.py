@@ -1,18 +1,18 @@
-"""Where a call works: the projects whose guards hold there, and the part of the call that each of them holds.
+"""Where a call works: the projects whose guards apply there.
 
-A guard of a project holds what is done in the folders of that project, wherever a call is made:
+A guard of a project applies to what is done in the folders of that project, wherever a call is made:
 
-| what is done                                        | guards that hold it                              |
-|-----------------------------------------------------|--------------------------------------------------|
-| a command in a folder of a known project            | those of that project                            |
-| a command elsewhere: `cd /tmp`, an unknown folder    | those of the call's folder, and of the session's |
-| a path that is written lies in a known project      | those of that project                            |
-| a path that is written elsewhere                    | of those two, the ones that name it from `/` on   |
-| a call of another tool                              | those of the call's folder, and of the session's |
+| what is done                                      | guards that apply to it                          |
+|---------------------------------------------------|--------------------------------------------------|
+| a command in a folder of a known project          | those of that project                            |
+| a command elsewhere: `cd /tmp`, an unknown folder | those of the call's folder, and of the session's |
+| a path that is written lies in a known project    | those of that project                            |
+| a path that is written elsewhere                  | of those two, the ones that name it from `/` on  |
+| a call of another tool                            | those of the call's folder, and of the session's |
 
 The folder of a command is the call's own, after `cd`, and `git -C`, `make -C`, `npm --prefix` and the like choose
 another. Of two projects within each other, the inner one counts; a guard of the outer one that names a path with its
-folders, `vendor/lib/a.py`, holds there as well.
+folders, `vendor/lib/a.py`, applies there as well. `views` gives each project its part of a call.
 """
 
 import posixpath
@@ -32,8 +32,8 @@ _PLAIN_BEGINNING: Final = lazy_compile(r"[^*?\[]+")
 class ProjectFolder:
     """A folder of a project: `ProjectFolder("github.com/acme/shop", "/work/shop")`.
 
-    `is_part`: it is a part of a repository that settings may make a project of its own. An agent's shell can set that for
-    a hook of its own, so that the guards of the whole repository hold in it as well.
+    With `is_part` it is a part of a repository that settings may make a project of its own. An agent's shell can set that
+    for a hook of its own, so that the guards of the whole repository apply in it as well.
     """
 
     project: str
@@ -69,7 +69,7 @@ class CallPlace:
 
     @property
     def at_hand(self) -> tuple[str, ...]:
-        """The projects whose guards hold where nothing says another one."""
+        """The projects whose guards apply where nothing says another one: of the call's folder, and of the session's."""
         return tuple(dict.fromkeys(project for project in (self.own, self.session) if project))
 
     def roots_of(self, project: str) -> tuple[str, ...]:
@@ -108,9 +108,10 @@ class CallPlace:
         return joined(self.folder, path)
 
     def projects_at(self, path: str) -> tuple[str, ...]:
-        """Return the projects whose guards hold in the folder of a path: the innermost one; of a part also the one around.
+        """Return the projects whose guards apply to a path, none where it lies in no project that the bank knows.
 
-        None are known for a path that lies in no folder of a project.
+        It is the innermost project around the path. Where that is only a part of a repository (`is_part`), the guards of
+        the whole repository apply as well: `web/a.js` in the part `web` of shop has both.
         """
         projects: list[str] = []
         for folder in self.around(path):

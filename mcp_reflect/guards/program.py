@@ -4,17 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.guards.items import has_words, is_argument, is_operand, is_path
 from mcp_reflect.guards.knowledge import forms_of_flag, words_about
 from mcp_reflect.guards.options import (
     OptionWord,
-    only_tells,
     option_words,
-    valued_options,
     whole_option,
-    whole_subcommand,
 )
 from mcp_reflect.guards.paths import SeenChange
 from mcp_reflect.patterns import lazy_compile
@@ -24,7 +21,6 @@ from mcp_reflect.shell import (
     base_name,
     changes_files,
     program_name,
-    read_option,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +30,9 @@ ANY_ARGUMENT: Final = "an argument"
 """The item of a guard that any argument meets which is not a flag."""
 
 _FEEDERS: Final = frozenset("echo printf cat".split())
+_SETTING_PROGRAMS: Final = ("", "export", "set", "declare")
+"""Commands that set variables for those that follow; the empty one is a setting by itself, `CI=1`."""
+
 _CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
 _CLUSTER_WITH_DIGITS: Final = lazy_compile(r"-[A-Za-z\d]{0,4}\d[A-Za-z]{1,4}")  # `-4f`
 _MOST_PATHS: Final = 200  # operands that are read as paths of files
@@ -48,9 +47,9 @@ _VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def letters_of_cluster(item: str) -> list[str]:
-    """Return the flags that a cluster stands for: `-rf` for `-r` and `-f`.
+    """Return the flags that a cluster stands for: `-r` and `-f` for `-rf`.
 
-    None for a word that has a letter twice, which is a long flag: `-all`, `-vv`.
+    They are none for a word that has a letter twice, which is a long flag: `-all`, `-vv`.
     """
     letters = item[1:]
     if len(letters) < 2 or not _CLUSTER.fullmatch(item) or len(set(letters)) < len(letters):
@@ -64,7 +63,7 @@ def _flags_up_to_value(option_word: OptionWord) -> list[tuple[str, str]]:
     If `-o` takes a value, `-rfo FILE` and `-rfoFILE` both give `("-r", ""), ("-f", ""), ("-o", "FILE")`.
     """
     option = option_word.valued
-    value = option_word.behind if option.takes_next else option.value
+    value = option_word.next_word if option.takes_next else option.value
     if option_word.word.startswith(option.name):
         return [(option.name, value)]
     letters_before = option_word.word[1:].partition(option.name[1:])[0]
@@ -132,11 +131,9 @@ class Program:
             if option_word.valued.name and option_word.word[:2] != "--":
                 flags += _flags_up_to_value(option_word)
             else:
-                flags += self.flags_of_word(option_word.word, option_word.behind)
-        if self.invocation.name == "git" and any(
-            word[:1] == "+" for word in self.invocation.arguments
-        ):
-            flags.append(("--force", ""))  # `git push origin +main`
+                flags += self.flags_of_word(option_word.word, option_word.next_word)
+        if self._has_forced_refspec:
+            flags.append(("--force", ""))
         if self._deletes_branch_by_force(flags):
             flags.append(("-D", ""))
         return flags
@@ -147,6 +144,12 @@ class Program:
             return False
         names = {name for name, _ in flags}
         return not names.isdisjoint(("-d", "--delete")) and not names.isdisjoint(("-f", "--force"))
+
+    @property
+    def _has_forced_refspec(self) -> bool:
+        """Whether git is told by a plus to force a push: `git push origin +main`."""
+        starts_with_plus = any(word[:1] == "+" for word in self.invocation.arguments)
+        return self.invocation.name == "git" and starts_with_plus
 
     @cached_property
     def pretending_flags(self) -> frozenset[str]:
@@ -175,15 +178,16 @@ class Program:
         """Its options, read once."""
         return list(option_words(self.invocation.name, self.invocation.arguments))
 
-    def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
-        """Return the flags of one word, each with its value; `behind` is the next word, the value if it is no flag.
+    def flags_of_word(self, word: str, next_word: str) -> list[tuple[str, str]]:
+        """Return the flags of one word, each with its value; the next word is the value if it is no flag.
 
-        | word           | behind  | flags with their values                                             |
-        | `--depth=5`    |         | `--depth` with 5                                                    |
-        | `--depth`      | `5`     | `--depth` with 5                                                    |
-        | `-rf`          | `dist`  | `-r` and `-f`, each with dist: who knows which one takes it          |
-        | `-n50`         |         | `-n` with 50, and `-n50`: it may be a long flag with one dash        |
-        | `--auto-approve` of terraform |  | the same with one dash and with two: it takes either             |
+        | word                          | next word | flags with their values                                       |
+        |-------------------------------|-----------|---------------------------------------------------------------|
+        | `--depth=5`                   |           | `--depth` with 5                                              |
+        | `--depth`                     | `5`       | `--depth` with 5                                              |
+        | `-rf`                         | `dist`    | `-r` and `-f`, each with dist: who knows which one takes it   |
+        | `-n50`                        |           | `-n` with 50, and `-n50`: it may be a long flag with one dash |
+        | `--auto-approve` of terraform |           | the same with one dash and with two: it takes either          |
         """
         if word[:1] != "-" or word in ("-", "--"):
             return []
@@ -191,8 +195,8 @@ class Program:
         name = whole_option(name, [self.invocation.name, *self.invocation.arguments[:1]])
         if self.call.powershell and ":" in word:
             name, equal, value = word.partition(":")
-        if not equal and behind[:1] != "-":
-            value = behind
+        if not equal and next_word[:1] != "-":
+            value = next_word
         if self.invocation.name in words_about("one or two dashes"):
             bare = name.lstrip("-")
             return [(f"-{bare}", value), (f"--{bare}", value)]
@@ -209,7 +213,8 @@ class Program:
     def has(self, item: str, words: Sequence[str]) -> bool:
         """Return whether the call has an item of a guard; `words` are the arguments after the subcommands.
 
-        The forms of items are told apart by how they begin or end, as guard.py lists them.
+        How an item begins or ends says what it asks for, as guard.py lists it: `| tail` for a program that reads the
+        output, `cd web &&` for an earlier command, `sudo ...` for what starts the program, `"drop table"` for words.
         """
         if item == ANY_ARGUMENT:
             return any(is_operand(word) for word in words)
@@ -231,9 +236,17 @@ class Program:
         return self._has_argument(item, words)
 
     def _has_argument(self, item: str, words: Sequence[str]) -> bool:
-        """Return whether one of its arguments is an item: a path of files that it changes, a mode, or any other word."""
-        is_of_files = len(words) <= _MOST_PATHS and changes_files(self.invocation.name)
-        if "/" in item and is_of_files:
+        """Return whether one of its arguments is what an item names.
+
+        | the program         | the item        | an argument that fits                                   |
+        |---------------------|-----------------|---------------------------------------------------------|
+        | changes files: `rm` | a path: `dist/` | a path that reaches it, as for a guard of the file      |
+        | `chmod`             | a mode: `777`   | the same mode: `0777`                                   |
+        | any                 | a path          | that word, or the program itself: `./scripts/deploy.sh` |
+        | any                 | any other word  | that word                                               |
+        """
+        takes_files = len(words) <= _MOST_PATHS and changes_files(self.invocation.name)
+        if "/" in item and takes_files:
             return any(self._reaches(word, item) for word in words)
         if self.invocation.name == "systemctl":
             words = [word.removesuffix(".service") for word in words]
@@ -246,9 +259,10 @@ class Program:
     def _reaches(self, word: str, item: str) -> bool:
         """Return whether an operand of a program that changes files is the path of an item, as for a guard of the file.
 
-        | the command                | the item        | it is          |
-        | `rm -rf dist/*`, `rm di*`  | `dist/`         | the folder     |
-        | `cd /tmp && rm -rf dist`   | `dist/`         | another folder |
+        | the command               | the item | it is          |
+        |---------------------------|----------|----------------|
+        | `rm -rf dist/*`, `rm di*` | `dist/`  | the folder     |
+        | `cd /tmp && rm -rf dist`  | `dist/`  | another folder |
         """
         if word[:1] == "-" or ":" in word:
             return is_argument(word, item)
@@ -271,12 +285,20 @@ class Program:
         return flag
 
     def _has_flag(self, item: str) -> bool:
-        """Return whether it has a flag, or all flags of a cluster; the item `--depth=5` asks for the value as well."""
-        name, equal, value = item.partition("=")
+        """Return whether it has the flag that an item names.
+
+        | the item    | is there in                                                   |
+        |-------------|---------------------------------------------------------------|
+        | `--depth`   | `--depth 5`, `--depth=5`; not in `--depth=false`              |
+        | `--depth=5` | `--depth 5`, `--depth=5`                                      |
+        | `-rf`       | `-rf`, `-fr`, `-r -f`, `-r --force`: each flag of the cluster |
+        """
+        name, equal, wanted_value = item.partition("=")
         values = self._values.get(self._flag_name(name))
         if values == {"false"} and not equal:  # `--privileged=false`
             return False
-        if item in self._values or (values is not None and (not equal or value in values)):
+        has_flag = values is not None and (not equal or wanted_value in values)
+        if has_flag or item in self._values:
             return True
         return self.has_clusters and self._has_letters(letters_of_cluster(item))
 
@@ -288,12 +310,15 @@ class Program:
         )
 
     def _sets(self, name: str, value: str) -> bool:
-        """Return whether a variable of the environment is set for it, to `value` if that is not empty."""
-        set_here = [*self.command.assignments, *self.command.words]
+        """Return whether a variable of the environment is set for it, to `value` if that is not empty.
+
+        It is set by the command itself, `CI=1 make`, or by an earlier one, `export CI=1; make`.
+        """
+        words = [*self.command.assignments, *self.command.words]
         for other in self.earlier:
-            if other.words[0] in ("", "export", "set", "declare"):
-                set_here += [*other.assignments, *other.words]
-        for word in set_here:
+            if other.words[0] in _SETTING_PROGRAMS:
+                words += [*other.assignments, *other.words]
+        for word in words:
             set_name, equal, set_value = word.partition("=")
             if set_name == name and equal and value in ("", set_value):
                 return True
@@ -303,44 +328,6 @@ class Program:
 def _is_same_mode(word: str, mode: str) -> bool:
     """Return whether an argument of chmod is a mode in octal digits: `0777` is `777`."""
     return bool(_OCTAL_MODE.fullmatch(word)) and word.lstrip("0") == mode.lstrip("0")
-
-
-class HeadUse(NamedTuple):
-    """A program of a call that is a guard's head, such as `git push`, and its arguments behind the subcommands."""
-
-    program: Program
-    arguments: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class HeadUses:
-    """All programs of a call that are one head of a guard."""
-
-    programs: tuple[HeadUse, ...]
-
-    @cached_property
-    def _flags(self) -> frozenset[str]:
-        """The flags of any of them, as they are written and one by one."""
-        flags: set[str] = set()
-        for program, arguments in self.programs:
-            flags.update(word for word in arguments if word[:1] == "-")
-            flags.update(flag for flag, _ in program.flags)
-        return frozenset(flags)
-
-    def may_have(self, group: Sequence[str]) -> bool:
-        """Return whether any of them may have an item of a group: a quick test before the exact one.
-
-        Most calls fail it. Only a group of plain flags is tested, of which one has to be there at all; any other group
-        passes.
-        """
-        if any(item[:1] != "-" or "=" in item or letters_of_cluster(item) for item in group):
-            return True
-        return self._is_powershell or not self._flags.isdisjoint(group)
-
-    @cached_property
-    def _is_powershell(self) -> bool:
-        """Whether the call is one of PowerShell, where a flag may be written in any case."""
-        return any(use.call.powershell for use, _ in self.programs)
 
 
 def _starts_with(command: Command, words: Sequence[str]) -> bool:
@@ -362,76 +349,3 @@ def _come_in_order(words: Sequence[str], arguments: Sequence[str]) -> bool:
         if words_left and is_argument(argument, words_left[0]):
             del words_left[0]
     return not words_left
-
-
-def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
-    """Return the arguments of a program without the subcommands of `head`, None if it is another program or subcommand.
-
-    For the head `git push` they are `-C web -f` of `git -C web push -f`, and None of `git pull`.
-    """
-    name, *subcommands = head
-    invocation = program.invocation
-    is_same = invocation.name == program_name(name)
-    if "/" in name:
-        is_same = is_path(invocation.program, name)
-    if program.call.powershell and invocation.name.lower() == name.lower():
-        is_same = True
-    if not is_same:
-        return None
-    words = list(invocation.arguments)
-    start = 0
-    for count, subcommand in enumerate(subcommands):
-        index = _index_of_subcommand(
-            words, start, subcommand, [invocation.name, *subcommands[:count]]
-        )
-        if index is None:
-            return None
-        del words[index]
-        start = index  # where the word behind the subcommand is now
-    return tuple(words)
-
-
-def _is_same_subcommand(word: str, subcommand: str, program: str) -> bool:
-    """Return whether a word is a subcommand by another name, or its beginning: `i` and `inst` of npm are `install`."""
-    return whole_subcommand(word, program) == whole_subcommand(subcommand, program)
-
-
-def _is_passed_over(word: str, program: str) -> bool:
-    """Return whether a word before a subcommand is another target, `build` in `make build deploy`, or a toolchain."""
-    if word[:1] == "-":
-        return False
-    return program in words_about("several targets") or (program == "cargo" and word[:1] == "+")
-
-
-def _index_of_subcommand(
-    words: Sequence[str], start: int, subcommand: str, head: Sequence[str]
-) -> int | None:
-    """Return the index of a subcommand from `start` on, None if another subcommand stands there.
-
-    `head` is the program with the subcommands before it, whose options may come first. A word behind an option that
-    nobody knows may be its value, and may be the subcommand: `relctl -x web push`.
-    """
-    valued = valued_options(head)
-    may_be_value = False
-    index = start
-    while index < len(words):
-        word = words[index]
-        if word == subcommand or is_path(word, subcommand):
-            return index
-        if len(head) == 1 and _is_same_subcommand(word, subcommand, head[0]):
-            return index
-        if _is_passed_over(word, head[0]):
-            index += 1
-            continue
-        if word[:1] != "-":
-            if not may_be_value:
-                return None
-            may_be_value = False
-            index += 1
-            continue
-        if only_tells(head[0], word):
-            return None
-        takes_next = read_option(word, valued).takes_next
-        may_be_value = not takes_next and "=" not in word
-        index += 2 if takes_next else 1
-    return None

@@ -25,27 +25,42 @@ _SHELL_NAMES: Final = frozenset(
 """Whole names of tools that run commands of a shell, in lower case: their words alone say too little (execute_sql)."""
 
 _ARGUMENTS: Final = ("args", "arguments", "argv")
+_COMMAND_ARGUMENTS: Final = ("command", "cmd", "script", "input")
 _POWERSHELL_WORDS: Final = frozenset("powershell pwsh power".split())
+_STARTED_SHELLS: Final = ("bash", "sh", "zsh", "pwsh", "powershell")
+_SCRIPT_FLAGS: Final = ("-c", "-lc", "-ic", "-command")
+"""The flags of these shells before a script."""
+
+_MOST_NAME_CHARS: Final = 200  # of a tool's name that are looked at
 
 
 def is_shell(tool: str) -> bool:
-    """True for a tool that runs commands of a shell."""
-    own_name = tool[:200].rsplit("__", 1)[-1].rsplit(".", 1)[-1].strip("_").lower()
-    return own_name in _SHELL_NAMES or bool(tool_words(tool) & _SHELL_WORDS)
+    """Return whether a tool runs commands of a shell: `Bash`, `run_in_terminal`, `mcp__ide__start_process`."""
+    name_without_server = tool[:_MOST_NAME_CHARS].rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+    if name_without_server.strip("_").lower() in _SHELL_NAMES:
+        return True
+    return not _SHELL_WORDS.isdisjoint(tool_words(tool))
 
 
 @lru_cache(maxsize=200)
 def tool_words(tool: str) -> frozenset[str]:
     """Return the words of a tool's name in lower case: `getUser_details` is get, user, details."""
-    return frozenset(word.lower() for word in _WORDS.findall(tool[:200]))
+    return frozenset(word.lower() for word in _WORDS.findall(tool[:_MOST_NAME_CHARS]))
 
 
 def command_text(arguments: Json) -> str:
-    """Return the command among the arguments of a shell's call; one that is a list of words, as a line."""
+    """Return the command among the arguments of a shell's call as one line; empty where there is none.
+
+    | the arguments                                | the command     |
+    |----------------------------------------------|-----------------|
+    | `{"command": "npm test"}`, `"npm test"`      | `npm test`      |
+    | `{"command": "npm", "args": ["run", "a b"]}` | `npm run 'a b'` |
+    | `{"cmd": ["bash", "-lc", "npm test"]}`       | `npm test`      |
+    """
     values = arguments
     if not isinstance(values, dict):
         values = {"command": arguments}
-    for name in ("command", "cmd", "script", "input"):
+    for name in _COMMAND_ARGUMENTS:
         value = values.get(name)
         if isinstance(value, str):
             return with_arguments(value, values)
@@ -55,7 +70,10 @@ def command_text(arguments: Json) -> str:
 
 
 def with_arguments(command: str, values: Mapping[str, Json]) -> str:
-    """Return a command with the words that stand in an argument of their own beside it (`args`), as processes are started."""
+    """Return a command with the words that stand beside it in an argument of their own (`args`).
+
+    A command with a blank is a line already, to which the words are added; one without a blank is a program.
+    """
     arguments: Json = None
     for name in _ARGUMENTS:
         arguments = arguments or values.get(name)
@@ -71,8 +89,8 @@ def with_arguments(command: str, values: Mapping[str, Json]) -> str:
 
 def joined(words: Sequence[str]) -> str:
     """Return a command given as a list of words as one line; of `bash -lc SCRIPT` the script."""
-    is_shell_started = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell")
-    has_script = len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-ic", "-command")
+    is_shell_started = base_name(words[0]) in _STARTED_SHELLS
+    has_script = len(words) > 2 and words[-2].lower() in _SCRIPT_FLAGS
     if is_shell_started and has_script:
         return words[-1]
     return shlex.join(words)

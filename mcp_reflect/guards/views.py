@@ -1,4 +1,4 @@
-"""The part of a call that the guards of each project hold: see `places` for which project holds what."""
+"""The part of a call to which the guards of each project apply: `places` says which project's guards apply to what."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,42 +13,51 @@ from mcp_reflect.guards.places import CallPlace
 EVERYWHERE = ""
 """Stands for the guards that are for all projects."""
 
-_NOWHERE: tuple[str, ...] = ("\0",)
-"""The folder of a project that a path does not lie in: only the guards that name the path from `/` on hold it."""
+_NO_FOLDER: tuple[str, ...] = ("\0",)
+"""In place of a project's folders where a path lies in none of them: only guards that name the path from `/` on apply."""
 
 
 def views_of(call: Call, place: CallPlace) -> Mapping[str, Call]:
-    """Return, by project, the part of a call that its guards hold; under EVERYWHERE all of it."""
-    commands: dict[str, set[int]] = defaultdict(set)
-    changes: dict[str, list[SeenChange]] = defaultdict(list)
-    projects_of: dict[str | None, Iterable[str]] = {}
-    for index, placed in enumerate(call.placed_commands):
-        if placed.folder not in projects_of:
-            projects_of[placed.folder] = _projects_of_command(placed, place)
-        for project in projects_of[placed.folder]:
-            commands[project].add(index)
-    in_full: list[SeenChange] = []
+    """Return, by project, the part of a call to which its guards apply; under EVERYWHERE all of it.
+
+    For `git push && tee /work/web/a.js` in the folder of the project shop, the part of shop has the push, and that of web
+    has the changed file.
+    """
+    indexes_by_project = _command_indexes_by_project(call, place)
+    changes_by_project: dict[str, list[SeenChange]] = defaultdict(list)
+    all_changes = [*call.changes]
     for change in call.named_changes:
         path = place.absolute(change.path)
-        in_full.append(_with_path(change, path))
+        all_changes.append(_with_path(change, path))
         for project, seen in _changes_by_project(change, path, place):
-            changes[project].append(seen)
-    projects = dict.fromkeys((*place.at_hand, *commands, *changes))
-    views = {
-        project: call.part(
-            commands[project],
-            changes[project],
-            folder=place.folder,
-            roots=place.roots_of(project),
-        )
-        for project in projects
-    }
+            changes_by_project[project].append(seen)
     every_index = range(len(call.placed_commands))
-    return {**views, EVERYWHERE: call.part(every_index, (*call.changes, *in_full))}
+    views = {EVERYWHERE: call.part(every_index, all_changes)}
+    for project in (*place.at_hand, *indexes_by_project, *changes_by_project):
+        if project not in views:
+            views[project] = call.part(
+                indexes_by_project[project],
+                changes_by_project[project],
+                folder=place.folder,
+                roots=place.roots_of(project),
+            )
+    return views
+
+
+def _command_indexes_by_project(call: Call, place: CallPlace) -> defaultdict[str, set[int]]:
+    """Return, by project, the indexes of the commands in `placed_commands` to which its guards apply."""
+    indexes: defaultdict[str, set[int]] = defaultdict(set)
+    projects_by_folder: dict[str | None, Iterable[str]] = {}
+    for index, placed in enumerate(call.placed_commands):
+        if placed.folder not in projects_by_folder:
+            projects_by_folder[placed.folder] = _projects_of_command(placed, place)
+        for project in projects_by_folder[placed.folder]:
+            indexes[project].add(index)
+    return indexes
 
 
 def _projects_of_command(placed: PlacedCommand, place: CallPlace) -> Iterable[str]:
-    """Return the projects whose guards hold a command: that of its folder, else those that are at hand."""
+    """Return the projects whose guards apply to a command: that of its folder, else those that are at hand."""
     if placed.folder is None:
         return place.at_hand
     return place.projects_at(place.absolute(placed.folder or ".")) or place.at_hand
@@ -61,14 +70,14 @@ def _changes_by_project(
 
     `path` is the change's, seen from the root. Of a project the first row that fits decides:
 
-    | the project                                            | sees the path                                |
-    |--------------------------------------------------------|----------------------------------------------|
-    | at hand, and nobody knows from where the path is seen   | as it is written                             |
-    | the innermost one that the path lies in                | in its folders                               |
-    | one around that                                        | in its folders, as in an inner project       |
-    | one that lies in the path, which is removed or searched | in its folders                               |
-    | at hand, where nobody knows its folders and the path's | anywhere                                     |
-    | at hand                                                | in none of its folders                       |
+    | the project                                             | sees the path                          |
+    |---------------------------------------------------------|----------------------------------------|
+    | at hand, and nobody knows from where the path is seen   | as it is written                       |
+    | the innermost one that the path lies in                 | in its folders                         |
+    | one around that                                         | in its folders, as in an inner project |
+    | one that lies in the path, which is removed or searched | in its folders                         |
+    | at hand, where nobody knows its folders and the path's  | anywhere                               |
+    | at hand                                                 | in none of its folders                 |
     """
     if not change.is_in_known_folder or not is_absolute(path):
         for project in place.at_hand:
@@ -83,8 +92,8 @@ def _changes_by_project(
         seen = _with_path(change, path, place.roots_of(project))
         yield project, replace(seen, is_in_inner=True)
     for project in frozenset(place.at_hand) - inside - around:
-        is_unknown = not owners and not place.roots_of(project)
-        yield project, _with_path(change, path, () if is_unknown else _NOWHERE)
+        are_folders_unknown = not owners and not place.roots_of(project)
+        yield project, _with_path(change, path, () if are_folders_unknown else _NO_FOLDER)
 
 
 def _projects_reached(change: NamedChange, path: str, place: CallPlace) -> AbstractSet[str]:

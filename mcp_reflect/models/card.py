@@ -73,10 +73,10 @@ def _counted(count: int, name: str, what: str) -> str:
     """Return a count with its noun and what became of them: 2, "lesson", "shown" -> "2 lessons shown"; empty for 0."""
     if not count:
         return ""
-    return f"{_times(count, name)} {what}"
+    return f"{_number_of(count, name)} {what}"
 
 
-def _times(count: int, name: str) -> str:
+def _number_of(count: int, name: str) -> str:
     """Return a count with its noun: 1, "lesson" -> "1 lesson"; 3, "lesson" -> "3 lessons"."""
     if count == 1:
         return f"1 {name}"
@@ -93,12 +93,12 @@ def _listed(texts: Sequence[str], what: str = "") -> str:
     named = [_cut(" ".join(text.split())) for text in texts[:_MOST_NAMED]]
     if len(texts) > _MOST_NAMED:
         named.append(f"{len(texts) - _MOST_NAMED} more")
-    count = f"{_times(len(texts), 'lesson')} {what}".strip()
+    count = f"{_number_of(len(texts), 'lesson')} {what}".strip()
     return f"{count} ({' · '.join(named)})"
 
 
 def _cut(text: str) -> str:
-    """Return a text in at most 100 characters, cut between words where it has any."""
+    """Return a text in at most _MOST_CHARS characters, cut between words where it has any: "Use uv for …"."""
     if len(text) <= _MOST_CHARS:
         return text
     start = text[: _MOST_CHARS - len(_CUT)].rsplit(maxsplit=1)[0]

@@ -25,6 +25,11 @@ HOST: Final = "host"
 """The `thinker` of a result that the calling agent judged; a language model is `provider:model` or `sampling`."""
 RULES: Final = "rules"
 """The `thinker` of a result that only rules judged."""
+DEEPEST: Final = 100
+"""Levels of a value that are converted; a deeper one is refused where it is read."""
+
+_types_of_fields: Final = cache(get_type_hints)
+"""The types of the fields of a model by name; Python resolves them anew each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,9 @@ class Scope:
 
     def __str__(self) -> str:
         """Return it in the words of answers: `project web`, or `global`."""
-        return f"project {self.project}" if self.project else "global"
+        if not self.project:
+            return "global"
+        return f"project {self.project}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +74,6 @@ def compact(value: Any) -> Any:
     return value
 
 
-_types: Final = cache(get_type_hints)
-
-
 def json_of(text: str | bytes) -> Json:
     """Return the value of a JSON text: '{"a": 1}' -> {"a": 1}; None for a text that is no JSON."""
     try:
@@ -78,24 +82,20 @@ def json_of(text: str | bytes) -> Json:
         return None
 
 
-DEEPEST: Final = 100
-"""Levels of a value that are converted; a deeper one is refused where it is read."""
-
-
 def to_json(value: Any, depth: int = 0) -> Json:
     """Return a value of Python as JSON carries it; `depth` is how many levels it lies deep in the value first sent.
 
-    | value                            | JSON                                |
-    |----------------------------------|-------------------------------------|
-    | None, a boolean, number or text  | the same                            |
-    | a member of an enum              | its value                           |
-    | a dataclass, a mapping           | an object                           |
-    | a list, tuple or set             | a list                              |
-    | bytes                            | a text                              |
-    | a date or time                   | a text in ISO 8601                  |
-    | an object of pydantic            | as its `model_dump` says            |
-    | any other, such as a path        | its `str`                           |
-    | deeper than DEEPEST levels       | the same: where it is read, it is refused |
+    | value                           | JSON                                      |
+    |---------------------------------|-------------------------------------------|
+    | None, a boolean, number or text | the same                                  |
+    | a member of an enum             | its value                                 |
+    | a dataclass, a mapping          | an object                                 |
+    | a list, tuple or set            | a list                                    |
+    | bytes                           | a text                                    |
+    | a date or time                  | a text in ISO 8601                        |
+    | an object of pydantic           | as its `model_dump` says                  |
+    | any other, such as a path       | its `str`                                 |
+    | deeper than DEEPEST levels      | the same: where it is read, it is refused |
     """
     if value is None or isinstance(value, bool) or depth > DEEPEST:
         return value
@@ -135,11 +135,16 @@ def unpacked(value: Any) -> Any:
 def from_json(wanted_type: Any, value: Any) -> Any:
     """Return a value of a type, such as a model, from the JSON of `asdict`.
 
-    Members that the type does not have are ignored: a later release may have stored them. A union of several types
-    besides None takes the value as it is.
+    | the type                         | the value becomes                                                    |
+    |----------------------------------|----------------------------------------------------------------------|
+    | a model                          | one; members that it does not have are ignored, of a later release   |
+    | an enum of texts                 | its member                                                           |
+    | `tuple[X, ...]`, `Mapping[…, X]` | one of values of X                                                   |
+    | `X | None`                       | a value of X, or None                                                |
+    | any other                        | the value as it is                                                   |
     """
     if is_dataclass(wanted_type):
-        types = _types(wanted_type)
+        types = _types_of_fields(wanted_type)
         members = {
             name: from_json(types[name], item) for name, item in value.items() if name in types
         }

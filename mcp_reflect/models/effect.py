@@ -34,8 +34,10 @@ class Arm:
 
     @property
     def rate(self) -> float:
-        """The part of them with a good ending, 0..1."""
-        return self.good / self.sessions if self.sessions else 0.0
+        """The part of them with a good ending, 0..1; 0 where there are none."""
+        if not self.sessions:
+            return 0.0
+        return self.good / self.sessions
 
     @property
     def in_words(self) -> str:

@@ -11,6 +11,23 @@ from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State, Tru
 PREFIX: Final = "pro"
 """Of the id of a proposal."""
 
+_LISTS: Final = ("symptoms", "keywords", "tags")
+"""The fields of a lesson that are lists."""
+
+_COMPARED_FIELDS: Final = tuple(
+    "mistake correction text why context task_type symptoms keywords tags importance confidence external_id wrong_call "
+    "right_call state trust".split()
+)
+"""The fields of which a person is shown whether a proposal changes them."""
+
+_MODE_WORDS: Final[Mapping[GuardMode | None, str]] = {
+    GuardMode.ENFORCE: "each call against it is refused",
+    GuardMode.HOLD: "a call against it is refused once",
+    GuardMode.TELL: "the agent is told at a call against it",
+    GuardMode.OFF: "off",
+    None: "it does what guards do in the project",
+}
+
 
 class ProposalKind(StrEnum):
     """What would become of the lesson."""
@@ -41,21 +58,20 @@ class Proposal:
 def proposed_lesson(lesson: Lesson, kind: ProposalKind, body: Mapping[str, Any]) -> LessonDraft:
     """Return the lesson as a proposal would make it: what a person is shown of it, and what is stored after their yes.
 
-    | kind    | `body`                     | the lesson                                            |
-    |---------|----------------------------|-------------------------------------------------------|
-    | REPLACE | all fields of another one  | that one, trusted, with the guard of `_with_guard_of` |
-    | EDIT    | the fields that change     | has these values                                      |
-    | RETIRE  | is not read                | is out of use                                         |
-    | DISARM  | is not read                | has a guard that is off                               |
+    | kind    | `body`                    | the lesson                                            |
+    |---------|---------------------------|-------------------------------------------------------|
+    | REPLACE | all fields of another one | that one, trusted, with the guard of `_with_guard_of` |
+    | EDIT    | the fields that change    | has these values                                      |
+    | RETIRE  | is not read               | is out of use                                         |
+    | DISARM  | is not read               | has a guard that is off                               |
     """
     match kind:
         case ProposalKind.REPLACE:
             draft: LessonDraft = from_json(LessonDraft, body)
             return replace(_with_guard_of(lesson, draft), trust=Trust.TRUSTED)
         case ProposalKind.EDIT:
-            lists = {
-                name: tuple(body[name]) for name in _LISTS if name in body
-            }  # JSON has no tuples
+            # JSON has no tuples.
+            lists = {name: tuple(body[name]) for name in _LISTS if name in body}
             return replace(lesson, **{**body, **lists})
         case ProposalKind.RETIRE:
             return replace(lesson, state=State.RETIRED)
@@ -63,17 +79,14 @@ def proposed_lesson(lesson: Lesson, kind: ProposalKind, body: Mapping[str, Any])
             return replace(lesson, guard_mode=GuardMode.OFF)
 
 
-_LISTS: Final = ("symptoms", "keywords", "tags")
-
-
 def _with_guard_of(lesson: Lesson, draft: LessonDraft) -> LessonDraft:
     """Return the `draft` that takes the place of a `lesson`, with the guard that it has from then on.
 
-    | the draft brings     | its guard                                                           |
-    |----------------------|---------------------------------------------------------------------|
-    | a guard              | that one, in the mode that the person chose for the lesson's guard  |
-    | calls, but no guard  | none: the lesson's guard may not be about these calls               |
-    | neither              | the lesson's, with its calls and its mode                           |
+    | the draft brings    | its guard                                                          |
+    |---------------------|--------------------------------------------------------------------|
+    | a guard             | that one, in the mode that the person chose for the lesson's guard |
+    | calls, but no guard | none: the lesson's guard may not be about these calls              |
+    | neither             | the lesson's, with its calls and its mode                          |
     """
     if draft.guard:
         return replace(draft, guard_mode=lesson.guard_mode)
@@ -98,12 +111,6 @@ class FieldChange:
     after: str
 
 
-_COMPARED: Final = tuple(
-    "mistake correction text why context task_type symptoms keywords tags importance confidence external_id wrong_call "
-    "right_call state trust".split()
-)
-
-
 def changes_of(
     lesson: Lesson, kind: ProposalKind, body: Mapping[str, Any]
 ) -> tuple[FieldChange, ...]:
@@ -111,13 +118,15 @@ def changes_of(
     after = proposed_lesson(lesson, kind, body)
     values: dict[str, tuple[str, str]] = {
         name: (_value_text(getattr(lesson, name)), _value_text(getattr(after, name)))
-        for name in _COMPARED
+        for name in _COMPARED_FIELDS
     }
     if _says_all_in_parts(lesson) and _says_all_in_parts(after):
         del values["text"]
     values["guard"] = (guard_words(lesson), guard_words(after))
     return tuple(
-        FieldChange(name, before, now) for name, (before, now) in values.items() if before != now
+        FieldChange(name, value_before, value_after)
+        for name, (value_before, value_after) in values.items()
+        if value_before != value_after
     )
 
 
@@ -135,22 +144,13 @@ def _value_text(value: Any) -> str:
     return str(value)
 
 
-_MODE_WORDS: Final[Mapping[GuardMode | None, str]] = {
-    GuardMode.ENFORCE: "each call against it is refused",
-    GuardMode.HOLD: "a call against it is refused once",
-    GuardMode.TELL: "the agent is told at a call against it",
-    GuardMode.OFF: "off",
-    None: "it does what guards do in the project",
-}
-
-
 def guard_words(lesson: LessonDraft) -> str:
     """Return a lesson's guard and what it does, such as "`git push` with `--force` (each call against it is refused)"."""
     if lesson.guard is None:
         return "none"
-    does = _MODE_WORDS[lesson.guard_mode]
+    effect = _MODE_WORDS[lesson.guard_mode]
     if lesson.unarmed:
-        does = f"off: {lesson.unarmed}"
+        effect = f"off: {lesson.unarmed}"
     if lesson.state is not State.ACTIVE:
-        does = f"off: the lesson is {lesson.state}"
-    return f"{lesson.guard} ({does})"
+        effect = f"off: the lesson is {lesson.state}"
+    return f"{lesson.guard} ({effect})"

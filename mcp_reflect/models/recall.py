@@ -10,6 +10,9 @@ from mcp_reflect.models.lesson import RecordKind, Source, Trust
 FEW: Final = 3
 """Lessons that a recall returns where the caller says nothing else."""
 
+BETWEEN_REASONS: Final = "; "
+"""What stands between the reasons in `Hit.why`."""
+
 
 class Fit(StrEnum):
     """How well a lesson fits a task. A weak hit never scores as much as a strong one."""
@@ -38,10 +41,6 @@ class RecallQuery:
     def wants_more(self) -> bool:
         """True if the caller asks for more lessons than an answer has by default."""
         return self.limit > FEW
-
-
-BETWEEN_REASONS: Final = "; "
-"""What parts the reasons in `Hit.why`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

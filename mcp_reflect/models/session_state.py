@@ -77,7 +77,7 @@ class SessionNotes:
     def has_met_guard(self, lesson_id: str, exact_key: str) -> bool:
         """Return whether a guard spoke about this call in this session, whatever came of it."""
         return any(
-            (note.lesson_id, note.exact_key) == (lesson_id, exact_key) for note in self.guard_notes
+            note.lesson_id == lesson_id and note.exact_key == exact_key for note in self.guard_notes
         )
 
     def after_guard(self, note: GuardNote) -> "SessionNotes":
@@ -91,9 +91,9 @@ class SessionNotes:
         new = replace(note, stage=stage).to_text()
         return replace(self, guarded=tuple(new if text == old else text for text in self.guarded))
 
-    def after_hold(self, exact: str) -> "SessionNotes":
+    def after_hold(self, exact_key: str) -> "SessionNotes":
         """Return the notes with the exact key of a call that was refused."""
-        return replace(self, held=(*self.held, exact)[-_MOST_REFUSED:])
+        return replace(self, held=(*self.held, exact_key)[-_MOST_REFUSED:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

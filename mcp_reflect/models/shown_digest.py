@@ -48,5 +48,6 @@ def digest_of_finding(stored: StoredFinding) -> str:
 
 
 def _digest(value: Any) -> str:
+    """Return the digest of a value, the same for equal values: 32 hex digits of the SHA-256 of its JSON."""
     text = json.dumps(value, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_HEX_DIGITS]

@@ -60,22 +60,26 @@ def words_of(lesson: HasWords) -> LessonWords:
 def named_lesson(lesson: HasWords) -> str:
     """Return a lesson as hooks show it: its id, its words, and whether an agent gave them as a person's."""
     text = with_id(lesson.id, shown_lesson(lesson))
-    return f"{text} ({TOLD_SO})" if lesson.is_told else text
+    if not lesson.is_told:
+        return text
+    return f"{text} ({TOLD_SO})"
 
 
 def shown_lesson(lesson: HasWords, most: int = MOST_SHOWN) -> str:
     """Return a lesson in at most so many characters, whole if it fits.
 
-    The correction is what the reader has to do: the mistake is shortened first, then left out.
+    The correction is what the reader has to do: the mistake is shortened first, then left out, and only then is the
+    correction shortened. A note says where the rest is.
     """
     words = words_of(lesson)
     if len(words.whole) <= most:
         return words.whole
     note = f" (shortened; recall_lessons with task {short_id(lesson.id)} has the rest)"
-    chars_left = most - len(note)
-    if not words.mistake or len(words.correction) > chars_left - _LEAST_MISTAKE:
-        return f"{first_sentences(words.correction, chars_left)}{note}"
-    mistake = first_sentences(words.mistake, chars_left - len(words.correction) - len(". "))
+    room = most - len(note)
+    has_room_for_mistake = len(words.correction) <= room - _LEAST_MISTAKE
+    if not words.mistake or not has_room_for_mistake:
+        return f"{first_sentences(words.correction, room)}{note}"
+    mistake = first_sentences(words.mistake, room - len(words.correction) - len(". "))
     return f"{lesson_text(mistake, words.correction)}{note}"
 
 

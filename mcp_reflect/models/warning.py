@@ -122,7 +122,7 @@ class KnownCalls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueWarning:
     """A warning that is due before a call."""
 
     known: KnownFailure  # the failure that it rests on

@@ -12,33 +12,40 @@ from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.lesson_words import with_id
 from mcp_reflect.models.run import ErrorCategory, Failure
 from mcp_reflect.models.shown_lesson import named_lesson
-from mcp_reflect.models.warning import Due, KnownFailure, Match
+from mcp_reflect.models.warning import DueWarning, KnownFailure, Match
 from mcp_reflect.moments.expected_failures import WatchedCall, expected_failure
 from mcp_reflect.moments.texts import REFUSED, correction_text, warning_text
 from mcp_reflect.sessions.call_forms import Forms, forms_of
 from mcp_reflect.text.signature import fingerprint
 
-# Sessions in which a call has failed, and never worked since, before it is refused.
 LEAST_CASES_TO_REFUSE: Final = 2
-# Before the id of a lesson that was shown at a call. A lesson that a prompt showed long before is shown again at a call.
+"""Sessions in which a call has failed, and never worked since, before it is refused."""
+
 _AT_A_CALL: Final = "call:"
-# Calls of a session in which a failure may be corrected by a call that works.
+"""Before the id of a lesson that a call showed. One that only a prompt showed, long before, is
+shown again at a call.
+"""
+
 _LOOK_BACK: Final = 30
-# Errors that say only that one thing does not exist: the correction of another call would name another thing.
-_OF_ONE_CALL: Final = frozenset(
+"""Calls of a session in which a failure may be corrected by a call that works."""
+
+_CATEGORIES_OF_ONE_CALL: Final = frozenset(
     {ErrorCategory.NO_RESULT, ErrorCategory.NOT_FOUND, ErrorCategory.ASSERTION}
 )
+"""Errors that say only that one thing does not exist: the correction of another call would name
+another thing.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Warned:
+class WarningBefore:
     """What is said before a call: the known failure, the lesson in the text, and what is noted as shown.
 
-    `hold`: the call is refused. The session then notes its key among `held`, so that the same call passes the second
+    With `hold` the call is refused. The session then notes its key among `held`, so that the same call passes the second
     time.
     """
 
-    due: Due
+    due: DueWarning
     text: str
     lesson_id: str | None = None
     hold: bool = False
@@ -46,7 +53,7 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectionAfter:
     """What is said after a failure: a known correction, the lesson in it, and what is noted as shown."""
 
     text: str
@@ -56,12 +63,15 @@ class Corrected:
 
 def warn_before(
     call: WatchedCall, *, certainty: float, can_refuse: bool = False, only_advice: bool = False
-) -> Warned | None:
+) -> WarningBefore | None:
     """Return the warning before a call, None if none is at least this certain.
 
-    `certainty` is the least that is said, from 0 to 1. `can_refuse`: the host lets a call be refused, so that a call
-    which is sure to fail is refused once. `only_advice`: a failure without a known correction is not told, nor one that
-    this session was told at an earlier call.
+    `certainty` is the least that is said, from 0 to 1.
+
+    | argument      | what it means                                                                                       |
+    |---------------|-----------------------------------------------------------------------------------------------------|
+    | `can_refuse`  | the host lets a call be refused: a call which is sure to fail is refused once                       |
+    | `only_advice` | no warning of a failure without a known correction, nor of one that a call of this session was told |
     """
     due = expected_failure(call)
     if due is None or due.certainty < certainty:
@@ -73,16 +83,23 @@ def warn_before(
     text = warning_text(due, _lesson_words(call, lesson))
     if is_refused:
         text = f"{text}\n{REFUSED}"
-    return Warned(
+    return WarningBefore(
         due=due,
         text=text,
-        lesson_id=lesson and lesson.id,
+        lesson_id=_id_of(lesson),
         hold=is_refused,
         shown=_shown_keys(due.known, lesson),
     )
 
 
-def _is_sure_to_fail(due: Due) -> bool:
+def _id_of(lesson: Lesson | None) -> str | None:
+    """Return the id of a lesson, None for none."""
+    if lesson is None:
+        return None
+    return lesson.id
+
+
+def _is_sure_to_fail(due: DueWarning) -> bool:
     """Return whether the very same call failed in several sessions: one failure may be an accident of its session."""
     return due.match is Match.EXACT and due.known.cases >= LEAST_CASES_TO_REFUSE
 
@@ -108,7 +125,7 @@ def correct_after(
     failure: Failure,
     recurring: KnownFailure | None,
     same_error: Iterable[KnownFailure],
-) -> Corrected | None:
+) -> CorrectionAfter | None:
     """Return the known correction of a call that failed, None where none is known.
 
     | the call                                                              | its correction is that of |
@@ -119,7 +136,7 @@ def correct_after(
     """
     if recurring is not None:
         return _known_correction(call, recurring, same_call=True)
-    if failure.category in _OF_ONE_CALL:
+    if failure.category in _CATEGORIES_OF_ONE_CALL:
         return None
     for other in same_error:
         if other.exact_key == call.forms.exact_key or not _has_same_program(other, call):
@@ -144,13 +161,16 @@ def maybe_corrected(call: WatchedCall) -> Iterator[KnownFailure]:
 
 def _known_correction(
     call: WatchedCall, failure: KnownFailure, *, same_call: bool
-) -> Corrected | None:
-    """Return what put a failure right, None where nothing is known to, or this session was told it at a call."""
+) -> CorrectionAfter | None:
+    """Return what put a failure right: its lesson, or the call that worked.
+
+    None where neither is known, or where an earlier call of this session showed it already.
+    """
     lesson = _lesson_about(call, failure)
     if not _has_new_advice(call, failure, lesson):
         return None
     text = correction_text(failure, _lesson_words(call, lesson), same_call=same_call)
-    return Corrected(text, lesson and lesson.id, _shown_keys(failure, lesson))
+    return CorrectionAfter(text, _id_of(lesson), _shown_keys(failure, lesson))
 
 
 def _has_same_program(failure: KnownFailure, call: WatchedCall) -> bool:

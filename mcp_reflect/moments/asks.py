@@ -130,12 +130,16 @@ def _lines_between(finding: Finding) -> list[str]:
 
 def _exit_code(finding: Finding) -> str:
     """Return ", exit code 2" for a failed call that ended so, empty for the code 0 or an unknown one."""
-    return f", exit code {finding.exit_code}" if finding.exit_code else ""
+    if not finding.exit_code:
+        return ""
+    return f", exit code {finding.exit_code}"
 
 
 def _number(call: FoundCall | None) -> str:
     """Return " (call 3)" for the third call of a session, empty where its number is not known."""
-    return f" (call {call.number})" if call and call.number else ""
+    if call is None or not call.number:
+        return ""
+    return f" (call {call.number})"
 
 
 def _both_calls(finding: Finding, most: int) -> _BothCalls:

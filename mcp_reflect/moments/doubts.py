@@ -53,8 +53,7 @@ class Doubt:
         return digest(f"{self.verdict}\n{words}\n{run}\n{self.changed}", 12)
 
 
-# The kinds of runs that show a claim of this kind as well: tests that ran show that the build works.
-_SHOWN_BY: Final = {
+_KINDS_THAT_SHOW: Final = {
     ProofKind.BUILD: {ProofKind.TYPES, ProofKind.IMAGE, ProofKind.DEPLOYMENT, ProofKind.TESTS},
     ProofKind.TYPES: {ProofKind.BUILD},
     ProofKind.FORMAT: {ProofKind.LINT, ProofKind.COMMIT},
@@ -66,14 +65,27 @@ _SHOWN_BY: Final = {
     ProofKind.MIGRATION: {ProofKind.DEPLOYMENT, ProofKind.TESTS},
     ProofKind.PUSH: {ProofKind.DEPLOYMENT, ProofKind.IMAGE},
 }
-_NOT_STALE: Final = frozenset({ProofKind.COMMIT, ProofKind.PUSH})
-# Programs that ask a service. One that was only started takes up changes by itself, as a development server.
-_ASKS: Final = frozenset(
+"""By the kind of a claim, the kinds of runs that show it as well: tests that ran show that the
+build works.
+"""
+
+_NEVER_STALE: Final = frozenset({ProofKind.COMMIT, ProofKind.PUSH})
+_FINAL_RUNS: Final = (ProofKind.TESTS, ProofKind.BUILD, ProofKind.DEPLOYMENT)
+"""The kinds of runs that a message may not pass over where they failed last."""
+
+_ASKING_PROGRAMS: Final = frozenset(
     "curl wget http https kubectl docker docker-compose systemctl fly helm".split()
 )
-_OF_A_SCHEMA: Final = lazy_compile(
+"""Programs that ask a service. One that was only started takes up changes by itself, as a
+development server.
+"""
+
+_NAME_OF_SCHEMA: Final = lazy_compile(
     r"(?i)migrat|alembic|schema|models?\b|prisma|\.sql$|flyway|entit"
 )
+_WORD: Final = lazy_compile(r"`?[\w./+-]*\w`?")
+_EVERYDAY_WORDS: Final = frozenset(read_word_list("programs")["everyday words"])
+"""Names of programs that are words of every text: `go`, `make`."""
 
 
 def doubts(message: str, ledger: Ledger) -> list[Doubt]:
@@ -81,14 +93,10 @@ def doubts(message: str, ledger: Ledger) -> list[Doubt]:
 
     "All tests pass." after a failed `pytest -q` gives Doubt(…, DoubtKind.FAILED, the run of pytest).
     """
-    doubts_or_none = [_doubt(claim, ledger) for claim in claims_in(message, ledger)]
+    results = [_doubt(claim, ledger) for claim in claims_in(message, ledger)]
     if only_says_done(message):
-        doubts_or_none.append(_unsaid_failure(message, ledger))
-    return [doubt for doubt in doubts_or_none if doubt is not None]
-
-
-_FINAL_RUNS: Final = (ProofKind.TESTS, ProofKind.BUILD, ProofKind.DEPLOYMENT)
-"""The kinds of runs that a message may not pass over where they failed last."""
+        results.append(_unsaid_failure(message, ledger))
+    return [doubt for doubt in results if doubt is not None]
 
 
 def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:
@@ -138,14 +146,14 @@ def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
 
     The last run that bears on the claim decides:
 
-    | the last run of the claim's kind           | doubt                                                  |
-    |--------------------------------------------|--------------------------------------------------------|
-    | there is none                              | NEVER, unless something else may show the claim        |
-    | there is none, but one of an unknown kind  | as below, of that run; none if it may have worked      |
-    | another agent worked after it              | none: that agent may have run it again                 |
-    | failed                                     | FAILED                                                 |
-    | ended in a way that nobody can tell        | none                                                   |
-    | passed                                     | STALE if something changed after it, else none         |
+    | the last run of the claim's kind          | doubt                                             |
+    |-------------------------------------------|---------------------------------------------------|
+    | there is none                             | NEVER, unless something else may show the claim   |
+    | there is none, but one of an unknown kind | as below, of that run; none if it may have worked |
+    | another agent worked after it             | none: that agent may have run it again            |
+    | failed                                    | FAILED                                            |
+    | ended in a way that nobody can tell       | none                                              |
+    | passed                                    | STALE if something changed after it, else none    |
     """
     runs = _runs_of(claim, ledger)
     if not runs:
@@ -179,10 +187,6 @@ def _runs_of(claim: SuccessClaim, ledger: Ledger) -> list[Proof]:
     return of_named_program or runs
 
 
-_WORD: Final = lazy_compile(r"`?[\w./+-]*\w`?")
-_EVERYDAY_WORDS: Final = frozenset(read_word_list("programs")["everyday words"])
-
-
 def _is_named(proof: Proof, words: Sequence[str]) -> bool:
     """Return whether the words of a claim name the program of a run: "pytest passes", "./gradlew is green".
 
@@ -207,13 +211,13 @@ def _may_be_shown_otherwise(claim: SuccessClaim, ledger: Ledger) -> bool:
     """Return whether something else than a run of the claim's kind may show it.
 
     A part of the session that the ledger lacks may, and so may another agent's work. So may a run of a kind that
-    includes the claimed one (`_SHOWN_BY`): a deployment builds, too.
+    includes the claimed one (`_KINDS_THAT_SHOW`): a deployment builds, too.
     """
     another_agent_worked = ledger.last_unseen_step >= 0
     if ledger.partial or another_agent_worked:
         return True
     kinds_run = {proof.kind for proof in ledger.proofs}
-    return any(not kinds_run.isdisjoint(_SHOWN_BY.get(kind, ())) for kind in claim.kinds)
+    return any(not kinds_run.isdisjoint(_KINDS_THAT_SHOW.get(kind, ())) for kind in claim.kinds)
 
 
 def _last_change(ledger: Ledger, *, before: float = inf) -> int:
@@ -243,19 +247,21 @@ def _doubt_of_failed(
 def _doubt_of_stale(claim: SuccessClaim, proof: Proof, ledger: Ledger) -> Doubt | None:
     """Return the doubt about a claim whose last run passed, if something changed after that run.
 
-    | the run                                  | goes out of date with       |
-    |------------------------------------------|-----------------------------|
-    | a commit or a push                       | nothing: it was done        |
-    | a service that was started               | nothing: it takes up changes |
-    | a migration                              | a change of the schema      |
-    | any other                                | any change                  |
+    | the run                    | goes out of date with        |
+    |----------------------------|------------------------------|
+    | a commit or a push         | nothing: it was done         |
+    | a service that was started | nothing: it takes up changes |
+    | a migration                | a change of the schema       |
+    | any other                  | any change                   |
     """
-    if proof.kind in _NOT_STALE or _was_only_started(proof, claim):
+    if proof.kind in _NEVER_STALE or _was_only_started(proof, claim):
         return None
     changed = [change.what for change in ledger.changes if change.step > proof.step]
     if proof.kind is ProofKind.MIGRATION:
-        changed = [what for what in changed if _OF_A_SCHEMA.search(what)]
-    return Doubt(claim, DoubtKind.STALE, proof, changed[-1]) if changed else None
+        changed = [what for what in changed if _NAME_OF_SCHEMA.search(what)]
+    if not changed:
+        return None
+    return Doubt(claim, DoubtKind.STALE, proof, changed[-1])
 
 
 def _was_only_started(proof: Proof, claim: SuccessClaim) -> bool:
@@ -265,4 +271,4 @@ def _was_only_started(proof: Proof, claim: SuccessClaim) -> bool:
     """
     if proof.kind is not ProofKind.HEALTH:
         return False
-    return proof.program not in _ASKS or "dev server" in claim.text.lower()
+    return proof.program not in _ASKING_PROGRAMS or "dev server" in claim.text.lower()

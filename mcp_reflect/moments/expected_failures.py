@@ -17,29 +17,60 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.run import ErrorCategory as C
+from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.models.session_state import SessionState
-from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match
+from mcp_reflect.models.warning import DueWarning, KnownCalls, KnownFailure, Match
 from mcp_reflect.sessions.call_forms import Forms, drops_quotes, forms_of
 from mcp_reflect.sessions.tools import Kind, is_code_search, kind_of
 
 CERTAINTY: Final = {Match.EXACT: 0.95, Match.LOOSE: 0.8, Match.TOOL_AND_ERROR: 0.7}
 PRIOR_CASES: Final = 2
-# What the certainty is multiplied by where the error passes by itself, as a timeout does.
 PASSING_FACTOR: Final = 0.5
-# The same where a test fails: the call itself did its work.
-ASSERTION_FACTOR: Final = 0.2
-# Calls with other arguments and one error, after which the tool itself is expected to fail.
-SAME_ERRORS: Final = 3
+"""What the certainty is multiplied by where the error passes by itself, as a timeout does."""
 
-_PASSING: Final = frozenset({C.TIMEOUT, C.RATE_LIMIT, C.NETWORK, C.CONFLICT, C.RESOURCE_EXHAUSTION})
-# Errors whose cause lies outside the values in the arguments: another id or date changes nothing.
-_WHATEVER_VALUES: Final = frozenset({C.AUTH, C.PERMISSION, C.DEPENDENCY, C.SYNTAX})
-_OF_THE_TOOL: Final = frozenset(
-    {C.AUTH, C.PERMISSION, C.DEPENDENCY, C.NETWORK, C.RATE_LIMIT, C.RESOURCE_EXHAUSTION}
+ASSERTION_FACTOR: Final = 0.2
+"""The same where a test fails: the call itself did its work."""
+
+SAME_ERRORS: Final = 3
+"""Calls with other arguments and one error, after which the tool itself is expected to fail."""
+
+_PASSING: Final = frozenset(
+    {
+        ErrorCategory.TIMEOUT,
+        ErrorCategory.RATE_LIMIT,
+        ErrorCategory.NETWORK,
+        ErrorCategory.CONFLICT,
+        ErrorCategory.RESOURCE_EXHAUSTION,
+    }
 )
-# Errors whose cause is the call itself: nothing that is done elsewhere makes it work.
-_OF_THE_CALL: Final = frozenset({C.VALIDATION, C.SYNTAX})
+"""Errors that may pass by themselves, so that the next try works."""
+
+_OUTSIDE_THE_VALUES: Final = frozenset(
+    {
+        ErrorCategory.AUTH,
+        ErrorCategory.PERMISSION,
+        ErrorCategory.DEPENDENCY,
+        ErrorCategory.SYNTAX,
+    }
+)
+"""Errors whose cause lies outside the values in the arguments: another id or date changes
+nothing.
+"""
+
+_OF_THE_TOOL: Final = frozenset(
+    {
+        ErrorCategory.AUTH,
+        ErrorCategory.PERMISSION,
+        ErrorCategory.DEPENDENCY,
+        ErrorCategory.NETWORK,
+        ErrorCategory.RATE_LIMIT,
+        ErrorCategory.RESOURCE_EXHAUSTION,
+    }
+)
+"""Errors that may be those of a tool which is broken, whatever its arguments."""
+
+_OF_THE_CALL: Final = frozenset({ErrorCategory.VALIDATION, ErrorCategory.SYNTAX})
+"""Errors whose cause is the call itself: nothing that is done elsewhere makes it work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +84,17 @@ class WatchedCall:
     session: SessionState
 
 
-def expected_failure(call: WatchedCall, *, has_failed: bool = False) -> Due | None:
-    """Return the surest reason to expect that a call fails, None if there is none.
+def expected_failure(call: WatchedCall, *, has_failed: bool = False) -> DueWarning | None:
+    """Return the surest reason to expect that a call fails, None if there is none; the module's table has the rules.
 
     `has_failed` is True if the call was made and failed again, rather than being about to be made.
     """
     unresolved = _unresolved_failures(call, has_failed=has_failed)
-    return (
-        _same_call_failed(call, unresolved)
-        or _other_values_failed_too(call, unresolved)
-        or _tool_fails_whatever_the_arguments(call)
-    )
+    for rule in (_same_call_failed, _other_values_failed_too):
+        due = rule(call, unresolved)
+        if due is not None:
+            return due
+    return _tool_fails_whatever_the_arguments(call)
 
 
 def _unresolved_failures(call: WatchedCall, *, has_failed: bool) -> list[KnownFailure]:
@@ -82,21 +113,26 @@ def _unresolved_failures(call: WatchedCall, *, has_failed: bool) -> list[KnownFa
     ]
 
 
-def _same_call_failed(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> Due | None:
+def _same_call_failed(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> DueWarning | None:
     """Return the warning that this very call failed, and nothing changed since; None where it did not.
 
     A call that differs in quotation marks alone is the same.
     """
-    of_same_call = [
-        failure
-        for failure in unresolved
-        if (failure.exact_key == call.forms.exact_key or _differs_in_quotes(call.forms, failure))
-        and not _changed_since(call, failure)
-    ]
-    return _warning_about(of_same_call, Match.EXACT) if of_same_call else None
+    of_same_call: list[KnownFailure] = []
+    for failure in unresolved:
+        is_same = failure.exact_key == call.forms.exact_key
+        if (is_same or _differs_in_quotes(call.forms, failure)) and not _changed_since(
+            call, failure
+        ):
+            of_same_call.append(failure)
+    if not of_same_call:
+        return None
+    return _warning_about(of_same_call, Match.EXACT)
 
 
-def _other_values_failed_too(call: WatchedCall, unresolved: Sequence[KnownFailure]) -> Due | None:
+def _other_values_failed_too(
+    call: WatchedCall, unresolved: Sequence[KnownFailure]
+) -> DueWarning | None:
     """Return the warning that the call failed with other ids, dates or ports, None where it did not.
 
     After `show --id 17` and `show --id 23` failed, `show --id 42` is expected to: their loose key, which leaves such
@@ -112,13 +148,15 @@ def _other_values_failed_too(call: WatchedCall, unresolved: Sequence[KnownFailur
         return None
     values_tried = {failure.exact_key for failure in with_other_values}
     ever_worked = any(failure.works for failure in with_other_values)
-    is_outside_values = all(failure.category in _WHATEVER_VALUES for failure in with_other_values)
+    is_outside_values = all(
+        failure.category in _OUTSIDE_THE_VALUES for failure in with_other_values
+    )
     if is_outside_values or (len(values_tried) > 1 and not ever_worked):
         return _warning_about(with_other_values, Match.LOOSE)
     return None
 
 
-def _tool_fails_whatever_the_arguments(call: WatchedCall) -> Due | None:
+def _tool_fails_whatever_the_arguments(call: WatchedCall) -> DueWarning | None:
     """Return the warning that the tool itself is broken, None where it is not.
 
     It is if several calls with different arguments failed with one error, and none worked since. In a shell, each
@@ -148,14 +186,18 @@ def _commonest_failures_of_tool(call: WatchedCall) -> list[KnownFailure]:
 def _is_no_accident(failure: KnownFailure, session: SessionState, *, searches: bool) -> bool:
     """Return whether a failure is more than a single accident, so that it may come again.
 
-    One that came once in another session may be: the machine was busy, or a file was missing. It is none where its cause
-    lies in the call, or it came again, or in this very session, or somebody found what corrects it. `searches`: the call
-    searches a service, such as the web.
+    | the failure                                              | may come again                           |
+    |----------------------------------------------------------|------------------------------------------|
+    | has its cause in the call                                | yes                                      |
+    | found nothing in a service, such as the web (`searches`) | yes: no session changes what that finds  |
+    | occurred twice, or in this very session                  | yes                                      |
+    | was corrected by somebody                                | yes                                      |
+    | occurred once in another session                         | no: the machine was busy, a file missing |
     """
     if failure.category in _OF_THE_CALL:
         return True
-    if searches and failure.category is C.NO_RESULT:
-        return True  # nothing that is done in a session changes what a service finds
+    if searches and failure.category is ErrorCategory.NO_RESULT:
+        return True
     occurred_twice = failure.cases > 1
     occurred_here = failure.last_session == session.id
     is_corrected = failure.worked is not None
@@ -164,7 +206,7 @@ def _is_no_accident(failure: KnownFailure, session: SessionState, *, searches: b
 
 def _warning_about(
     failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None
-) -> Due:
+) -> DueWarning:
     """Return one warning for all the failures, about the latest one.
 
     Without `certainty` it is the share of cases in which the call failed, see `_share_of_failures`.
@@ -174,12 +216,12 @@ def _warning_about(
         prior = CERTAINTY[match] * _weight(latest.category)
         certainty = _share_of_failures(failures, prior)
     times = sum(failure.times for failure in failures)
-    return Due(known=latest, match=match, certainty=round(certainty, 2), times=times)
+    return DueWarning(known=latest, match=match, certainty=round(certainty, 2), times=times)
 
 
-def _weight(category: C) -> float:
+def _weight(category: ErrorCategory) -> float:
     """Return the factor of the certainty for an error, from 0 to 1: small where the next try may well work."""
-    if category is C.ASSERTION:
+    if category is ErrorCategory.ASSERTION:
         return ASSERTION_FACTOR
     if category in _PASSING:
         return PASSING_FACTOR
@@ -220,7 +262,7 @@ def _changed_since(call: WatchedCall, failure: KnownFailure) -> bool:
         return False
     if failure.category in _OF_THE_CALL:
         return False
-    return not (failure.category is C.NO_RESULT and _searches_a_service(call))
+    return not (failure.category is ErrorCategory.NO_RESULT and _searches_a_service(call))
 
 
 def _searches_a_service(call: WatchedCall) -> bool:

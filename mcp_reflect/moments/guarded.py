@@ -12,18 +12,21 @@ from mcp_reflect.models.lesson import GuardMode, Lesson, Source
 from mcp_reflect.models.session_state import GuardNote, GuardStage, SessionState
 from mcp_reflect.moments.texts import guard_text
 
-# Before the id of a lesson that a session was told at a call against it.
 _TOLD_AT_GUARD: Final = "guard:"
-# How the text of a guard ends a command that has to come before: "Bash: `npm test` without `npm ci &&`".
+"""Before the id of a lesson that a session was told at a call against it."""
+
 _EARLIER_COMMAND_END: Final = " &&`"
+"""How the text of a guard ends a command that has to come before: "Bash: `npm test` without `npm
+ci &&`".
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guarded:
+class GuardAnswer:
     """What is said at a call that goes against a lesson.
 
-    `hold`: the call is refused, and `enforced`: every time, not only once. `note` is what the session notes, to see
-    whether the agent makes the same call again; `shown` are the keys of what it has now been shown.
+    With `hold` the call is refused, and with `enforced` as well every time, not only once. `note` is what the session
+    notes, to see whether the agent makes the same call again; `shown` are the keys of what it has now been shown.
     """
 
     text: str
@@ -42,20 +45,27 @@ def guarded(
     mode: GuardMode,
     can_refuse: bool,
     unread: str = "",
-) -> Guarded | None:
-    """Return what is said at a call that goes against `lessons`, None for nothing.
+) -> GuardAnswer | None:
+    """Return what is said at a call that goes against `lessons`, None for nothing; the first row that fits decides.
 
-    The first lesson that refuses the call decides; if none does, the first one is told as advice. A call that was
-    refused once passes when it is made again. `exact_key` is the key of the call with all its values, `mode` what a
-    lesson without a mode of its own does, and `can_refuse` whether the host lets a hook refuse a call. `unread` is the
-    reason why the command could not be parsed: nobody knows then whether it goes against a lesson, and only an enforced
-    lesson refuses it.
+    | the call, or its lessons                             | what is said                                          |
+    |------------------------------------------------------|-------------------------------------------------------|
+    | guards are off (`mode`)                              | nothing                                               |
+    | the command could not be parsed, for `unread`        | an enforced lesson refuses it; the others say nothing |
+    | a lesson refuses it, and `can_refuse`                | the refusal by the first such lesson                  |
+    | a lesson speaks, and the session was not told it yet | the first such lesson, as advice                      |
+    | any other, such as a call that is made again         | nothing                                               |
+
+    `exact_key` is the key of the call with all its values, `mode` what a lesson without a mode of its own does, and
+    `can_refuse` whether the host lets a hook refuse a call.
     """
     if mode is GuardMode.OFF:
         return None
+    if unread and not can_refuse:
+        return None
     if unread:
-        return _at_unread(lessons, exact_key, mode, unread) if can_refuse else None
-    advice: Guarded | None = None
+        return _at_unread(lessons, exact_key, mode, unread)
+    advice: GuardAnswer | None = None
     for lesson in lessons:
         lesson_mode = lesson.guard_mode or mode
         if _is_silent(lesson, lesson_mode, session, exact_key):
@@ -74,12 +84,12 @@ def _is_silent(
 ) -> bool:
     """Return whether a lesson lets a call pass without a word.
 
-    | its mode      | silent where                                                                |
-    |---------------|-----------------------------------------------------------------------------|
-    | off           | always                                                                      |
-    | enforce       | never                                                                       |
-    | hold, tell    | the lesson spoke at the same call of this session before                    |
-    | hold, tell    | the session is in the control group, which measures work without lessons    |
+    | its mode   | silent where                                                             |
+    |------------|--------------------------------------------------------------------------|
+    | off        | always                                                                   |
+    | enforce    | never                                                                    |
+    | hold, tell | the lesson spoke at the same call of this session before                 |
+    | hold, tell | the session is in the control group, which measures work without lessons |
     """
     if lesson_mode is GuardMode.OFF:
         return True
@@ -90,7 +100,7 @@ def _is_silent(
 
 def _at_unread(
     lessons: Sequence[Lesson], exact_key: str, mode: GuardMode, reason: str
-) -> Guarded | None:
+) -> GuardAnswer | None:
     """Return the refusal of a call that nobody can read, by the first enforced lesson; None where there is none."""
     for lesson in lessons:
         lesson_mode = lesson.guard_mode or mode
@@ -100,9 +110,9 @@ def _at_unread(
     return None
 
 
-def _refusal(lesson: Lesson, exact_key: str, text: str, *, enforced: bool) -> Guarded:
-    """Return the answer that refuses a call with this text."""
-    return Guarded(
+def _refusal(lesson: Lesson, exact_key: str, text: str, *, enforced: bool) -> GuardAnswer:
+    """Return the answer that refuses a call with this text; the note says that the agent's next call is its answer."""
+    return GuardAnswer(
         text=text,
         lesson_id=lesson.id,
         hold=True,
@@ -112,12 +122,12 @@ def _refusal(lesson: Lesson, exact_key: str, text: str, *, enforced: bool) -> Gu
     )
 
 
-def _advice(lesson: Lesson, exact_key: str) -> Guarded:
+def _advice(lesson: Lesson, exact_key: str) -> GuardAnswer:
     """Return the answer that tells the lesson and lets the call pass.
 
     The note says that the call still runs, so that its end is not taken for the same call made again.
     """
-    return Guarded(
+    return GuardAnswer(
         text=guard_text(lesson, hold=False),
         lesson_id=lesson.id,
         hold=False,
@@ -166,5 +176,5 @@ def refuses(lesson: Lesson) -> bool:
 
 def _asks_for_order(guard: str) -> bool:
     """Return whether a guard asks for a command before another: "Bash: `npm test` without `npm ci &&`"."""
-    what_is_missing = guard.rpartition(" without ")[2]
-    return _EARLIER_COMMAND_END in what_is_missing
+    missing_items = guard.rpartition(" without ")[2]
+    return _EARLIER_COMMAND_END in missing_items

@@ -37,38 +37,39 @@ def text_of(doubts_found: Sequence[Doubt]) -> str:
     lines = [_line(doubt) for doubt in doubts_found[:_MOST_DOUBTS]]
     while len(lines) > 1 and len("\n".join(lines)) > room:
         lines.pop()
-    if len("\n".join(lines)) > room:
-        lines = [lines[0][: room - len(_DOTS)] + _DOTS]
-    return "\n".join((*lines, _ENDING))
+    text = "\n".join(lines)
+    if len(text) > room:
+        text = text[: room - len(_DOTS)] + _DOTS
+    return f"{text}\n{_ENDING}"
 
 
 def _line(doubt: Doubt) -> str:
     """Return one doubt in a line: the words of the message, and what the session shows instead.
 
-    | the doubt | its line                                                                              |
-    |-----------|---------------------------------------------------------------------------------------|
-    | FAILED    | You say: "All tests pass." The last run of `pytest -q` failed: `1 failed, 3 passed`   |
-    | UNSAID    | The last run of `pytest -q` failed: 1 failed. Your message does not say so.           |
-    | STALE     | You say: "All tests pass." After the last run of `pytest -q`, app/cart.py changed.    |
-    | NEVER     | You say: "All tests pass." This session holds no run of tests that shows it.          |
+    | the doubt | its line                                                                            |
+    |-----------|-------------------------------------------------------------------------------------|
+    | FAILED    | You say: "All tests pass." The last run of `pytest -q` failed: `1 failed, 3 passed` |
+    | UNSAID    | The last run of `pytest -q` failed: 1 failed. Your message does not say so.         |
+    | STALE     | You say: "All tests pass." After the last run of `pytest -q`, app/cart.py changed.  |
+    | NEVER     | You say: "All tests pass." This session holds no run of tests that shows it.        |
     """
-    said = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
+    quotation = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
     proof = doubt.proof
     if proof is None:
         kinds = " or ".join(sorted(doubt.claim.kinds))
-        return f"{said} This session holds no run of {kinds} that shows it."
+        return f"{quotation} This session holds no run of {kinds} that shows it."
     command = f"`{_cut(proof.command, _MOST_COMMAND)}`"
     error_line = _cut(proof.outcome.line, _MOST_ERROR)
     match doubt.verdict:
         case DoubtKind.UNSAID:
-            shown = f": {error_line}" if error_line else ""
-            return f"The last run of {command} failed{shown}. Your message does not say so."
+            error = f": {error_line}" if error_line else ""
+            return f"The last run of {command} failed{error}. Your message does not say so."
         case DoubtKind.FAILED:
-            shown = f": `{error_line}`" if error_line else "."
-            return f"{said} The last run of {command} failed{shown}"
+            error = f": `{error_line}`" if error_line else "."
+            return f"{quotation} The last run of {command} failed{error}"
         case _:
             changed = _cut(doubt.changed, _MOST_CHANGED)
-            return f"{said} After the last run of {command}, {changed} changed."
+            return f"{quotation} After the last run of {command}, {changed} changed."
 
 
 def _cut(text: str, most: int) -> str:
@@ -92,26 +93,26 @@ def at_stop(
     ledger: Ledger,
     notes: LastWord,
     *,
-    way: Literal["hold", "tell", "off"],
+    mode: Literal["hold", "tell", "off"],
     again: bool,
 ) -> StopAnswer:
     """Return what is said about a last message; each doubt is said once a session.
 
-    `way` is what the setting does with a doubt, and `again` says that the agent stops after its message was held:
+    `mode` is what the setting does with a doubt, and `again` says that the agent stops after its message was held:
 
-    | the message                                            | the agent | text for the next prompt |
-    |--------------------------------------------------------|-----------|--------------------------|
-    | any, where `way` is "off"                              | may stop  | none                     |
-    | comes after a held one (`again`)                       | may stop  | none                     |
-    | has no new doubt                                       | may stop  | the tests made easier    |
-    | has a new doubt, where `way` is "tell"                 | may stop  | doubts, tests            |
-    | has a new doubt, where `way` is "hold"                 | goes on   | none: it is told now     |
+    | the message                             | the agent | text for the next prompt |
+    |-----------------------------------------|-----------|--------------------------|
+    | any, where `mode` is "off"              | may stop  | none                     |
+    | comes after a held one (`again`)        | may stop  | none                     |
+    | has no new doubt                        | may stop  | the tests made easier    |
+    | has a new doubt, where `mode` is "tell" | may stop  | doubts, tests            |
+    | has a new doubt, where `mode` is "hold" | goes on   | none: it is told now     |
 
     An agent is held once at a stop, however its message reads then: it may be right.
     """
     doubts_found = doubts(message, ledger)
     notes = _with_what_followed(notes, doubts_found, ledger)
-    if again or way == "off":
+    if again or mode == "off":
         return StopAnswer(None, notes)
     new_doubts = [doubt for doubt in doubts_found if doubt.key not in notes.said]
     easier_tests = _new_text_on_easier_tests(message, ledger, notes)
@@ -121,7 +122,7 @@ def at_stop(
             notes = replace(notes, due=easier_tests)
         return StopAnswer(None, notes)
     text = "\n".join(filter(None, (text_of(new_doubts), easier_tests)))
-    if way == "tell":
+    if mode == "tell":
         return StopAnswer(None, replace(notes, due=text, told=notes.told + 1))
     kinds = frozenset[ProofKind]().union(*(doubt.claim.kinds for doubt in new_doubts))
     open_kinds = tuple(sorted(kinds))

@@ -25,6 +25,11 @@ _STARTED: Final = (
 _MOST_OPENING: Final = 300  # characters of an answer in which it says that something was started
 _FAILURE_EVENTS: Final = ("PostToolUseFailure", "postToolUseFailure")
 _NO_MESSAGE: Final = "the call failed"  # where a host says that it did, and nothing more
+_CHILD_TOOLS: Final = frozenset({"Task", "Agent", "task", "agent", "runSubagent"})
+"""The tools by which hosts start another agent, with its prompt."""
+
+_MOST_ID: Final = 200  # characters of the id of a session
+_DIGITS_OF_ID: Final = 16  # of the hash in a shortened id
 # How the shell of Copilot CLI says at the end of its output that the command ended.
 _SHELL_ENDED: Final = "<shellId: "
 _SHELL_CODE: Final = " completed with exit code "
@@ -43,22 +48,30 @@ def refusal(event: str, text: str) -> "dict[str, Any]":
             return {"hookSpecificOutput": {"hookEventName": event, **decision}}
 
 
-# The tools by which hosts start another agent, with its prompt.
-_CHILD_TOOLS: Final = frozenset({"Task", "Agent", "task", "agent", "runSubagent"})
-_MOST_SESSION: Final = 200  # characters of a session's id
-
-
 def session_of(sent: "dict[str, Any]") -> str | None:
     """Return the id of the session that a hook's input belongs to, None where there is none.
 
-    The calls of a subagent are a session of their own: `{"session_id": "s1", "agent_id": "a7"}` gives "s1/a7". Of a long
-    session's id half of the room is left to that of the agent, so that its agents stay apart.
+    The calls of a subagent are a session of their own: `{"session_id": "s1", "agent_id": "a7"}` gives "s1/a7". Each of
+    the two ids has half of the room, and one that is longer ends with a hash, so that no two sessions share an id.
     """
     session = _first_text(sent, ("session_id", "conversation_id", "sessionId")).strip()
     agent = sent.get("agent_id")
-    if session and isinstance(agent, str) and agent.strip():
-        session = f"{session[: _MOST_SESSION // 2]}/{agent.strip()}"
-    return session[:_MOST_SESSION] or None
+    if not session:
+        return None
+    if not isinstance(agent, str) or not agent.strip():
+        return _shortened_id(session, _MOST_ID)
+    most = (_MOST_ID - len("/")) // 2
+    return f"{_shortened_id(session, most)}/{_shortened_id(agent.strip(), most)}"
+
+
+def _shortened_id(name: str, most: int) -> str:
+    """Return an id in at most `most` characters; a longer one as its beginning and a hash of all of it."""
+    if len(name) <= most:
+        return name
+    from hashlib import sha256  # noqa: PLC0415 - hosts have short ids, and hooks no time
+
+    digest = sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGITS_OF_ID]
+    return f"{name[: most - _DIGITS_OF_ID - 1]}~{digest}"
 
 
 def child_prompt(event: object, sent: "dict[str, Any]") -> str | None:

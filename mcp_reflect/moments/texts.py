@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_reflect.models.lesson import Lesson, Source
 from mcp_reflect.models.shown_lesson import MOST_SHOWN, HasWords, first_sentences, named_lesson
-from mcp_reflect.models.warning import MAY_BE_EMPTY, Due, KnownFailure, Match
+from mcp_reflect.models.warning import MAY_BE_EMPTY, DueWarning, KnownFailure, Match
 from mcp_reflect.security.injection import fence
 from mcp_reflect.sessions.text import call_text, clip, quote, times_in_words
 
@@ -42,7 +42,7 @@ AGAINST_UNREAD: Final = (
 REFUSED: Final = "The call is refused this once. If it is right all the same, make it again."
 
 
-def warning_text(due: Due, lesson: str | None) -> str:
+def warning_text(due: DueWarning, lesson: str | None) -> str:
     """Return the warning before a call that is expected to fail.
 
     `lesson` is the text of the lesson about that failure, None if there is none.
@@ -52,7 +52,7 @@ def warning_text(due: Due, lesson: str | None) -> str:
     return f"{head}\n{fence('known failure', record)}"
 
 
-def _failure_text(due: Due) -> str:
+def _failure_text(due: DueWarning) -> str:
     """Return how often a call failed, and with what: "`git push` failed twice, the last time with: …".
 
     The words say how much the calls that failed resemble the one that is about to be made.
@@ -84,12 +84,12 @@ def correction_text(known: KnownFailure, lesson: str | None, *, same_call: bool)
 def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str = "") -> str:
     """Return what is said at a call that goes against a lesson.
 
-    | the call                                      | the text ends with                     |
-    |-----------------------------------------------|----------------------------------------|
-    | passes                                        | the lesson                             |
-    | is refused this once (`hold`)                 | that it passes when it is made again   |
-    | is refused every time (`hold` and `always`)   | that it never passes                   |
-    | cannot be read, for the reason `unread`       | how to write it so that it can be read |
+    | the call                                    | the text ends with                     |
+    |---------------------------------------------|----------------------------------------|
+    | passes                                      | the lesson                             |
+    | is refused this once (`hold`)               | that it passes when it is made again   |
+    | is refused every time (`hold` and `always`) | that it never passes                   |
+    | cannot be read, for the reason `unread`     | how to write it so that it can be read |
     """
     if unread:
         fix = WRITE_OUT if unread == MAY_BE_EMPTY else SPLIT
@@ -142,13 +142,13 @@ def within(texts: Iterable[str | None], most: int) -> str | None:
 
     A text is whole or not there: of three texts of 5, 9 and 4 characters, the first and the last fit in 10.
     """
-    kept: list[str] = []
-    left = most
+    fitting: list[str] = []
+    room = most
     for text in texts:
-        if text and len(text) <= left:
-            kept.append(text)
-            left -= len(text)
-    return "\n\n".join(kept) or None
+        if text and len(text) <= room:
+            fitting.append(text)
+            room -= len(text)
+    return "\n\n".join(fitting) or None
 
 
 def _with_advice(text: str, known: KnownFailure, lesson: str | None) -> str:

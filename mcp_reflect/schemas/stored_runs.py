@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, cast
 from mcp_reflect.limits import Limits, characters
 from mcp_reflect.schemas.events import START_SHARE
 from mcp_reflect.schemas.run import ReflectArguments
-from mcp_reflect.security.gate import ends_of
 from mcp_reflect.security.redact import clean
 from mcp_reflect.security.secret_labels import reading_weight
+from mcp_reflect.security.text_ends import ends_of
 
 _OF_RUN: Final = frozenset({"task", "outcome", "goal", "error", "task_type", "tags", "run_id"})
 _OF_DECISION: Final = ("decision", "execution", "allowed_actions")

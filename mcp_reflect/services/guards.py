@@ -92,13 +92,13 @@ def _with_tried_guard(draft: _Draft, guard: Guard, trial: "_Trial") -> tuple[_Dr
     | any other                                                  | "tells at …" or "holds at …" | no                       |
     """
     if draft.source is Source.AGENT and PROJECT_RULE in draft.tags:
-        sentence = f"would meet {guard.told}; {trial.in_words}: it is off until a person arms it in a review"
+        sentence = f"would meet {guard.in_words}; {trial.in_words}: it is off until a person arms it in a review"
         return replace(draft, guard=str(guard), unarmed=UNARMED_RULE), sentence
     verb = _verb(draft)
     if verb == "tells" and trial.why_too_many:
-        sentence = f"would tell at {guard.told}, but {trial.in_words}: it is off until a person turns it on ({_TURN_ON})"
+        sentence = f"would tell at {guard.in_words}, but {trial.in_words}: it is off until a person turns it on ({_TURN_ON})"
         return replace(draft, guard=str(guard), unarmed=trial.why_too_many), sentence
-    sentence = f"{verb} at {guard.told}; {trial.in_words}"
+    sentence = f"{verb} at {guard.in_words}; {trial.in_words}"
     return replace(draft, guard=str(guard), unarmed=None), sentence
 
 

@@ -111,7 +111,7 @@ async def _decide(
         message,
         _ledger_to_trust(hook, file, lacks_calls=lacks_calls),
         notes,
-        way=_way_to_report(context, hook),
+        mode=_way_to_report(context, hook),
         again=_stops_again(hook, notes),
     )
     if stopped.notes == notes:

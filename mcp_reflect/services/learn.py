@@ -16,7 +16,8 @@ from mcp_reflect.bank_address import ServerUrl
 from mcp_reflect.clock import DAY
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.finding import Finding, FindingKind
-from mcp_reflect.projects import project_of, stored_name
+from mcp_reflect.project_folders import project_of
+from mcp_reflect.projects import stored_name
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.session_workers import (
     Done,

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.errors import BankError, InputError
-from mcp_reflect.projects import Scopes, project_of, stored_name
+from mcp_reflect.project_folders import project_of
+from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.warnings import after_call
 from mcp_reflect.storage.spool import Spool

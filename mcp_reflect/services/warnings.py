@@ -17,12 +17,13 @@ from mcp_reflect.guards.places import Where
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.session_state import SessionNotes, SessionState
 from mcp_reflect.models.warning import AfterCall, CallWarning, Match
-from mcp_reflect.moments.advice_on_failures import Warned, warn_before
+from mcp_reflect.moments.advice_on_failures import WarningBefore, warn_before
 from mcp_reflect.moments.expected_failures import WatchedCall
 from mcp_reflect.moments.guarded import guarded, mode_in
 from mcp_reflect.moments.payload import KEPT_CHARS
-from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
+from mcp_reflect.security.gate import clean_middles, clean_output
 from mcp_reflect.security.redact import clean
+from mcp_reflect.security.text_ends import clean_ends
 from mcp_reflect.services.call_endings import (
     answer_to_failure,
     answered_call,
@@ -152,7 +153,7 @@ async def before_call(
         return None
     change = None
     if warned.hold:
-        change = partial(SessionNotes.after_hold, exact=call.forms.exact_key)
+        change = partial(SessionNotes.after_hold, exact_key=call.forms.exact_key)
     is_recorded = await _is_recorded(
         context,
         scope,
@@ -171,7 +172,7 @@ async def before_call(
 
 
 def _warning_record(
-    call: WatchedCall, warned: Warned, call_id: str | None, *, characters_read: int
+    call: WatchedCall, warned: WarningBefore, call_id: str | None, *, characters_read: int
 ) -> Mapping[str, Any]:
     """Return the row that the bank keeps of a warning.
 

@@ -14,7 +14,7 @@ called; programs that start others (wrappers.txt, interpreters.txt: `sudo -iu ro
 `echo … | sh`). What stands behind the name of a script is not read: `bash deploy.sh -c prod` runs deploy.sh.
 
 **Variables** are known where every way through the script gives them one value. A word with one that is not known stands
-as it is written, and its place is in `Command.unknown`. Where a variable may have one of several values that stand in the
+as it is written, and its index is in `Command.unknown`. Where a variable may have one of several values that stand in the
 text (after an `if`, in a loop), `Script.possible` has the command with each of up to 16 choices: guards look there, what
 proves something does not. A subshell, a part of a pipe and `bash -c` keep what they set for themselves; `bash -c` sees
 what is exported, `ssh` and `sudo` nothing; `read`, `let`, `((i++))`, `source` and an unknown `eval` leave doubt.
@@ -63,23 +63,16 @@ from mcp_reflect.shell.commands import (
     SUBSTITUTED,
     Command,
     Inside,
-    PipePlace,
+    PipePosition,
     Redirection,
     Script,
     Subshell,
 )
 from mcp_reflect.shell.files import copied_into, patched_files, read_files, written_files
+from mcp_reflect.shell.options import VALUED, Option, read_option
 from mcp_reflect.shell.powershell_reader import read_powershell
-from mcp_reflect.shell.programs import (
-    VALUED,
-    Invocation,
-    Option,
-    base_name,
-    invocations_of,
-    program_name,
-    read_option,
-    unwrapped,
-)
+from mcp_reflect.shell.program_names import base_name, program_name
+from mcp_reflect.shell.programs import Invocation, invocations_of, unwrapped
 
 __all__ = [
     "COMMAND_LIMIT",
@@ -95,7 +88,7 @@ __all__ = [
     "Option",
     "Part",
     "PathChange",
-    "PipePlace",
+    "PipePosition",
     "Redirection",
     "Script",
     "Subshell",
@@ -129,14 +122,16 @@ __all__ = [
 COMMAND_LIMIT: Final = 4_000
 """Characters of a command that a comparison of texts looks at."""
 
-_KEPT: Final = 4_000  # characters of a text whose reading is kept for the next time
+_MOST_CACHED_CHARS: Final = 4_000  # of a text whose reading is kept for the next time
 
 
 def read_script(text: str, *, is_powershell: bool = False) -> Script:
     """Return the commands of a script in their order, with those in `$(…)` and in what it feeds to a shell."""
     if is_powershell:
         return read_powershell(text)
-    return _read_short(text) if len(text) <= _KEPT else read_bash(text)
+    if len(text) <= _MOST_CACHED_CHARS:
+        return _read_short(text)
+    return read_bash(text)
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mcp_reflect.shell.commands import Command, Script
-from mcp_reflect.shell.programs import VALUED, unwrapped
+from mcp_reflect.shell.options import VALUED
+from mcp_reflect.shell.programs import unwrapped
 from mcp_reflect.shell.tables import words_of_table
 
 MOST_WORDS: Final = 60
@@ -80,14 +81,19 @@ class Part(NamedTuple):
 
     @property
     def form(self) -> str:
-        """The command in one form for all ways to write it: `git push -f -u origin` for `git push -u origin -f`."""
+        """The command in one form for all ways to write it: `git push -f -u origin` for `git push -u origin -f`.
+
+        Behind its program and subcommand come its flags in alphabetical order, then the other words as they are. A number
+        such as `-5` is no flag.
+        """
         arguments = list(self.own_words[1:])
         for word in self.subcommand.split():
             arguments.remove(word)
-        flags = [word for word in arguments if word[:1] == "-" and not _NUMBER.fullmatch(word)]
-        flags.sort()
-        others = [word for word in arguments if word not in flags]
-        return line_of((*self.runner, *self.head.split(), *flags, *others))
+        flags = sorted(
+            word for word in arguments if word[:1] == "-" and not _NUMBER.fullmatch(word)
+        )
+        other_words = [word for word in arguments if word not in flags]
+        return line_of((*self.runner, *self.head.split(), *flags, *other_words))
 
 
 def act_of(command: Command) -> Act | None:
@@ -110,7 +116,7 @@ def own_commands(script: Script) -> list[Command]:
 
 
 def is_viewed(command: Command) -> bool:
-    """True for a command that, at the end of a pipe, only cuts or shows what the command before it printed."""
+    """Return whether a command, at the end of a pipe, only cuts or shows what the one before it printed: `| tail -5`."""
     return command.before in ("|", "|&") and command.program in _VIEWERS
 
 
@@ -120,28 +126,28 @@ def part_of(words: Sequence[str]) -> Part:
     `("sudo", "/usr/bin/git", "push", "-f")` has the runner `sudo`, the program `git` and the subcommand `push`.
     """
     words = list(words)[:MOST_WORDS]
-    words_from_program_on = max(len(unwrapped(words)), 1)
-    start = len(words) - words_from_program_on
-    words = [*map(_bare, words[: start + 1]), *words[start + 1 :]]
-    subcommand = _subcommand(words[start:])
-    return Part(tuple(words[:start]), words[start], subcommand, tuple(words))
+    count_from_program_on = max(len(unwrapped(words)), 1)
+    program_index = len(words) - count_from_program_on
+    words = [*map(_without_system_folder, words[: program_index + 1]), *words[program_index + 1 :]]
+    subcommand = _subcommand(words[program_index:])
+    return Part(tuple(words[:program_index]), words[program_index], subcommand, tuple(words))
 
 
 def _subcommand(words: Sequence[str]) -> str:
     """Return the word behind a program that says what it is to do, or two of a group; `words` begin with the program.
 
-    | words                    | subcommand   |                                        |
-    |--------------------------|--------------|----------------------------------------|
-    | `git -C web push -f`     | `push`       | `web` is the value of an option        |
-    | `docker compose up`      | `compose up` | `compose` is a group                   |
-    | `cat notes`              | none         | the words of `cat` are files           |
-    | `python build`           | none         | the first word of `python` is a script |
+    | words                | subcommand   |                                        |
+    |----------------------|--------------|----------------------------------------|
+    | `git -C web push -f` | `push`       | `web` is the value of an option        |
+    | `docker compose up`  | `compose up` | `compose` is a group                   |
+    | `cat notes`          | none         | the words of `cat` are files           |
+    | `python build`       | none         | the first word of `python` is a script |
     """
     if words[0].rsplit("/", 1)[-1] in READING_PROGRAMS | INTERPRETERS:
         return ""
     operands: list[str] = []
-    for word_before, word in pairwise(words[:_MOST_SUBCOMMAND_WORDS]):
-        if word[:1] != "-" and word_before not in VALUED:
+    for previous_word, word in pairwise(words[:_MOST_SUBCOMMAND_WORDS]):
+        if word[:1] != "-" and previous_word not in VALUED:
             operands.append(word)
     if not operands or not _SUBCOMMAND.match(operands[0]):
         return ""
@@ -151,8 +157,11 @@ def _subcommand(words: Sequence[str]) -> str:
     return first
 
 
-def _bare(program: str) -> str:
-    """Return a program of the system by its name alone; the path of one of the project says which it is."""
+def _without_system_folder(program: str) -> str:
+    """Return a program of the system by its name alone: `git` for `/usr/bin/git`.
+
+    The path of a program of the project stays: it says which program it is.
+    """
     is_of_system = program.startswith(("/usr/", "/bin/", "/opt/"))
     if is_of_system:
         return program.rsplit("/", 1)[-1]
@@ -179,21 +188,22 @@ def is_idle(words: Sequence[str]) -> bool:
     flags = {word.partition("=")[0] for word in words[1:]}
     if not _IDLE.isdisjoint(flags):
         return True
-    program, program_and_subcommand = words[0], " ".join(words[:2])
-    return "-n" in flags and not _IDLE_WITH_N.isdisjoint((program, program_and_subcommand))
+    program_and_subcommand = " ".join(words[:2])
+    return "-n" in flags and not _IDLE_WITH_N.isdisjoint((words[0], program_and_subcommand))
 
 
 def is_viewer(words: Sequence[str]) -> bool:
-    """True for words of a program that, at the end of a pipe, only cuts or shows what it is given."""
+    """Return whether words are those of a program that, at the end of a pipe, only cuts or shows what it is given."""
     return bool(words) and words[0] in _VIEWERS
-
-
-# The same by the text of a line, for callers that compare many of them.
 
 
 @lru_cache(maxsize=1_000)
 def parts_in(text: str) -> tuple[Part, ...]:
-    """Return the commands of a line, in order, without viewers at the end of a pipe."""
+    """Return the commands of a line, in order, without viewers at the end of a pipe.
+
+    The parts of `cd web && sudo git push | tail -5` are `cd web` and `sudo git push`. They are kept for callers that
+    compare many lines.
+    """
     from mcp_reflect.shell import read_script  # noqa: PLC0415 - it stands above
 
     commands = own_commands(read_script(text))

@@ -22,20 +22,27 @@ def expand_braces(word: str) -> list[str] | None:
         return [word]
     if len(word) > _MOST_CHARS:
         return None
-    done: list[str] = []
-    waiting = [("", word)]  # what has been expanded of a word, and what is left of it
+    words: list[str] = []
+    waiting = [_PartlyExpanded("", word)]
     while waiting:
-        head, left = waiting.pop()
-        braces = _first_braces(left)
+        expanded, rest = waiting.pop()
+        braces = _first_braces(rest)
         if braces is None:
-            done.append(head + left)
+            words.append(expanded + rest)
             continue
-        if len(done) + len(waiting) + len(braces.choices) > MOST_WORDS:
+        if len(words) + len(waiting) + len(braces.choices) > MOST_WORDS:
             return None
-        head += left[: braces.start]
-        tail = left[braces.end :]
-        waiting += [(head, choice + tail) for choice in reversed(braces.choices)]
-    return done
+        expanded += rest[: braces.start]
+        tail = rest[braces.end :]
+        waiting += [_PartlyExpanded(expanded, choice + tail) for choice in reversed(braces.choices)]
+    return words
+
+
+class _PartlyExpanded(NamedTuple):
+    """A word of which the beginning is expanded, and the rest is not yet."""
+
+    expanded: str
+    rest: str
 
 
 class _Braces(NamedTuple):
@@ -53,18 +60,18 @@ def _first_braces(text: str) -> _Braces | None:
     stands until an outer one takes its place, or until no brace is open before it.
     """
     starts: list[int] = []  # of the pairs of braces that are open
-    commas: list[list[int]] = []  # of each of them
+    commas_of_pairs: list[list[int]] = []  # of each of them, by their indexes in the text
     found: _Braces | None = None
-    for index, sign in enumerate(text):
-        if sign == "{":
+    for index, char in enumerate(text):
+        if char == "{":
             starts.append(index)
-            commas.append([])
-        elif sign == "," and starts:
-            commas[-1].append(index)
-        elif sign == "}" and starts:
-            start, own_commas = starts.pop(), commas.pop()
-            commas_within = [comma - start - 1 for comma in own_commas]
-            choices = _choices(text[start + 1 : index], commas_within)
+            commas_of_pairs.append([])
+        elif char == "," and starts:
+            commas_of_pairs[-1].append(index)
+        elif char == "}" and starts:
+            start = starts.pop()
+            commas = [comma - start - 1 for comma in commas_of_pairs.pop()]
+            choices = _choices(text[start + 1 : index], commas)
             if choices is not None:
                 found = _Braces(start, index + 1, choices)
         if found is not None and not any(start < found.start for start in starts):

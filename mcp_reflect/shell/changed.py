@@ -11,7 +11,8 @@ from typing import Final
 
 from mcp_reflect.shell.commands import Command
 from mcp_reflect.shell.files import IN_PLACE, copied_into, patched_files
-from mcp_reflect.shell.programs import Invocation, read_option, values_of
+from mcp_reflect.shell.options import read_option, values_of
+from mcp_reflect.shell.programs import Invocation
 from mcp_reflect.shell.searches import FOUND, FileSearch, search_of, searches_before
 from mcp_reflect.shell.tables import words_of_table
 
@@ -25,6 +26,7 @@ _TABLES_OF_OPERANDS: Final = (
     "programs that copy",
 )
 _ONLY_FOLDERS: Final = frozenset(("-d", "--directory"))  # of `install`: it makes folders
+# Options of git.
 _STAGED: Final = frozenset(("-S", "--staged"))
 _WORKTREE: Final = frozenset(("-W", "--worktree"))
 _NEW_BRANCH: Final = frozenset(("-b", "-B", "--orphan", "-t", "--track", "--detach", "-d"))
@@ -50,9 +52,12 @@ _NOT_DONE: Final = frozenset(("-n", "--dry-run", "--cached", "-h", "--help"))
 class PathChange:
     """A path that a command changes, as it is written; it may hold a pattern of the shell: `dist/*`.
 
-    `removes`: with all below it. `names`: not the path itself, but what has one of these names or patterns below it, as
-    `find` searches. `if_folder`: only if the last operand of a `cp` is a folder, which the words do not say.
-    `is_redirect`: the shell writes it, in its own folder; all else is in the folder that the program was given.
+    | field         | what it says of the change                                                                            |
+    |---------------|-------------------------------------------------------------------------------------------------------|
+    | `removes`     | the path is removed with all below it, or moved away                                                  |
+    | `names`       | not the path itself changes, but what has one of these names or patterns below it, as `find` searches |
+    | `if_folder`   | it changes only if the last operand of a `cp` is a folder, which the words do not say                 |
+    | `is_redirect` | the shell writes it, in its own folder; all else is in the folder that the program was given          |
     """
 
     path: str
@@ -63,7 +68,11 @@ class PathChange:
 
 
 def changes_of(command: Command, earlier: Sequence[Command]) -> Iterator[PathChange]:
-    """Yield what a command changes; `earlier` are the commands before it, of which one may feed `xargs`."""
+    """Yield what a command changes; `earlier` are the commands before it, of which one may feed `xargs`.
+
+    `sudo rm -r dist > log` removes `dist` and writes `log`. What runs on other files, as behind `ssh`, changes nothing
+    here.
+    """
     if runs_elsewhere(command.fed_by):
         return
     for path in command.writes:
@@ -76,9 +85,10 @@ def changes_of(command: Command, earlier: Sequence[Command]) -> Iterator[PathCha
             yield from _by_started(invocation, searches, command)
         else:
             yield from _by_program(invocation, command)
-        searches = search_of(invocation) or searches
         if invocation.name == "xargs":
             searches = searches_before(command, earlier, invocation)
+        else:
+            searches = search_of(invocation) or searches
     for file in copied_into(command):
         yield PathChange(file, if_folder=True)
 
@@ -90,7 +100,7 @@ def _by_started(
     arguments = invocation.arguments
     if searches and searches[0].is_appended:
         arguments = (*arguments, FOUND)
-    for change in _by_program(replace_arguments(invocation, arguments), command):
+    for change in _by_program(_with_arguments(invocation, arguments), command):
         if FOUND not in change.path:
             yield change
         elif change.path == FOUND:
@@ -98,31 +108,46 @@ def _by_started(
                 yield from _found(search, change)
 
 
-def replace_arguments(invocation: Invocation, arguments: tuple[str, ...]) -> Invocation:
+def _with_arguments(invocation: Invocation, arguments: tuple[str, ...]) -> Invocation:
     """Return a program with other arguments."""
     return Invocation(invocation.program, arguments, invocation.wrappers)
 
 
 def _found(search: FileSearch, change: PathChange) -> Iterator[PathChange]:
-    """Yield the change of what a search gives to a program."""
+    """Yield the change of what a search gives to a program; nothing where it is not certain what is found."""
     if search.is_certain:
-        yield replace(change, path=search.path, names=search.names, removes=change.removes)
+        yield replace(change, path=search.path, names=search.names)
 
 
 def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange]:
-    """Yield what one program changes, by its name, its operands and its options."""
-    name, words = invocation.name.lower(), invocation.arguments
+    """Yield what one program changes: the files of its options, `curl -o a.js`, and what its operands are to it.
+
+    Which of its operands a program changes, and how, is in the first row that fits:
+
+    | the program                                              | changes                              |
+    |----------------------------------------------------------|--------------------------------------|
+    | `git`                                                    | what its subcommand says (`_by_git`) |
+    | `apply_patch`                                            | the files of its patch               |
+    | removes its operands: `rm`                               | them all                             |
+    | moves its operands: `mv`                                 | them all: the last one is written    |
+    | writes its operands: `tee`, `sed -i`, `prettier --write` | them all                             |
+    | copies: `cp`, `ln`                                       | its target                           |
+    | `dd of=a`                                                | a                                    |
+    | `find … -delete`                                         | what it finds                        |
+    """
+    name = invocation.name.lower()
+    words = invocation.arguments
     if name == "git":
         yield from _by_git(words)
         return
     if name == "apply_patch":
         yield from map(PathChange, patched_files("\n".join((*words, command.document))))
         return
-    yield from map(PathChange, _values_by_table(name, words))
+    yield from map(PathChange, _files_of_options(name, words))
     operands = _operands(name, words)
     if name in words_of_table("programs that remove their operands"):
         if _NOT_DONE.isdisjoint(words):
-            yield from (PathChange(path, removes=True) for path in operands)
+            yield from _removed(operands)
     elif name in words_of_table("programs that move their operands"):
         yield from _moved(operands, has_target="-t" in words)
     elif _is_written(name, words):
@@ -131,8 +156,21 @@ def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange
         yield from map(PathChange, _targets(name, operands, words))
     elif name == "dd":
         yield from (PathChange(word[3:]) for word in words if word.startswith("of="))
-    elif (search := search_of(invocation)) and search[0].deletes and search[0].is_certain:
-        yield from (PathChange(found.path, removes=True, names=found.names) for found in search)
+    else:
+        yield from _deleted_by_search(search_of(invocation))
+
+
+def _removed(paths: Sequence[str]) -> Iterator[PathChange]:
+    """Yield the change of paths that are removed."""
+    for path in paths:
+        yield PathChange(path, removes=True)
+
+
+def _deleted_by_search(searches: Sequence[FileSearch]) -> Iterator[PathChange]:
+    """Yield what `find -delete` removes; nothing for a search that only finds, or whose tests the words do not tell."""
+    for search in searches:
+        if search.deletes and search.is_certain:
+            yield PathChange(search.path, removes=True, names=search.names)
 
 
 @lru_cache(maxsize=128)
@@ -144,7 +182,15 @@ def changes_files(program: str) -> bool:
 
 
 def _is_written(name: str, words: Sequence[str]) -> bool:
-    """Return whether a program writes each of its operands: always, in place, or by one of its words."""
+    """Return whether a program writes each of its operands.
+
+    | the program                | writes them                                         |
+    |----------------------------|-----------------------------------------------------|
+    | `tee`, `touch`, `truncate` | always                                              |
+    | edits in place: `sed`      | with `-i`                                           |
+    | rewrites them: `black`     | unless a word keeps it from that: `--check`         |
+    | any other: `prettier`      | with a word of the table for it: `prettier:--write` |
+    """
     if name in words_of_table("programs that write their operands"):
         return True
     if name in words_of_table("programs that edit in place"):
@@ -158,11 +204,14 @@ def _is_written(name: str, words: Sequence[str]) -> bool:
 
 
 def _moved(operands: Sequence[str], *, has_target: bool) -> Iterator[PathChange]:
-    """Yield what `mv a b c` changes: a and b are away, and c is written."""
-    sources = operands if has_target else operands[:-1]
-    if has_target or len(operands) > 1:
-        yield from (PathChange(path, removes=True) for path in sources)
-    if not has_target and len(operands) > 1:
+    """Yield what `mv a b c` changes: a and b are away, and c is written.
+
+    With `has_target` the target is named before the operands, `mv -t c a b`: all of them are away.
+    """
+    if has_target:
+        yield from _removed(operands)
+    elif len(operands) > 1:
+        yield from _removed(operands[:-1])
         yield PathChange(operands[-1])
 
 
@@ -180,8 +229,12 @@ def _targets(name: str, operands: Sequence[str], words: Sequence[str]) -> list[s
 @lru_cache(maxsize=128)
 def _options_in(table: str, program: str) -> frozenset[str]:
     """Return the options that a table has for a program: `-o` and `--output` of `curl:-o curl:--output`."""
-    pairs = (entry.partition(":") for entry in words_of_table(table))
-    return frozenset(option for name, _, option in pairs if name == program)
+    options: set[str] = set()
+    for entry in words_of_table(table):
+        name, _, option = entry.partition(":")
+        if name == program:
+            options.add(option)
+    return frozenset(options)
 
 
 def _operands(name: str, words: Sequence[str]) -> list[str]:
@@ -191,9 +244,11 @@ def _operands(name: str, words: Sequence[str]) -> list[str]:
     )
     if name not in words_of_table("programs whose first operand is a script"):
         return operands
-    with_script = _options_in("options with a script", name)
-    has_script = any(read_option(word, with_script).name for word in words if word[:1] == "-")
-    return operands if has_script else operands[1:]
+    script_options = _options_in("options with a script", name)
+    has_script = any(read_option(word, script_options).name for word in words if word[:1] == "-")
+    if has_script:  # `sed -e 's/a/b/' file`
+        return operands
+    return operands[1:]
 
 
 def operands_behind(words: Sequence[str], valued: frozenset[str]) -> Iterator[str]:
@@ -211,7 +266,7 @@ def operands_behind(words: Sequence[str], valued: frozenset[str]) -> Iterator[st
             yield word
 
 
-def _values_by_table(name: str, words: Sequence[str]) -> list[str]:
+def _files_of_options(name: str, words: Sequence[str]) -> list[str]:
     """Return the files that options of a program name to be written: `dist/a.js` of `curl -o dist/a.js`."""
     return values_of(words, _options_in("options that name a file to write", name))
 
@@ -240,12 +295,16 @@ def exported_repository(command: Command) -> str | None:
     It is empty behind `unset GIT_DIR`, and None behind what says nothing of that.
     """
     program, *words = command.words
-    if program == "unset" or "-n" in words:
+    ends_export = program == "unset" or "-n" in words
+    if ends_export:
         return "" if "GIT_DIR" in words else None
     if program != "export":
         return None
-    values = [word.partition("=")[2] for word in words if word.startswith("GIT_DIR=")]
-    return _without_git(values[-1]) if values else None
+    for word in reversed(words):
+        name, equal, value = word.partition("=")
+        if equal and name == "GIT_DIR":
+            return _without_git(value)
+    return None
 
 
 def _own_words(invocation: Invocation) -> tuple[str, ...]:
@@ -271,7 +330,16 @@ def _without_git(folder: str) -> str:
 
 
 def _by_git(words: Sequence[str]) -> Iterator[PathChange]:
-    """Yield what git changes of the working tree by a path that is named: by `restore`, `checkout`, `rm`, `mv`, `clean`."""
+    """Yield what git changes of the working tree by a path that is named.
+
+    | the call                 | changes its paths                                           |
+    |--------------------------|-------------------------------------------------------------|
+    | `git restore a`          | unless only the index is restored: `--staged` alone         |
+    | `git checkout -- a`      | unless it makes a branch: `-b`                              |
+    | `git rm a`, `git mv a b` | they are removed, moved; not with `--cached` or `--dry-run` |
+    | `git clean -f a`         | only with `-f`, and not with `-n`                           |
+    | `git stash push a`       | they are restored                                           |
+    """
     operands = list(operands_behind(words, _GIT_VALUED))
     if not operands:
         return
@@ -282,7 +350,7 @@ def _by_git(words: Sequence[str]) -> Iterator[PathChange]:
     elif subcommand == "checkout" and _NEW_BRANCH.isdisjoint(flags):
         yield from map(PathChange, _checked_out(words, paths))
     elif subcommand == "rm" and _NOT_DONE.isdisjoint(flags):
-        yield from (PathChange(path, removes=True) for path in paths)
+        yield from _removed(paths)
     elif subcommand == "mv" and _NOT_DONE.isdisjoint(flags):
         yield from _moved(paths, has_target=False)
     elif subcommand == "clean" and _is_forced(flags) and _NOT_DONE.isdisjoint(flags):
@@ -304,7 +372,7 @@ def _checked_out(words: Sequence[str], operands: Sequence[str]) -> Sequence[str]
 
 
 def _is_forced(flags: frozenset[str]) -> bool:
-    """Return whether `git clean` has `-f`, alone or among other letters: without it, it removes nothing."""
-    return any(
-        flag == "--force" or (flag[:2] != "--" and "f" in flag) for flag in flags
-    ) and not any(flag[:2] != "--" and "n" in flag for flag in flags)
+    """Return whether `git clean` removes anything: with `-f`, alone or among other letters (`-xdf`), and without `-n`."""
+    letters = "".join(flag for flag in flags if flag[:2] != "--")
+    has_force = "--force" in flags or "f" in letters
+    return has_force and "n" not in letters

@@ -26,11 +26,12 @@ _MOST_ASSIGNMENTS: Final = 200  # of a loop whose values are candidates
 _UNKNOWN_KINDS: Final = frozenset("inulA")  # letters of `declare`: the value is not what is written
 
 
-# Each of the functions below gets the arguments as texts, the same as words, and the variables that it changes.
-
-
 def note_command(command: Command, words: Sequence[Word], variables: Variables) -> None:
-    """Note what a command of the shell's own changes."""
+    """Note what a command of the shell's own changes: `read x`, `shift`, `cd web`.
+
+    `_CHANGES` has a function for each such command, which gets the arguments as texts, the same as words, and the
+    variables that it changes.
+    """
     for invocation in command.invocations[:3]:  # `command export x`, `builtin read y`
         note_change = _CHANGES.get(invocation.name)
         if note_change is not None:
@@ -194,7 +195,7 @@ def _note_assignment(node: Node, source: bytes, variables: Variables) -> None:
 
 
 def _name_of(node: Node, source: bytes) -> str:
-    """Return the variable that an assignment sets, of `a[1]=x` the list."""
+    """Return the variable that an assignment sets: `a` for `a=x` and for `a[1]=x`."""
     return name_of(node, "name", source).partition("[")[0]
 
 

@@ -50,11 +50,11 @@ class Redirection:
 
 
 @dataclass(frozen=True, slots=True)
-class PipePlace:
-    """The number of a pipeline, and the place that a command has in it, from 0."""
+class PipePosition:
+    """The number of a pipeline, and the position that a command has in it, from 0."""
 
     pipeline: int
-    place: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +74,21 @@ class Subshell:
 class Command:
     """One command of a script, without its quotes.
 
-    `words` begin with the program, which is empty for a command that only assigns or redirects. `unknown` has the places
-    of words that hold a value which nobody can know from the text: they stand as they are written (`$x`).
+    | field         | what it has                                                                                            |
+    |---------------|--------------------------------------------------------------------------------------------------------|
+    | `number`      | its index among the commands of the script                                                             |
+    | `words`       | the program and its arguments; the program is empty where it only assigns or redirects                 |
+    | `unknown`     | the indexes of words with a value that nobody can know from the text: they stand as written (`$x`)     |
+    | `document`    | the text of its here-documents                                                                         |
+    | `before`      | the operator that it follows, such as `;`; "" for the first, `(` for the first of a `$(…)`             |
+    | `pipes`       | the pipelines that it stands in, from the outside to the inside                                        |
+    | `script`      | which text is run: 0 the script itself, SUBSTITUTED for `$(…)`, 1 and more for what a shell is fed     |
+    | `fed_by`      | the programs that feed that text to a shell: `("sudo", "bash")`                                        |
+    | `invocations` | the programs that it starts, from the outside to the inside: `sudo`, `npx`, `tsc`                      |
+    | `subshells`   | those in parentheses that it stands in                                                                 |
+    | `branches`    | those of an `if`, by where each begins; what stands before `then` is in one with what stands behind it |
 
-    `before` is the operator that it follows: "" for the first, `;`, `&&`, `||`, `|`, `|&`, `&`, and `(` for the first of
-    a substitution. `pipes` are the pipelines that it stands in, from the outside to the inside. `script` counts the
-    texts that are run: 0 for the script itself, SUBSTITUTED for what stands in `$(…)`, 1 and more for what a shell is
-    fed (`bash -c`); `fed_by` names the programs that feed it. `document` is the text of its here-documents.
-
-    `invocations` are the programs that it starts, from the outside to the inside: `sudo`, `npx`, `tsc`. `subshells` are
-    those in parentheses that it stands in, which two equal commands need not share, and so are `branches` those of an
-    `if`, by where each begins in the text; what stands before `then` is in one with what stands behind it.
+    Two equal commands need not share their subshells and branches.
     """
 
     number: int
@@ -96,7 +100,7 @@ class Command:
     before: str = ""
     is_background: bool = False
     is_negated: bool = False
-    pipes: tuple[PipePlace, ...] = ()
+    pipes: tuple[PipePosition, ...] = ()
     inside: tuple[Inside, ...] = ()
     script: int = 0
     fed_by: tuple[str, ...] = ()
@@ -124,21 +128,23 @@ class Command:
     @property
     def line(self) -> tuple[str, ...]:
         """Its assignments and words, and its redirections to and from files: `X=1`, `sort`, `>`, `out`."""
-        shown = [*self.assignments, *self.words] if self.program else [*self.assignments]
+        line = [*self.assignments]
+        if self.program:
+            line += self.words
         for redirection in self.redirections:
             if redirection.is_written or redirection.is_read:
-                shown += [redirection.operator, redirection.target]
+                line += [redirection.operator, redirection.target]
             elif redirection.operator in ("<<", "<<-"):
-                shown.append(redirection.operator)
-        return tuple(shown)
+                line.append(redirection.operator)
+        return tuple(line)
 
     def feeds(self, other: "Command") -> bool:
         """Return whether its output goes into another command through a pipe.
 
         It does where both stand in one pipeline, the other one behind it, however many commands are between.
         """
-        places_of_other = {pipe.pipeline: pipe.place for pipe in other.pipes}
-        return any(places_of_other.get(pipe.pipeline, -1) > pipe.place for pipe in self.pipes)
+        position_of_other = {pipe.pipeline: pipe.position for pipe in other.pipes}
+        return any(position_of_other.get(pipe.pipeline, -1) > pipe.position for pipe in self.pipes)
 
 
 @dataclass(frozen=True, slots=True)

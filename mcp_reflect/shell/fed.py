@@ -9,19 +9,20 @@ from itertools import zip_longest
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.programs import Invocation, Option, read_option
+from mcp_reflect.shell.options import Option, read_option
+from mcp_reflect.shell.programs import Invocation
 from mcp_reflect.shell.tables import options_with_scripts, words_of_table
 
 _MOST_SUBCOMMANDS: Final = 2  # before an option with a script: `gcloud compute ssh`
 _SHELLS: Final = words_of_table("shells")
 _POWERSHELLS: Final = words_of_table("PowerShell and cmd")
 _COMMAND_FLAGS: Final = frozenset(("-c", "-command", "--command", "/c", "/k"))
-_JOINING: Final = words_of_table("programs that join their words to a script")
-_ONE_WORD: Final = words_of_table("programs whose only word is a script")
-_READING: Final = words_of_table("programs that read a script where they start nothing")
+_JOINING: Final = words_of_table("programs that join their words to a script")  # ssh
+_ONE_WORD: Final = words_of_table("programs whose only word is a script")  # tmux
+_READING: Final = words_of_table("programs that read a script where they start nothing")  # ssh, su
 _IN_OWN_SHELL: Final = frozenset(("eval", "trap", "source", "."))
 _LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # options of sudo that start a shell
-_SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")
+_SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")  # parallel
 # What may give a script to a shell. A program that another starts may do so by any name: `docker exec web 'a b'`.
 _FEEDING: Final = (
     _SHELLS
@@ -35,7 +36,9 @@ _FEEDING: Final = (
 )
 _OPTIONS_OF_SHELLS: Final = frozenset(("-o", "-O", "+o", "+O", "--rcfile", "--init-file"))
 _INPUTS: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
-_ARGUMENTS: Final = (":::", ":::+")  # stands between what parallel runs and what it runs it with
+_MARKS_OF_INPUTS: Final = (":::", ":::+")
+"""Stand between the command that `parallel` runs and the inputs with which it runs it."""
+
 _ECHO: Final = frozenset(("echo", "printf"))
 _CONVERSION: Final = re.compile(r"%[-+ #0]{0,5}\d{0,9}(?:\.\d{0,9})?[a-zA-Z]")
 _ECHO_FLAGS: Final = frozenset(("-n", "-e", "-E", "-ne", "-en", "--"))
@@ -56,7 +59,7 @@ class FedScript:
     """The text that a shell runs, and the programs that start that shell.
 
     `by` names them from the outside to the inside, the shell last: `("sudo", "bash")`. `arguments` are what `$0`, `$1` …
-    are in it. `is_own_shell`: it runs in the shell that reads the command (`eval`), so that variables are the same
+    are in it. With `is_own_shell` it runs in the shell that reads the command (`eval`), so that variables are the same
     before, in and after it.
     """
 
@@ -97,16 +100,16 @@ def printed(form: str, words: Sequence[str]) -> str:
     The format is used again until no word is left. Each conversion, such as `%s` or `%03d`, is taken to print its word
     as it is written.
     """
-    text_before, *texts_behind = _CONVERSION.split(form.replace("\\n", "\n"))
-    words_a_turn = len(texts_behind)
+    first_text, *next_texts = _CONVERSION.split(form.replace("\\n", "\n"))
+    words_a_turn = len(next_texts)
     if not words_a_turn:
-        return text_before
+        return first_text
     parts: list[str] = []
     for start in range(0, max(len(words), 1), words_a_turn):
-        words_of_this_turn = words[start : start + words_a_turn]
-        parts.append(text_before)
-        for word, text_behind in zip_longest(words_of_this_turn, texts_behind, fillvalue=""):
-            parts += (word, text_behind)
+        words_of_turn = words[start : start + words_a_turn]
+        parts.append(first_text)
+        for word, next_text in zip_longest(words_of_turn, next_texts, fillvalue=""):
+            parts += (word, next_text)
     return "".join(parts)
 
 
@@ -133,15 +136,23 @@ def _programs_with_options() -> frozenset[str]:
 
 
 def _fed_by(invocation: Invocation, input_text: str) -> FedScript | None:
-    """Return the script that one program gives to a shell, None if it gives none.
+    """Return the script that one program gives to a shell, None if it gives none; the first row that fits decides.
 
-    `input_text` is what the program reads as its input, empty if there is none or it is not known. Shells run a
-    script of `-c`, a file or their input; other programs may start a shell with their words.
+    `input_text` is what the program reads as its input, empty if there is none or it is not known.
+
+    | the program                             | the script                                   |
+    |-----------------------------------------|----------------------------------------------|
+    | PowerShell, cmd                         | what stands behind `-Command` or `/c`        |
+    | a shell: `bash`                         | that of `-c`, else its input                 |
+    | `xargs rm`, with an input that is known | `rm` with the words of the input             |
+    | `eval`, `trap`, `source /dev/stdin`     | its words, or its input, for this very shell |
+    | joins its words to one: `ssh host 'ls'` | these words                                  |
+    | starts a shell, and nothing else: `ssh` | its input                                    |
     """
     name = invocation.name
     by = (*invocation.wrappers, name)
     if name in _POWERSHELLS:
-        text = _behind_command(invocation.arguments)
+        text = _behind_command_flag(invocation.arguments)
         if not text:
             return None
         return FedScript(text, by, is_powershell=True)
@@ -191,8 +202,8 @@ def _starts_shell(invocation: Invocation) -> bool:
 class ShellCall:
     """The words of a call of a shell.
 
-    `has_script`: the first operand is the script of `-c`. `reads_input`: the shell reads its script from its input. Else
-    the first operand is a file.
+    With `has_script` the first operand is the script of `-c`; with `reads_input` the shell reads its script from its
+    input. Without either the first operand is a file, if there is one.
     """
 
     has_script: bool
@@ -203,30 +214,37 @@ class ShellCall:
 def read_shell_call(words: tuple[str, ...]) -> ShellCall:
     """Read the words of a call of a shell. What stands behind its first operand is none of its options.
 
-    | words               | the script is                                   |
-    |---------------------|-------------------------------------------------|
-    | `-ec 'ls' name a`   | the first operand, with `name` and `a` behind it |
-    | `-s a`, `-`, none   | its input                                       |
-    | `run.sh a`          | a file                                          |
-    | `-n run.sh`         | none: it checks the syntax                      |
+    | words             | the script is                                    |
+    |-------------------|--------------------------------------------------|
+    | `-ec 'ls' name a` | the first operand, with `name` and `a` behind it |
+    | `-s a`, `-`, none | its input                                        |
+    | `run.sh a`        | a file                                           |
+    | `-n run.sh`       | none: it checks the syntax                       |
     """
-    at = 0
-    short_options = ""
-    while at < len(words) and words[at][:1] in ("-", "+") and words[at] not in ("-", "--"):
-        word = words[at]
-        if word[1:2] != "-" and word[:1] == "-":
-            short_options += word
+    index = 0
+    letters = ""  # of the short options: "ec" for `-ec`
+    while index < len(words) and _is_option_of_shell(words[index]):
+        word = words[index]
+        if word[:1] == "-" and word[1:2] != "-":
+            letters += word
         elif word == "--command":
-            short_options += "c"
-        at += 2 if read_option(word.replace("+", "-", 1), _OPTIONS_OF_SHELLS).takes_next else 1
-    if words[at : at + 1] == ("--",):
-        at += 1
-    operands = words[at:]
-    if "n" in short_options or "noexec" in words[:at]:
+            letters += "c"
+        takes_next = read_option(word.replace("+", "-", 1), _OPTIONS_OF_SHELLS).takes_next
+        index += 2 if takes_next else 1
+    options = words[:index]
+    if words[index : index + 1] == ("--",):
+        index += 1
+    operands = words[index:]
+    if "n" in letters or "noexec" in options:
         return ShellCall(has_script=False, reads_input=False, operands=())
-    has_script = "c" in short_options and bool(operands)
-    reads_input = not operands or "s" in short_options or operands[0] in _INPUTS
+    has_script = "c" in letters and bool(operands)
+    reads_input = not operands or "s" in letters or operands[0] in _INPUTS
     return ShellCall(has_script, reads_input and not has_script, operands)
+
+
+def _is_option_of_shell(word: str) -> bool:
+    """Return whether a word is an option of a shell: `-e`, `--login`, `+x`. `-` stands for the input, `--` ends them."""
+    return word[:1] in ("-", "+") and word not in ("-", "--")
 
 
 def _of_shell(call: ShellCall, input_text: str, by: tuple[str, ...]) -> FedScript | None:
@@ -254,29 +272,39 @@ def _of_substitution(word: str) -> str:
 def _of_option(invocation: Invocation) -> Iterator[FedScript]:
     """Yield the scripts behind options: `su -c '…'`, `git rebase --exec '…'`, `npx --call='…'`."""
     name, words = invocation.name, invocation.arguments
-    options = options_with_scripts()
-    heads = (" ".join((name, *words[:count])) for count in range(_MOST_SUBCOMMANDS + 1))
-    known = next((options[head] for head in heads if head in options), None)
-    if known is None:
+    script_options = _script_options_of(name, words)
+    if script_options is None:
         return
-    for at, word in enumerate(words):
+    by = (*invocation.wrappers, name)
+    for index, word in enumerate(words):
         if word[:1] != "-":
             continue
-        option = read_option(word, known)
+        option = read_option(word, script_options)
+        next_words = words[index + 1 :]
         if name == "env" and option.name:
-            yield FedScript(_of_split_string(option, words[at + 1 :]), (*invocation.wrappers, name))
+            yield FedScript(_of_split_string(option, next_words), by)
             return
-        if option.takes_next and at + 1 < len(words):
-            yield FedScript(words[at + 1], (*invocation.wrappers, name))
+        if option.takes_next and next_words:
+            yield FedScript(next_words[0], by)
         elif option.value:
-            yield FedScript(option.value, (*invocation.wrappers, name))
+            yield FedScript(option.value, by)
 
 
-def _of_split_string(option: Option, behind: Sequence[str]) -> str:
+def _script_options_of(name: str, words: Sequence[str]) -> frozenset[str] | None:
+    """Return the options of a program, or of it with its subcommands, whose value is a script; None where it has none."""
+    options_by_head = options_with_scripts()
+    for count in range(_MOST_SUBCOMMANDS + 1):
+        options = options_by_head.get(" ".join((name, *words[:count])))
+        if options is not None:
+            return options
+    return None
+
+
+def _of_split_string(option: Option, next_words: Sequence[str]) -> str:
     """Return what `env -S 'git push' -f` runs: `git push -f`, the words in the text and those behind it."""
     if not option.takes_next:
-        return f"{option.value} {shlex.join(behind)}"
-    return f"{''.join(behind[:1])} {shlex.join(behind[1:])}"
+        return f"{option.value} {shlex.join(next_words)}"
+    return f"{''.join(next_words[:1])} {shlex.join(next_words[1:])}"
 
 
 def _of_words(invocation: Invocation) -> str:
@@ -303,15 +331,23 @@ def _of_words(invocation: Invocation) -> str:
 
 
 def _of_parallel(words: tuple[str, ...]) -> str:
-    """Return the script of `parallel`: a command with inputs behind `:::`, or inputs alone, which are scripts then."""
-    at = 0
-    while at < len(words) and words[at] not in _ARGUMENTS:
-        at += 1
-    if at == len(words):
+    """Return the script of `parallel`, empty for none.
+
+    | words                   | script                |
+    |-------------------------|-----------------------|
+    | `gzip -9 ::: a b`       | `gzip -9 a b`         |
+    | `::: 'make a' 'make b'` | `make a` and `make b` |
+    | `'make a; make b'`      | that text             |
+    """
+    index = 0
+    while index < len(words) and words[index] not in _MARKS_OF_INPUTS:
+        index += 1
+    if index == len(words):
         return " ".join(words) if _has_scripts(words) else ""
-    if at == 0:
-        return "\n".join(words[1:])
-    return _with_input(words[:at], words[at + 1 :])
+    command, inputs = words[:index], words[index + 1 :]
+    if not command:
+        return "\n".join(inputs)
+    return _with_input(command, inputs)
 
 
 def _has_scripts(words: Sequence[str]) -> bool:
@@ -333,13 +369,14 @@ def _with_input(words: Sequence[str], input_words: Sequence[str]) -> str:
     """
     if any("{}" in word for word in words):
         return " ".join(shlex.quote(word.replace("{}", " ".join(input_words))) for word in words)
-    command = words[0] if len(words) == 1 else shlex.join(words)  # `parallel 'gzip -9' ::: a b`
+    is_whole_command = len(words) == 1  # `parallel 'gzip -9' ::: a b`
+    command = words[0] if is_whole_command else shlex.join(words)
     return f"{command} {shlex.join(input_words)}"
 
 
-def _behind_command(words: Sequence[str]) -> str:
-    """Return the words behind `-Command`, `-c` or `/c` of PowerShell and cmd."""
-    for place, word in enumerate(words):
+def _behind_command_flag(words: Sequence[str]) -> str:
+    """Return the words behind `-Command`, `-c` or `/c` of PowerShell and cmd as one text, empty without that flag."""
+    for index, word in enumerate(words):
         if word.lower() in _COMMAND_FLAGS:
-            return " ".join(words[place + 1 :])
+            return " ".join(words[index + 1 :])
     return ""

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.programs import Invocation, base_name, values_of
+from mcp_reflect.shell.options import values_of
+from mcp_reflect.shell.program_names import base_name
+from mcp_reflect.shell.programs import Invocation
 from mcp_reflect.shell.tables import words_of_table
 
 _MOST_PATCH_CHARS: Final = 60_000  # of a patch that is looked through

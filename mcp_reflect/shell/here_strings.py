@@ -1,11 +1,12 @@
 """Here-strings behind other redirections, which bash takes and the parser's grammar does not: `cat > file <<< text`."""
 
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from mcp_reflect.shell.parser import Node, descendants
 
 _ERROR: Final = frozenset(("ERROR",))
-_BEFORE_REST: Final = b"<<"
+_UNREAD_SIGNS: Final = b"<<"
 """What the parser does not understand of `<<< text`; it takes the rest, `< text`, for the file that is read."""
 
 
@@ -36,7 +37,7 @@ def _here_string_at(error: Node, source: bytes) -> _HereString | None:
     statement, rest = error.parent, error.next_sibling
     if statement is None or rest is None or statement.type != "redirected_statement":
         return None
-    if source[error.start_byte : rest.start_byte + 1] != _BEFORE_REST + b"<":
+    if source[error.start_byte : rest.start_byte + 1] != _UNREAD_SIGNS + b"<":
         return None
     body = statement.child_by_field_name("body")
     if body is None or _reads_a_file(statement, source):
@@ -45,10 +46,10 @@ def _here_string_at(error: Node, source: bytes) -> _HereString | None:
 
 
 def _reads_a_file(statement: Node, source: bytes) -> bool:
-    """True for a statement with another input than here-strings: `cat < file`."""
+    """Return whether a statement has another input than here-strings: `cat < file`."""
     for redirect in statement.children_by_field_name("redirect"):
-        before = redirect.prev_sibling
-        is_here_string = before is not None and before.type == "ERROR"
+        previous = redirect.prev_sibling
+        is_here_string = previous is not None and previous.type == "ERROR"
         operator = source[redirect.start_byte : redirect.end_byte].lstrip(b"0123456789")
         if operator.startswith(b"<") and not is_here_string:
             return True
@@ -56,28 +57,19 @@ def _reads_a_file(statement: Node, source: bytes) -> bool:
 
 
 def _moved(source: bytes, here_strings: list[_HereString]) -> bytes:
-    """Return a source with each here-string right behind its command. They are in the order of the source."""
+    """Return a source with each here-string right behind its command; the here-strings are in the order of the source.
+
+    `cat > a <<< x <<< y` becomes `cat <<< x <<< y > a`.
+    """
     pieces: list[bytes] = []
     copied_to = 0
-    for place, here_string in enumerate(here_strings):
-        is_first_of_command = (
-            place == 0 or here_strings[place - 1].command_ends != here_string.command_ends
-        )
-        if is_first_of_command:
-            pieces.append(source[copied_to : here_string.command_ends])
-            pieces += _of_command(source, here_strings[place:], here_string.command_ends)
-            copied_to = here_string.command_ends
-        pieces.append(source[copied_to : here_string.begins])
-        copied_to = here_string.ends
+    for command_ends, group in groupby(here_strings, key=lambda found: found.command_ends):
+        of_command = list(group)
+        pieces.append(source[copied_to:command_ends])
+        pieces += (b" " + source[found.begins : found.ends] for found in of_command)
+        copied_to = command_ends
+        for found in of_command:
+            pieces.append(source[copied_to : found.begins])
+            copied_to = found.ends
     pieces.append(source[copied_to:])
     return b"".join(pieces)
-
-
-def _of_command(source: bytes, here_strings: list[_HereString], command_ends: int) -> list[bytes]:
-    """Return the here-strings of the command that ends there, each behind a blank; they are the first of the list."""
-    texts: list[bytes] = []
-    for here_string in here_strings:
-        if here_string.command_ends != command_ends:
-            break
-        texts.append(b" " + source[here_string.begins : here_string.ends])
-    return texts

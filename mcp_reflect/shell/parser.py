@@ -37,8 +37,8 @@ def _grammar() -> Any:
     The package around it loads `importlib.resources`, for queries that nobody asks for here: half of the start of a hook.
     """
     package = find_spec("tree_sitter_bash")
-    places = package.submodule_search_locations if package is not None else None
-    spec = PathFinder.find_spec("tree_sitter_bash._binding", places) if places else None
+    folders = package.submodule_search_locations if package is not None else None
+    spec = PathFinder.find_spec("tree_sitter_bash._binding", folders) if folders else None
     if spec is not None and spec.loader is not None:
         binding = module_from_spec(spec)
         spec.loader.exec_module(binding)
@@ -58,7 +58,7 @@ def parse(source: bytes, seconds: float) -> "Tree | None":
     ends = time.thread_time() + seconds
 
     def chunk(offset: int, _point: object) -> bytes:
-        """Return what the parser reads from a place on."""
+        """Return what the parser reads from an offset on."""
         return source[offset : offset + _CHUNK]
 
     def is_late(_offset: int, _has_error: bool) -> bool:

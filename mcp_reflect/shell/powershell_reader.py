@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mcp_reflect.shell.bounds import TooMuchError
-from mcp_reflect.shell.commands import SUBSTITUTED, Command, PipePlace, Redirection, Script
+from mcp_reflect.shell.commands import SUBSTITUTED, Command, PipePosition, Redirection, Script
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.unread import words_in
 
@@ -31,7 +31,7 @@ class _Draft:
 
     before: str
     script: int
-    pipes: tuple[PipePlace, ...]
+    pipes: tuple[PipePosition, ...]
     words: list[str] = field(default_factory=list[str])
     redirections: list[Redirection] = field(default_factory=list[Redirection])
     operator: str = ""
@@ -98,12 +98,12 @@ class _LineReader:
         """End a command at an operator such as `;`, and return the one that begins behind it."""
         if operator == "&" and not draft.words:  # the call operator
             return draft
-        pipes: tuple[PipePlace, ...] = ()
+        pipes: tuple[PipePosition, ...] = ()
         if operator == "|":
             if not draft.pipes:
                 self.pipelines += 1
-                draft.pipes = (PipePlace(self.pipelines, 0),)
-            pipes = (PipePlace(draft.pipes[0].pipeline, draft.pipes[0].place + 1),)
+                draft.pipes = (PipePosition(self.pipelines, 0),)
+            pipes = (PipePosition(draft.pipes[0].pipeline, draft.pipes[0].position + 1),)
         self._end(draft, is_background=operator == "&")
         return _Draft(_OPERATORS.get(operator, operator), draft.script, pipes)
 
@@ -127,7 +127,7 @@ class _LineReader:
 
 
 def _unquoted(group: str, text: str) -> str:
-    """Return what a token stands for: without its quotes, and with escaped signs as they are."""
+    """Return what a token stands for, without its quotes and escapes: "a b" for `'a b'`, "a`"b" for the text `a"b`."""
     if group == "single":
         return text.strip("'")
     if group == "double":

@@ -1,4 +1,7 @@
-"""The programs that a command starts: itself, and what it wraps (`sudo`, `npx`, `uv run`, `python -m`, `find -exec`)."""
+"""The programs that a command starts: its own, and those that one starts by another.
+
+Such *wrappers* are `sudo`, `npx`, `uv run`, `python -m`, `find -exec`. In `sudo npx tsc` three programs are started.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,10 +11,11 @@ from itertools import dropwhile
 from typing import Final
 
 from mcp_reflect.shell.bounds import TooMuchError
+from mcp_reflect.shell.options import VALUED, Option, read_option
+from mcp_reflect.shell.program_names import base_name, program_name
 from mcp_reflect.shell.tables import (
     Wrapper,
     interpreters,
-    other_names,
     usual_names,
     words_of_table,
     wrapper_subcommands,
@@ -21,19 +25,14 @@ from mcp_reflect.shell.tables import (
 
 _MOST_WRAPPERS: Final = 12  # that are taken off the words of one command
 _MOST_PROGRAMS: Final = 40  # that one command starts
-_LONGEST_NAME: Final = 300  # characters; a longer one is no name of a program
-_LONGEST_CLUSTER: Final = 12  # characters of a word such as `-iu` that is taken for several flags
 _MOST_LOOKED_AT: Final = 12  # words in which the subcommands of a wrapper are looked for
 _MOST_SUBCOMMANDS: Final = 2  # in the name of a wrapper: `docker compose run`
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
-_VERSION: Final = re.compile(r"([A-Za-z+]+?(?:-config)?)-?\d[\d.]*$")
 _VERSION_ALONE: Final = re.compile(r"v?\d+(?:\.\d+){0,3}|lts/[\w*]+")
 _WITH_EXEC: Final = words_of_table("programs that start others behind an option")
 _EXEC: Final = words_of_table("options before a program")
 _MANAGERS: Final = words_of_table("package managers that start programs")
 _OF_MANAGERS: Final = words_of_table("words of package managers")
-VALUED: Final = words_of_table("options with a value")
-"""Options of many programs whose value is the next word."""
 
 _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
 _OF_USER: Final = frozenset(("-u", "--user"))
@@ -69,40 +68,13 @@ class _Started:
     words: tuple[str, ...]
 
 
-def base_name(path: str) -> str:
-    """Return the last part of a path of any system."""
-    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
-
-
-def program_name(program: str) -> str:
-    """Return a program's name without its folder, its version and the ending of Windows.
-
-    `/usr/bin/python3.12` is `python`, `tsc@5` is `tsc`, and `git.exe` is `git`.
-    """
-    if len(program) > _LONGEST_NAME:
-        return program
-    return _program_name(program)
-
-
-@lru_cache(maxsize=1_000)
-def _program_name(program: str) -> str:
-    """Return what `program_name` does, kept for the next time: few programs are asked for, and often."""
-    name = base_name(program)
-    name = name.partition("@")[0] or name
-    for ending in (".exe", ".cmd", ".bat"):
-        name = name.removesuffix(ending)
-    if name in other_names():
-        return other_names()[name]
-    match = _VERSION.fullmatch(name)
-    if match and match[1] in words_of_table("programs with a version in their name"):
-        return match[1]
-    return name or program
-
-
 def invocations_of(
     words: tuple[str, ...], started_by: tuple[str, ...] = ()
 ) -> tuple[Invocation, ...]:
-    """Return the programs that words start, from the outside to the inside: `sudo`, `npx`, `tsc`."""
+    """Return the programs that words start, from the outside to the inside: sudo, npx and tsc for `sudo npx tsc -p web`.
+
+    `started_by` names programs that start the first one, which does not stand in the words. `find` may start several.
+    """
     invocations: list[Invocation] = []
     waiting = [Invocation(words[0], words[1:], started_by)] if words else []
     while waiting:
@@ -131,9 +103,9 @@ def _started_by(outer: Invocation) -> list[_Started]:
     started = _wrapper_of(name, words)
     if started is not None:
         return [started]
-    usual = _by_usual_name(name, words)
-    if usual:
-        return [_Started(name, usual)]
+    usual_words = _by_usual_name(name, words)
+    if usual_words:
+        return [_Started(name, usual_words)]
     if name in _MANAGERS:
         is_program = bool(words) and words[0][:1] != "-" and words[0] not in _OF_MANAGERS
         if is_program:
@@ -155,8 +127,8 @@ def _by_usual_name(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
     usual = usual_names().get(" ".join((name, *words[:1])))
     if usual is None:
         return ()
-    behind = words[2:] if words[1:2] == ("--",) else words[1:]
-    return (*usual, *behind)
+    other_words = words[2:] if words[1:2] == ("--",) else words[1:]
+    return (*usual, *other_words)
 
 
 def _first_started(outer: Invocation) -> _Started:
@@ -194,70 +166,23 @@ def _interpreted(name: str, words: tuple[str, ...]) -> _Started:
 
     Code in an argument (`python -c '…'`) starts nothing that is known.
     """
-    known = interpreters()[name]
-    at = 0
-    while at < len(words) and words[at][:1] == "-":
-        option = read_option(words[at], known.module | known.code | known.valued)
-        if option.name in known.module:
-            behind = words[at + 1 :]
+    interpreter = interpreters()[name]
+    valued = interpreter.module | interpreter.code | interpreter.valued
+    index = 0
+    while index < len(words) and words[index][:1] == "-":
+        option = read_option(words[index], valued)
+        if option.name in interpreter.module:
+            module = words[index + 1 :]
             if option.value:  # `-mpytest`
-                behind = (option.value, *behind)
-            return _Started(f"{name} {option.name}", behind)
-        if option.name in known.code:
+                module = (option.value, *module)
+            return _Started(f"{name} {option.name}", module)
+        if option.name in interpreter.code:
             return _Started(name, ())
-        at += 2 if option.takes_next else 1
-    is_script = at < len(words) and words[at] != "" and " " not in words[at]
-    return _Started(name, words[at:] if is_script else ())
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option that takes a value: `value` if that stands in its word, else the next word is it (`takes_next`).
-
-    The name is empty for an option that takes no value.
-    """
-
-    name: str = ""
-    value: str = ""
-    takes_next: bool = False
-
-
-def read_option(word: str, valued: frozenset[str]) -> Option:
-    """Return the option of a word that takes a value; `valued` are the options of the program that take one.
-
-    With `-u` and `--user` among those:
-
-    | word         | option   | value                         |
-    |--------------|----------|-------------------------------|
-    | `-u`, `-iu`  | `-u`     | the next word                 |
-    | `-iuroot`    | `-u`     | `root`                        |
-    | `--user`     | `--user` | the next word                 |
-    | `--user=root`| `--user` | `root`                        |
-    | `-i`, `--x=1`| none     |                               |
-    """
-    if word in valued:
-        return Option(word, takes_next=True)
-    name, equal, value = word.partition("=")
-    if word.startswith("--") or name in valued:
-        return Option(name, value) if equal and name in valued else Option()
-    for at, letter in enumerate(word[1:_LONGEST_CLUSTER], start=1):
-        if f"-{letter}" in valued:
-            return Option(f"-{letter}", word[at + 1 :], takes_next=at + 1 == len(word))
-    return Option()
-
-
-def values_of(words: Sequence[str], options: frozenset[str]) -> list[str]:
-    """Return the values of some options in their order, each in its word or behind it.
-
-    "a" and "b" for `-sSLo a --output=b`, if `-o` and `--output` are among `options`.
-    """
-    values: list[str] = []
-    for at, word in enumerate(words if options else ()):
-        option = read_option(word, options)
-        if word[:1] != "-" or not option.name:
-            continue
-        values += words[at + 1 : at + 2] if option.takes_next else [option.value]
-    return values
+        index += 2 if option.takes_next else 1
+    script = words[index:]
+    if not script or script[0] == "" or " " in script[0]:
+        return _Started(name, ())
+    return _Started(name, script)
 
 
 def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
@@ -301,37 +226,54 @@ def _operand_indexes(words: Sequence[str]) -> list[int]:
 def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
     """Return the words of the program that a wrapper starts, none if an option keeps it from starting one.
 
-    Left out are the wrapper's options, assignments of variables and its operands: behind `docker run`, the words
-    `-e X=1 image make all` start `make all`. The program that is named by `--entrypoint` comes before the words that are
-    left.
+    | the next word                                        | what is done                                    |
+    |------------------------------------------------------|-------------------------------------------------|
+    | `--`                                                 | is left out, and the program follows            |
+    | an option with which the wrapper only tells          | there is no program                             |
+    | `--entrypoint X`                                     | is left out, and X comes before the other words |
+    | another option, with its values                      | is left out                                     |
+    | `NAME=value`                                         | is left out                                     |
+    | an operand of the wrapper: the image of `docker run` | is left out, as many as the wrapper has         |
+    | a version, `18` of `nvm exec 18 npm`                 | is left out: no program is called so            |
+    | any other                                            | is the program                                  |
+
+    Behind `docker run`, the words `-e X=1 image make all` start `make all`.
     """
-    at = 0
+    index = 0
     operands_left = wrapper.operands
-    entrypoint: tuple[str, ...] = ()
-    while at < len(words):
-        word = words[at]
+    entrypoint = ""
+    while index < len(words):
+        word = words[index]
         if word == "--":
-            at += 1
+            index += 1
             break
         if word[:1] == "-":
             option = read_option(word, wrapper.valued | wrapper.only_tells_with)
             if option.name in wrapper.only_tells_with:
                 return ()
             if option.name == "--entrypoint":
-                value_behind = words[at + 1 : at + 2] if option.takes_next else ()
-                entrypoint = value_behind or (option.value,)
-            values_behind = int(option.takes_next) + int(option.name in wrapper.with_two_values)
-            at += 1 + values_behind
+                entrypoint = _value_of(option, words[index + 1 :])
+            next_values = int(option.takes_next) + int(option.name in wrapper.with_two_values)
+            index += 1 + next_values
         elif _ASSIGNMENT.match(word):
-            at += 1
+            index += 1
         elif operands_left:
             operands_left -= 1
-            at += 1
-        elif _VERSION_ALONE.fullmatch(word):  # no program is called so: `nvm exec 18 npm`
-            at += 1
+            index += 1
+        elif _VERSION_ALONE.fullmatch(word):
+            index += 1
         else:
             break
-    return (*filter(None, entrypoint), *words[at:])
+    if entrypoint:
+        return (entrypoint, *words[index:])
+    return words[index:]
+
+
+def _value_of(option: Option, next_words: Sequence[str]) -> str:
+    """Return the value of an option, from its own word or the next one; empty where there is none."""
+    if option.takes_next and next_words:
+        return next_words[0]
+    return option.value
 
 
 def unwrapped(words: Sequence[str]) -> list[str]:
@@ -339,19 +281,19 @@ def unwrapped(words: Sequence[str]) -> list[str]:
 
     A script that an interpreter runs stays with it: `node build.js`; `python -m pytest` is `pytest`.
     """
-    left = tuple(words)
+    remaining = tuple(words)
     for _ in range(_MOST_WRAPPERS):
-        left = tuple(dropwhile(_ASSIGNMENT.match, left))
-        if not left:
+        remaining = tuple(dropwhile(_ASSIGNMENT.match, remaining))
+        if not remaining:
             return []
-        started = _first_started(Invocation(left[0], left[1:]))
-        if not started.words or not _disappears(started.wrapper, started.words):
+        started = _first_started(Invocation(remaining[0], remaining[1:]))
+        if not started.words or not _names_the_command(started.words, started.wrapper):
             break
-        left = started.words
-    return [program_name(left[0]), *left[1:]]
+        remaining = started.words
+    return [program_name(remaining[0]), *remaining[1:]]
 
 
-def _disappears(wrapper: str, inner: Sequence[str]) -> bool:
+def _names_the_command(inner: Sequence[str], wrapper: str) -> bool:
     """Return whether a command is named after the program that it starts rather than after the wrapper.
 
     `sudo make` is make, and `python -m pytest` pytest; `python build.py` stays a call of python, and so does a package

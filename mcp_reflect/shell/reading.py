@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from mcp_reflect.shell.bounds import MOST_COMMANDS, MOST_DEPTH, Budget, TooMuchError
-from mcp_reflect.shell.commands import Command, Inside, PipePlace, Redirection, Subshell
+from mcp_reflect.shell.commands import Command, Inside, PipePosition, Redirection, Subshell
 from mcp_reflect.shell.fed import PipedOutput
 from mcp_reflect.shell.parser import Node
 from mcp_reflect.shell.programs import invocations_of
@@ -16,11 +16,11 @@ _MOST_EARLIER_FUNCTIONS: Final = 3
 """Functions of one name that may be called where branches define it several times, besides the latest."""
 
 
-class ScriptPlace(NamedTuple):
-    """Where the walk is: what every command that is read here has in common; the fields are those of `Command`.
+class ScriptContext(NamedTuple):
+    """What every command that is read at one point of the walk has in common; most fields are those of `Command`.
 
-    `source` is the text that the parser was given. `is_possible`: a command is read with one of several values that a
-    variable may have. `called` are the aliases that are being read, so that none is read within itself.
+    `source` is the text that the parser was given. With `is_possible` a command is read with one of several values that
+    a variable may have. `called` are the aliases that are being read, so that none is read within itself.
     """
 
     source: bytes
@@ -28,7 +28,7 @@ class ScriptPlace(NamedTuple):
     is_background: bool = False
     is_negated: bool = False
     is_possible: bool = False
-    pipes: tuple[PipePlace, ...] = ()
+    pipes: tuple[PipePosition, ...] = ()
     inside: tuple[Inside, ...] = ()
     subshells: tuple[Subshell, ...] = ()
     branches: tuple[int, ...] = ()
@@ -41,23 +41,23 @@ class ScriptPlace(NamedTuple):
     called: frozenset[str] = frozenset()
     depth: int = 0
 
-    def within(self, inside: Inside) -> "ScriptPlace":
-        """Return the place of what stands in a structure here."""
+    def within(self, inside: Inside) -> "ScriptContext":
+        """Return the context of what stands in a structure here."""
         if self.depth >= MOST_DEPTH:
             raise TooMuchError(f"it is deeper than {MOST_DEPTH} levels")
         return self._replace(inside=(*self.inside, inside), depth=self.depth + 1)
 
-    def in_subshell(self, node: Node, around: int) -> "ScriptPlace":
-        """Return the place of what stands in a subshell here; `around` is the number of the script around it."""
+    def in_subshell(self, node: Node, around: int) -> "ScriptContext":
+        """Return the context of what stands in a subshell here; `around` is the number of the script around it."""
         subshell = Subshell(node.start_byte, len(self.pipes), around)
         return self._replace(subshells=(*self.subshells, subshell))
 
-    def in_branch(self, node: Node) -> "ScriptPlace":
-        """Return the place of what stands in a branch of an `if` here."""
+    def in_branch(self, node: Node) -> "ScriptContext":
+        """Return the context of what stands in a branch of an `if` here."""
         return self._replace(branches=(*self.branches, node.start_byte))
 
-    def alone(self) -> "ScriptPlace":
-        """Return the place without what belongs to one command only."""
+    def alone(self) -> "ScriptContext":
+        """Return the context without what belongs to one command only."""
         return self._replace(redirections=(), document="", extra_parts=())
 
 
@@ -73,14 +73,14 @@ class Visit(NamedTuple):
     """A node that is to be read."""
 
     node: Node
-    place: ScriptPlace
+    context: ScriptContext
 
 
 class Emit(NamedTuple):
     """A command whose substitutions have been read: now it runs."""
 
     node: Node
-    place: ScriptPlace
+    context: ScriptContext
 
 
 class Enter(NamedTuple):
@@ -174,10 +174,10 @@ class ScriptReading:
     def define(self, name: str, function: Function) -> None:
         """Note a function; in a branch the one before it may be the one that is called."""
         earlier_functions: tuple[Function, ...] = ()
-        if any(scope_entered.scope is VariableScope.BRANCH for scope_entered in self.saved):
-            earlier_functions = self.functions.get(name, ())
-        kept = earlier_functions[:_MOST_EARLIER_FUNCTIONS]
-        self.functions = {**self.functions, name: (function, *kept)}
+        is_in_branch = any(saved.scope is VariableScope.BRANCH for saved in self.saved)
+        if is_in_branch:
+            earlier_functions = self.functions.get(name, ())[:_MOST_EARLIER_FUNCTIONS]
+        self.functions = {**self.functions, name: (function, *earlier_functions)}
 
     def define_alias(self, name: str, text: str) -> None:
         """Note an alias."""
@@ -193,7 +193,10 @@ class ScriptReading:
             self.variables.assign(name, [Word(value, "$" not in value and "`" not in value)])
 
     def make_local(self, name: str) -> None:
-        """Note that a variable is one of the function that is read, and will be what it was before."""
+        """Note that a variable belongs to the function that is read: behind the call it is what it was before.
+
+        Outside of a function nothing is noted. A list has its words under a name of its own, which is noted as well.
+        """
         if not self.frames:
             return
         for key in (name, f"{name}[@]"):
@@ -210,35 +213,37 @@ class ScriptReading:
         self.variables.restore_arguments(frame.arguments)
 
     def add(
-        self, words: Sequence[Word], place: ScriptPlace, assignments: Sequence[str] = ()
+        self, words: Sequence[Word], context: ScriptContext, assignments: Sequence[str] = ()
     ) -> Command:
-        """Add the command of these words, with all that its place says of it; its number is its place among the commands."""
+        """Add the command of these words, with all that its context says of it; its number is its index among the commands."""
         texts = tuple(word.text for word in words) or ("",)
-        self.budget.take_words((*texts, *assignments, place.document))
+        self.budget.take_words((*texts, *assignments, context.document))
         command = Command(
             number=len(self.commands),
             words=texts,
-            unknown=frozenset(at for at, word in enumerate(words) if not word.is_known),
-            assignments=(*place.assignments, *assignments),
-            redirections=place.redirections,
-            document=place.document,
-            before=place.before,
-            is_background=place.is_background,
-            is_negated=place.is_negated,
-            pipes=place.pipes,
-            inside=place.inside,
-            subshells=place.subshells,
-            branches=place.branches,
-            script=place.script,
-            fed_by=place.fed_by,
-            invocations=invocations_of(texts, place.fed_by),
+            unknown=frozenset(index for index, word in enumerate(words) if not word.is_known),
+            assignments=(*context.assignments, *assignments),
+            redirections=context.redirections,
+            document=context.document,
+            before=context.before,
+            is_background=context.is_background,
+            is_negated=context.is_negated,
+            pipes=context.pipes,
+            inside=context.inside,
+            subshells=context.subshells,
+            branches=context.branches,
+            script=context.script,
+            fed_by=context.fed_by,
+            invocations=invocations_of(texts, context.fed_by),
         )
-        self.keep(command, is_possible=place.is_possible)
+        self.keep(command, is_possible=context.is_possible)
         return command
 
     def keep(self, command: Command, *, is_possible: bool) -> None:
         """Keep a command among those that run, or among those that may."""
         if len(self.commands) + len(self.possible) >= MOST_COMMANDS:
             raise TooMuchError(f"it has more than {MOST_COMMANDS:,} commands")
-        kept = self.possible if is_possible else self.commands
-        kept.append(command)
+        if is_possible:
+            self.possible.append(command)
+        else:
+            self.commands.append(command)

@@ -7,7 +7,7 @@ from typing import Final
 from mcp_reflect.shell.bounds import MOST_REDIRECTIONS, TooMuchError
 from mcp_reflect.shell.commands import Redirection
 from mcp_reflect.shell.parser import Node, descendants, name_of, text_of
-from mcp_reflect.shell.reading import ScriptPlace
+from mcp_reflect.shell.reading import ScriptContext
 from mcp_reflect.shell.variables import Variables
 from mcp_reflect.shell.words import raw_value, text_value
 
@@ -21,47 +21,48 @@ CONTINUING: Final = ("pipeline", "&&", "||")
 
 
 def with_redirect(
-    place: ScriptPlace, redirect: Node, behind_document: list[Node], variables: Variables
-) -> ScriptPlace:
-    """Return the place with a redirection added; where it is a here-document, `behind_document` is filled.
+    context: ScriptContext, redirect: Node, rest_of_line: list[Node], variables: Variables
+) -> ScriptContext:
+    """Return the context with a redirection added; where it is a here-document, `rest_of_line` is filled.
 
     The parser puts what stands behind a redirection below it. In `git >log push` the first word is the file, the others
-    are words of the command. In `cat <<EOF | sort` the pipeline is one of the nodes that are added to `behind_document`.
+    are words of the command. In `cat <<EOF | sort` the pipeline is one of the nodes that are added to `rest_of_line`.
     """
-    if len(place.redirections) >= MOST_REDIRECTIONS:
+    if len(context.redirections) >= MOST_REDIRECTIONS:
         raise TooMuchError(f"a command has more than {MOST_REDIRECTIONS} redirections")
     if redirect.type == "file_redirect":
         targets = redirect.children_by_field_name("destination")
         taken = 0 if _closes(redirect) else 1
-        redirection = _file_of(redirect, targets[:taken], place.source, variables)
-        return place._replace(
-            redirections=(*place.redirections, redirection),
-            extra_parts=(*place.extra_parts, *targets[taken:]),
+        redirection = _file_of(redirect, targets[:taken], context.source, variables)
+        return context._replace(
+            redirections=(*context.redirections, redirection),
+            extra_parts=(*context.extra_parts, *targets[taken:]),
         )
     if redirect.type == "herestring_redirect":
-        value = text_value(redirect.named_children[-1], place.source, variables)
-        return _with_text(place, Redirection("<<<", value.text), value.text)
+        value = text_value(redirect.named_children[-1], context.source, variables)
+        return _with_text(context, Redirection("<<<", value.text), value.text)
     for child in redirect.children:
         if child.type == "file_redirect":
-            place = with_redirect(place, child, behind_document, variables)
+            context = with_redirect(context, child, rest_of_line, variables)
         elif child.type == "heredoc_body":
-            text = _document(redirect, child, place.source, variables)
-            place = _with_text(place, Redirection("<<", ""), text)
-        elif child.type in CONTINUING or (
-            behind_document and behind_document[-1].type in CONTINUING[1:]
-        ):
-            behind_document.append(child)
+            text = _document(redirect, child, context.source, variables)
+            context = _with_text(context, Redirection("<<", ""), text)
+        elif child.type in CONTINUING or (rest_of_line and rest_of_line[-1].type in CONTINUING[1:]):
+            rest_of_line.append(child)
         elif child.is_named and child.type not in ("heredoc_start", "heredoc_end"):
-            place = place._replace(extra_parts=(*place.extra_parts, child))
-    return place
+            context = context._replace(extra_parts=(*context.extra_parts, child))
+    return context
 
 
-def _with_text(place: ScriptPlace, redirection: Redirection, text: str) -> ScriptPlace:
-    """Return the place with a redirection from a text, which its command reads behind those before it."""
+def _with_text(context: ScriptContext, redirection: Redirection, text: str) -> ScriptContext:
+    """Return the context with a redirection from a text, `<<< text` or a here-document.
+
+    A command with several of them reads one text behind the other.
+    """
     document = text
-    if place.document:
-        document = f"{place.document}\n{text}"
-    return place._replace(redirections=(*place.redirections, redirection), document=document)
+    if context.document:
+        document = f"{context.document}\n{text}"
+    return context._replace(redirections=(*context.redirections, redirection), document=document)
 
 
 def _closes(redirect: Node) -> bool:

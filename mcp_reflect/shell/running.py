@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mcp_reflect.shell.assigning import assign, declare, written_assignment
 from mcp_reflect.shell.bounds import TooMuchError
 from mcp_reflect.shell.changes import (
-    is_value_as_written,
     note_arithmetic,
     note_command,
     note_expansions,
@@ -16,7 +16,7 @@ from mcp_reflect.shell.changes import (
 )
 from mcp_reflect.shell.commands import SUBSTITUTED, Command, Inside
 from mcp_reflect.shell.fed import FedScript, PipedOutput, fed_scripts, output_of
-from mcp_reflect.shell.parser import Node, name_of, text_of
+from mcp_reflect.shell.parser import Node, text_of
 from mcp_reflect.shell.powershell_reader import read_powershell
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.reading import (
@@ -25,7 +25,7 @@ from mcp_reflect.shell.reading import (
     FunctionCall,
     FunctionEnd,
     Leave,
-    ScriptPlace,
+    ScriptContext,
     ScriptReading,
     Task,
     VariableScope,
@@ -33,249 +33,184 @@ from mcp_reflect.shell.reading import (
 )
 from mcp_reflect.shell.redirects import with_redirect
 from mcp_reflect.shell.variables import Variables, Word
-from mcp_reflect.shell.words import text_value, words_of, words_of_all
+from mcp_reflect.shell.words import words_of_all
 
 _REDIRECTS: Final = ("file_redirect", "herestring_redirect", "heredoc_redirect")
-_LOCAL: Final = frozenset(("local", "declare", "typeset"))
-_EXPORTING: Final = ("export", "-x")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _EXPANDED: Final = frozenset("$`'\"\\*?{~")  # a word of a test with one of these is not resolved
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs the commands of a reading on paper. `begin` parses a script, and returns the task of reading it."""
+    """Runs the commands of a reading on paper: nothing is executed, and what each would set, call or feed is noted.
+
+    `begin` parses a script, and returns the task of reading it. `_RUN_BY_TYPE` has the method for each type of node.
+    """
 
     reading: ScriptReading
-    begin: Callable[[str, ScriptPlace], Visit]
+    begin: Callable[[str, ScriptContext], Visit]
 
-    def run(self, node: Node, place: ScriptPlace) -> None:
+    def run(self, node: Node, context: ScriptContext) -> None:
         """Add the command of a node, and note what it sets; what it calls or feeds is read next."""
         self.reading.budget.take_step()
         run_node = _RUN_BY_TYPE.get(node.type)
         if run_node is not None:
-            run_node(self, node, place)
-            note_expansions(place.source[node.start_byte : node.end_byte], self.reading.variables)
+            run_node(self, node, context)
+            note_expansions(context.source[node.start_byte : node.end_byte], self.reading.variables)
 
-    def run_assignments(self, node: Node, place: ScriptPlace) -> None:
-        """Run `x=1 y=2`."""
+    def run_assignments(self, node: Node, context: ScriptContext) -> None:
+        """Run `x=1 y=2`, which is a command without words: it only sets variables."""
         nodes = node.named_children
         if node.type == "variable_assignment":
             nodes = [node]
-        written = [self._assign(assignment, place) for assignment in nodes]
-        self.reading.add([], place, written)
+        assignments = [assign(self.reading, assignment, context) for assignment in nodes]
+        self.reading.add([], context, assignments)
 
-    def run_unset(self, node: Node, place: ScriptPlace) -> None:
+    def run_declaration(self, node: Node, context: ScriptContext) -> None:
+        """Run `export x=1`, `local y`, `declare -i z=2`."""
+        self.reading.add(declare(self.reading, node, context), context)
+
+    def run_unset(self, node: Node, context: ScriptContext) -> None:
         """Run `unset x`."""
-        words = [Word(part) for part in text_of(node, place.source).split()]
-        command = self.reading.add(words, place)
+        words = [Word(part) for part in text_of(node, context.source).split()]
+        command = self.reading.add(words, context)
         note_command(command, words, self.reading.variables)
 
-    def run_test(self, node: Node, place: ScriptPlace) -> None:
+    def run_test(self, node: Node, context: ScriptContext) -> None:
         """Run `[ … ]` and `[[ … ]]`, which are commands, and `(( … ))`, which is none and may set variables."""
-        text = text_of(node, place.source)
+        text = text_of(node, context.source)
         if text.startswith("(("):
             note_arithmetic(text, self.reading.variables)
             return
         parts = text.split()
-        self.reading.add([Word(part, not set(part) & _EXPANDED) for part in parts], place)
+        self.reading.add([Word(part, not set(part) & _EXPANDED) for part in parts], context)
 
-    def run_redirection_alone(self, _: Node, place: ScriptPlace) -> None:
+    def run_redirection_alone(self, _: Node, context: ScriptContext) -> None:
         """Run `> file`, or a command that begins behind two redirections: `< in > out sort`.
 
-        The parser sees no command in the latter: its words are the extra parts of the place.
+        The parser sees no command in the latter: its words are the extra parts of the context.
         """
         assignments: list[str] = []
-        parts = [*place.extra_parts]
+        parts = [*context.extra_parts]
         while parts:
-            text = text_of(parts[0], place.source)
+            text = text_of(parts[0], context.source)
             if not _ASSIGNMENT.match(text):
                 break
             assignments.append(text)
             del parts[0]
         if parts:
-            self._run_parts(parts, assignments, place._replace(extra_parts=()))
+            self._run_parts(parts, assignments, context._replace(extra_parts=()))
         else:
-            self.reading.add([], place, assignments)
+            self.reading.add([], context, assignments)
 
-    def run_declaration(self, node: Node, place: ScriptPlace) -> None:
-        """Run `export x=1`, `local y`, `declare -i z=2`: note the values, and what is exported or converted."""
-        variables = self.reading.variables
-        keyword = node.children[0].type
-        words = [Word(keyword)]
-        names: list[str] = []
-        for child in node.named_children:
-            if child.type == "variable_assignment":
-                name = _name_of(child, place.source)
-                if keyword in _LOCAL:
-                    self.reading.make_local(name)
-                words.append(Word(self._declared(keyword, child, place)))
-                names.append(name)
-            else:
-                words += words_of(child, place.source, variables)
-                if child.type == "variable_name":
-                    name = text_of(child, place.source)
-                    names.append(name)
-                    self._declare(keyword, name)
-        texts = [word.text for word in words]
-        if not set(_EXPORTING).isdisjoint(texts) and "-n" not in texts:
-            variables.exported.update(names)
-        if "-n" in texts and keyword == "export":
-            variables.exported.difference_update(names)
-        elif not is_value_as_written(texts[1:]):
-            for name in names:
-                variables.change_otherwise(name)
-        words += words_of_all(place.extra_parts, place.source, variables)
-        self.reading.add(words, place)
-
-    def _declared(self, keyword: str, node: Node, place: ScriptPlace) -> str:
-        """Note an assignment behind `local` or `export`, and return it: `x=1`. Outside of a function `local` sets nothing."""
-        if keyword == "local" and not self.reading.frames:
-            return written_assignment(node, place.source, self.reading.variables)
-        return self._assign(node, place)
-
-    def _declare(self, keyword: str, name: str) -> None:
-        """Note `local x` without a value: in a function it is a new variable."""
-        if keyword in _LOCAL and self.reading.frames:
-            self.reading.make_local(name)
-            self.reading.variables.unset(name)
-
-    def _assign(self, node: Node, place: ScriptPlace) -> str:
-        """Note an assignment, and return it as it is written."""
-        variables = self.reading.variables
-        name = _name_of(node, place.source)
-        value = node.child_by_field_name("value")
-        is_list = value is not None and value.type == "array"
-        words = [Word("")]
-        variables.asked.clear()
-        if value is not None and is_list:
-            words = words_of_all(value.named_children, place.source, variables)
-        elif value is not None:
-            words = [text_value(value, place.source, variables)]
-        possible_values: list[str] = []
-        if not is_list:
-            possible_values = self._possible_values(value, place)
-        if "[" in name:
-            variables.assign_element(name, words[0])
-        elif any(child.type == "+=" for child in node.children):
-            variables.append(name, words, is_list=is_list)
-        else:
-            variables.assign(name, words, is_list=is_list)
-            if possible_values:
-                variables.may_be(name, possible_values)
-        return written_assignment(node, place.source, variables)
-
-    def _possible_values(self, value: Node | None, place: ScriptPlace) -> list[str]:
-        """Return the values that an assignment may give, where one of its variables may have several.
-
-        With `x` "a" or "b", `y=--$x` may give "--a" or "--b".
-        """
-        variables = self.reading.variables
-        names_with_candidates = tuple(variables.asked)
-        if value is None or not names_with_candidates:
-            return []
-        texts: list[str] = []
-        for possible_variables in list(variables.possible(names_with_candidates)):
-            self.reading.budget.take_step()
-            word = text_value(value, place.source, possible_variables)
-            if word.is_known:
-                texts.append(word.text)
-        return texts
-
-    def run_plain_command(self, text: str, place: ScriptPlace) -> None:
-        """Run a command whose words are as they are written."""
+    def run_plain_command(self, text: str, context: ScriptContext) -> None:
+        """Run a command whose words are as they are written, `git push -f`: nothing in it is expanded."""
         words = [*map(Word, text.split())]
-        command = self.reading.add(words, place)
+        command = self.reading.add(words, context)
         note_command(command, words, self.reading.variables)
-        self._follow(command, place)
+        self._follow(command, context)
 
-    def run_command(self, node: Node, place: ScriptPlace) -> None:
-        """Run a program, a function, or a command of the shell's own."""
+    def run_command(self, node: Node, context: ScriptContext) -> None:
+        """Run a program, a function, or a command of the shell's own: `X=1 git push > log`.
+
+        Its assignments and redirections are told from its words, which are expanded then.
+        """
         assignments: list[str] = []
         parts: list[Node] = []
         variables = self.reading.variables
         for child in node.children:
             if child.type == "variable_assignment":
-                assignments.append(written_assignment(child, place.source, variables))
+                assignments.append(written_assignment(child, context.source, variables))
             elif child.type in _REDIRECTS:
-                place = with_redirect(place, child, [], variables)
+                context = with_redirect(context, child, [], variables)
             elif child.is_named:
                 parts.append(child)
-        self._run_parts([*parts, *place.extra_parts], assignments, place)
+        self._run_parts([*parts, *context.extra_parts], assignments, context)
 
     def _run_parts(
-        self, parts: Sequence[Node], assignments: Sequence[str], place: ScriptPlace
+        self, parts: Sequence[Node], assignments: Sequence[str], context: ScriptContext
     ) -> None:
-        """Run the command of some words, which are not yet expanded."""
+        """Run the command of some words, which are expanded here with what is known of variables.
+
+        Where one of the variables may have several values, the command is read with each of them as well, as what may
+        run: `git $X` with `X` "push" or "pull". What is read so is not read anew (`is_possible`).
+        """
         variables = self.reading.variables
-        variables.asked.clear()
-        words = words_of_all(parts, place.source, variables)
-        names_with_candidates = tuple(variables.asked)
-        command = self.reading.add(words, place, assignments)
+        variables.names_with_candidates.clear()
+        words = words_of_all(parts, context.source, variables)
+        names_with_candidates = tuple(variables.names_with_candidates)
+        command = self.reading.add(words, context, assignments)
         note_command(command, words, variables)
-        self._follow(command, place)
-        if names_with_candidates and not place.is_possible:
-            self._run_possible(parts, place, [*variables.possible(names_with_candidates)], command)
+        self._follow(command, context)
+        if names_with_candidates and not context.is_possible:
+            self._run_possible(
+                parts, context, [*variables.possible(names_with_candidates)], command
+            )
 
     def _run_possible(
         self,
         parts: Sequence[Node],
-        place: ScriptPlace,
+        context: ScriptContext,
         possible: Sequence[Variables],
         command: Command,
     ) -> None:
-        """Add the command with each of the values that its variables may have, for who asks what may run."""
-        place = place._replace(is_possible=True)
+        """Add the command with each of the values that its variables may have, for who asks what may run.
+
+        `possible` has the variables with each choice of values, `command` is the one that was read without a choice. Of
+        choices that give the same words, one is added.
+        """
+        context = context._replace(is_possible=True)
         words_seen = {command.words}
         for variables in possible:
             self.reading.budget.take_step()
-            words = words_of_all(parts, place.source, variables)
+            words = words_of_all(parts, context.source, variables)
             texts = tuple(word.text for word in words)
             if texts in words_seen:
                 continue
             words_seen.add(texts)
-            self._follow(self.reading.add(words, place, command.assignments), place)
+            self._follow(self.reading.add(words, context, command.assignments), context)
 
-    def _follow(self, command: Command, place: ScriptPlace) -> None:
+    def _follow(self, command: Command, context: ScriptContext) -> None:
         """Read next what a command calls: a function, an alias, the text that it gives to a shell."""
-        reading, name = self.reading, command.program
+        reading = self.reading
+        name = command.program
         if name == "alias":
             for word in command.arguments:
                 alias, equal, value = word.partition("=")
                 if equal:
                     reading.define_alias(alias, value)
-        elif name in reading.aliases and name not in place.called:
+        elif name in reading.aliases and name not in context.called:
             text = f"{reading.aliases[name]} {shlex.join(command.arguments)}"
-            place_of_alias = place._replace(called=place.called | {name})
-            reading.later([self._script_task(text, place_of_alias, command)])
+            context_of_alias = context._replace(called=context.called | {name})
+            reading.later([self._script_task(text, context_of_alias, command)])
         elif name in reading.functions:
-            self._call_all(reading.functions[name], command, place)
+            self._call_all(reading.functions[name], command, context)
         else:
             scripts = list(fed_scripts(command, self._piped_into(command)))
             tasks: list[Task] = []
             for script in scripts:
-                tasks += self._feed(script, place, command)
+                tasks += self._feed(script, context, command)
             reading.later(tasks)
 
     def _call_all(
-        self, functions: Sequence[Function], command: Command, place: ScriptPlace
+        self, functions: Sequence[Function], command: Command, context: ScriptContext
     ) -> None:
         """Read a function where it is called; of several by its name (defined in branches) the latest, as what runs.
 
         The others may run instead: their commands are kept apart as possible, and what they set is forgotten behind
         them.
         """
-        tasks = self._call(functions[0], command, place)
-        if place.is_possible:
+        tasks = self._call(functions[0], command, context)
+        if context.is_possible:
             tasks = [Enter(VariableScope.SUBSHELL), *tasks, Leave()]
         for other in functions[1:]:
-            may_run = place._replace(is_possible=True)
+            may_run = context._replace(is_possible=True)
             tasks += [Enter(VariableScope.SUBSHELL), *self._call(other, command, may_run), Leave()]
         self.reading.later(tasks)
 
-    def _call(self, function: Function, command: Command, place: ScriptPlace) -> list[Task]:
+    def _call(self, function: Function, command: Command, context: ScriptContext) -> list[Task]:
         """Return the tasks of a function that is called with arguments, and with variables for it alone."""
-        body = place.alone()._replace(assignments=command.assignments, source=function.source)
+        body = context.alone()._replace(assignments=command.assignments, source=function.source)
         words = [
             Word(word, is_known=position not in command.unknown)
             for position, word in enumerate(command.arguments, start=1)
@@ -286,17 +221,21 @@ class Runner:
             FunctionEnd(),
         ]
 
-    def _feed(self, script: FedScript, place: ScriptPlace, command: Command) -> list[Task]:
+    def _feed(self, script: FedScript, context: ScriptContext, command: Command) -> list[Task]:
         """Return the tasks of a script that a shell is given, with the variables of that shell.
 
-        A shell of its own (`bash -c`) cannot change the variables here. The own shell (`eval`) does: they stay as they
-        are, unless a word of the command is not known, so that nobody knows all that runs.
+        | the script runs in               | variables here, behind it                    |
+        |----------------------------------|----------------------------------------------|
+        | another shell: `bash -c`         | are as before: that shell cannot change them |
+        | this shell: `eval "x=1"`         | are what the script makes of them            |
+        | this shell, with an unknown word | may be anything: nobody knows all that runs  |
+        | this shell at its end: `trap`    | are as before                                |
         """
-        place = place._replace(fed_by=script.by)
+        context = context._replace(fed_by=script.by)
         if script.is_powershell:
-            self._feed_powershell(script.text, place)
+            self._feed_powershell(script.text, context)
             return []
-        visit = self._script_task(script.text, place, command)
+        visit = self._script_task(script.text, context, command)
         variables = self.reading.variables
         if script.is_own_shell and script.by[-1] != "trap":
             for name, _ in map(_name_and_value, command.assignments):
@@ -308,7 +247,10 @@ class Runner:
         return [Enter(VariableScope.SHELL, inner), visit, Leave()]
 
     def _variables_of(self, script: FedScript, command: Command) -> Variables:
-        """Return the variables that a script begins with: those of its environment, and its arguments."""
+        """Return the variables that a script begins with: those of its environment, and its arguments.
+
+        `X=1 bash -c 'run $X $1' name a` begins with X as "1", `$0` as "name" and `$1` as "a", and with what is exported.
+        """
         if script.is_own_shell:  # a trap, which runs at the end
             variables = self.reading.variables.copy()
             variables.doubt_all()
@@ -325,20 +267,20 @@ class Runner:
             variables.set_arguments(others)
         return variables
 
-    def _script_task(self, text: str, place: ScriptPlace, command: Command) -> Visit:
+    def _script_task(self, text: str, context: ScriptContext, command: Command) -> Visit:
         """Return the task of a text that a command runs; the variables of the command are set in it.
 
         In `X=1 bash -c 'run'` the command `run` has `X=1` before it.
         """
         reading = self.reading
         reading.scripts += 1
-        number = SUBSTITUTED if place.script == SUBSTITUTED else reading.scripts
-        place_of_script = place.alone()._replace(assignments=command.assignments)
-        return self.begin(text, place_of_script.within(Inside.FED)._replace(script=number))
+        number = SUBSTITUTED if context.script == SUBSTITUTED else reading.scripts
+        context_of_script = context.alone()._replace(assignments=command.assignments)
+        return self.begin(text, context_of_script.within(Inside.FED)._replace(script=number))
 
-    def _feed_powershell(self, text: str, place: ScriptPlace) -> None:
+    def _feed_powershell(self, text: str, context: ScriptContext) -> None:
         """Add the commands of a text that PowerShell or cmd runs."""
-        place = place.within(Inside.FED)
+        context = context.within(Inside.FED)
         self.reading.scripts += 1
         inner = read_powershell(text)
         if inner.is_partial:  # what it runs is not known: neither is what the whole script runs
@@ -349,12 +291,12 @@ class Runner:
                 command,
                 number=len(self.reading.commands),
                 script=self.reading.scripts,
-                pipes=place.pipes,
-                inside=place.inside,
-                fed_by=place.fed_by,
-                invocations=invocations_of(command.words, place.fed_by),
+                pipes=context.pipes,
+                inside=context.inside,
+                fed_by=context.fed_by,
+                invocations=invocations_of(command.words, context.fed_by),
             )
-            self.reading.keep(renumbered, is_possible=place.is_possible)
+            self.reading.keep(renumbered, is_possible=context.is_possible)
 
     def _piped_into(self, command: Command) -> list[PipedOutput | None]:
         """Return what the pipelines of a command carry to it, and note what it hands on.
@@ -364,12 +306,13 @@ class Runner:
         outputs = self.reading.outputs
         carried = [outputs.get(pipe.pipeline) for pipe in command.pipes]
         for pipe, output in zip(command.pipes, carried, strict=True):
-            if output is not None or not pipe.place:
+            is_first = pipe.position == 0
+            if output is not None or is_first:
                 outputs[pipe.pipeline] = output_of(command, output)
         return carried
 
 
-_RUN_BY_TYPE: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
+_RUN_BY_TYPE: Final[dict[str, Callable[[Runner, Node, ScriptContext], None]]] = {
     "command": Runner.run_command,
     "variable_assignment": Runner.run_assignments,
     "variable_assignments": Runner.run_assignments,
@@ -380,22 +323,7 @@ _RUN_BY_TYPE: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
 }
 
 
-def _name_of(node: Node, source: bytes) -> str:
-    """Return the name that an assignment or a declaration sets."""
-    return name_of(node, "name", source)
-
-
 def _name_and_value(assignment: str) -> tuple[str, str]:
     """Return the two sides of `NAME=value`."""
     name, _, value = assignment.partition("=")
     return name, value
-
-
-def written_assignment(node: Node, source: bytes, variables: Variables) -> str:
-    """Return an assignment without quotes: `x=a b` for `x="a b"`. A list stays as it is written: `x=(a "b c")`."""
-    name, value = _name_of(node, source), node.child_by_field_name("value")
-    if value is None:
-        return f"{name}="
-    if value.type == "array":
-        return f"{name}={text_of(value, source)}"
-    return f"{name}={text_value(value, source, variables).text}"

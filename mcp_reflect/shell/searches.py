@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.programs import Invocation, read_option
+from mcp_reflect.shell.options import read_option
+from mcp_reflect.shell.programs import Invocation
 
 FOUND: Final = "{}"
 """Stands among the arguments of a program for each path that was found."""
@@ -41,8 +42,8 @@ _PLACEHOLDER: Final = frozenset(("-I", "-i", "--replace", "-J"))
 class FileSearch:
     """What a search finds: `path` and all below it, or only what has one of `names` there.
 
-    `is_certain` is false where a test decides of which the words say nothing, such as the age of a file. `deletes`: the
-    search removes it itself. `is_appended`: the program gets it behind its own arguments, as `xargs` does.
+    `is_certain` is false where a test decides of which the words say nothing, such as the age of a file. With `deletes`
+    the search removes what it finds. With `is_appended` another program gets it behind its own arguments, as by `xargs`.
     """
 
     path: str
@@ -65,9 +66,13 @@ def search_of(invocation: Invocation) -> list[FileSearch]:
 
 
 def _read_tests(words: Sequence[str]) -> FileSearch:
-    """Return what the tests and actions of `find` say, without a path."""
+    """Return what the tests and actions of `find` say, without a path.
+
+    `-name a.js -delete` gives the name `a.js`, and that it deletes; with `-mtime 5` the search is not certain.
+    """
     names: list[str] = []
-    is_certain, deletes = True, False
+    is_certain = True
+    deletes = False
     index = 0
     while index < len(words):
         word = words[index]

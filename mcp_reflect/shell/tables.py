@@ -84,16 +84,20 @@ def _wrapper_of_line(line: str) -> Wrapper:
     with which it starts nothing, which may be missing.
     """
     name, operands, options_with_values, *last_field = (part.strip() for part in line.split("|"))
-    options = options_with_values.split()
+    valued: set[str] = set()
+    with_two_values: set[str] = set()
+    for entry in options_with_values.split():
+        option = entry.removesuffix(":2")
+        valued.add(option)
+        if option != entry:
+            with_two_values.add(option)
     only_tells_with = " ".join(last_field).split()
     return Wrapper(
         name=name,
         operands=int(operands),
-        valued=frozenset(option.removesuffix(":2") for option in options),
+        valued=frozenset(valued),
         only_tells_with=frozenset((*_EVERY_PROGRAM_TELLS_WITH, *only_tells_with)),
-        with_two_values=frozenset(
-            option.removesuffix(":2") for option in options if option.endswith(":2")
-        ),
+        with_two_values=frozenset(with_two_values),
     )
 
 
@@ -111,7 +115,7 @@ class Interpreter:
 
 @lru_cache(maxsize=1)
 def interpreters() -> dict[str, Interpreter]:
-    """Return the interpreters by their names."""
+    """Return the interpreters by their names, from lines such as "python | -m | -c | -W -X"."""
     by_name: dict[str, Interpreter] = {}
     for line in _lines("interpreters.txt"):
         name, *options = (part.strip() for part in line.split("|"))

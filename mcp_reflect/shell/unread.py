@@ -63,20 +63,23 @@ def words_in(text: str) -> frozenset[str]:
 
 
 def _documents(lines: list[str]) -> Iterator[_Document]:
-    """Yield the here-documents that nothing runs, as far as the line before each tells."""
+    """Yield the here-documents that nothing runs, as far as the line tells that begins each.
+
+    The lines `cat <<EOF`, `rm x`, `EOF`, `make` have one, from line 0 to line 2. A document without its end in the text is
+    none.
+    """
     numbers_by_line: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         numbers_by_line.setdefault(line.strip(), []).append(number)
-    number = 0
-    while number < len(lines):
-        opening = _document_of_line(lines[number])
-        end = None
-        if opening is not None:
-            end = _next_after(numbers_by_line.get(opening["name"], []), number)
-        if opening is not None and end is not None:
+    behind_document = 0  # the first line that is in none of those so far
+    for number, line in enumerate(lines):
+        opening = _document_of_line(line) if number >= behind_document else None
+        if opening is None:
+            continue
+        end = _next_after(numbers_by_line.get(opening["name"], []), number)
+        if end is not None:
             yield _Document(number, end, bool(opening["quote"]))
-            number = end
-        number += 1
+            behind_document = end + 1
 
 
 def _document_of_line(line: str) -> re.Match[str] | None:
@@ -87,10 +90,10 @@ def _document_of_line(line: str) -> re.Match[str] | None:
     opening = _DOCUMENT.search(line)
     if opening is None or _RUNS_SCRIPTS.search(line) or line.rstrip().endswith("|"):
         return None
-    before = line[: opening.start()]
-    is_plain = "((" not in before and "#" not in before
-    is_closed = before.count("'") % 2 == 0 and before.count('"') % 2 == 0
-    if not (is_plain and is_closed):
+    text_before = line[: opening.start()]
+    is_in_arithmetic_or_comment = "((" in text_before or "#" in text_before
+    is_in_quotes = text_before.count("'") % 2 == 1 or text_before.count('"') % 2 == 1
+    if is_in_arithmetic_or_comment or is_in_quotes:
         return None
     return opening
 
@@ -103,11 +106,11 @@ def _next_after(line_numbers: list[int], number: int) -> int | None:
 
 def _lines_outside(lines: list[str], documents: list[_Document]) -> Iterator[str]:
     """Yield the lines that stand in no here-document, with those that begin one."""
-    at = 0
+    first_line = 0
     for document in documents:
-        yield from lines[at : document.start + 1]
-        at = document.end + 1
-    yield from lines[at:]
+        yield from lines[first_line : document.start + 1]
+        first_line = document.end + 1
+    yield from lines[first_line:]
 
 
 def _run_by_document(lines: list[str], document: _Document) -> str:
@@ -119,8 +122,8 @@ def _run_by_document(lines: list[str], document: _Document) -> str:
     opening = _SUBSTITUTION.search(body)
     if opening is None:
         return ""
-    behind_opening = body[opening.start(1) :]
-    closing = _CLOSING.match(behind_opening)
-    if closing is None:
-        return behind_opening
-    return closing[0]
+    from_opening_on = body[opening.start(1) :]
+    up_to_last_closing = _CLOSING.match(from_opening_on)
+    if up_to_last_closing is None:
+        return from_opening_on
+    return up_to_last_closing[0]

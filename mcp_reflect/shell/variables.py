@@ -70,7 +70,9 @@ _UNKNOWN: Final = Value(None)
 
 def _texts(value: Value) -> tuple[str, ...]:
     """Return the texts that a variable may have: its own, or its candidates."""
-    return value.candidates if value.text is None else (value.text,)
+    if value.text is None:
+        return value.candidates
+    return (value.text,)
 
 
 @dataclass(slots=True)
@@ -86,18 +88,22 @@ class Variables:
     exports_all: bool = False
     splits_otherwise: bool = False  # `IFS` was set
     # Names of which the value is not what is assigned, as by `declare -i`: numbers, lower case.
-    otherwise: set[str] = field(default_factory=set[str])
-    asked: dict[str, None] = field(default_factory=dict[str, None])  # names with candidates
+    converted: set[str] = field(default_factory=set[str])
+    # Names that were asked for since this was cleared, and of which only candidates are known.
+    names_with_candidates: dict[str, None] = field(default_factory=dict[str, None])
 
     def known(self, name: str) -> str | None:
-        """Return the text of a variable if it is known, else None; one with candidates is noted as asked for."""
+        """Return the text of a variable if it is known, else None.
+
+        A variable with candidates is noted in `names_with_candidates`: whoever asked may look at each of them.
+        """
         value = self.values.get(name)
         if value is None and "[" in name:
             return self._element(name)
         if value is None:
             return _BLANKS if name == "IFS" else None
         if value.text is None and value.candidates:
-            self.asked[name] = None
+            self.names_with_candidates[name] = None
         return value.text
 
     def in_working_folder(self, name: str) -> str:
@@ -131,7 +137,7 @@ class Variables:
             self.values[name] = Value(None, (word.text,))
 
     def assign(self, name: str, words: Sequence[Word], *, is_list: bool = False) -> None:
-        """Note an assignment of one word, or of a list."""
+        """Note an assignment of one word, `x=a`, or of a list, `x=(a b)`, whose first word is then the value of `$x`."""
         if name == "IFS":
             self.splits_otherwise = True
         self.values[name] = _value_of(name, words[:1] or (Word(""),))
@@ -142,12 +148,12 @@ class Variables:
             self.forget(f"{name}[@]")
         if self.exports_all:
             self.exported.add(name)
-        if name in self.otherwise:
+        if name in self.converted:
             self.forget(name)
 
-    def change_otherwise(self, name: str) -> None:
+    def convert(self, name: str) -> None:
         """Note `declare -i x`: what is assigned to the variable is not the value that it gets, now or later."""
-        self.otherwise.add(name)
+        self.converted.add(name)
         self.forget(name)
 
     def assign_any(self, name: str, words: Sequence[Word]) -> None:
@@ -161,19 +167,19 @@ class Variables:
         if is_list:
             key = f"{name}[@]"
         former = self.values.get(key, _UNKNOWN)
-        if name in self.otherwise:
-            former = _UNKNOWN
         added = _value_of(name, words)
-        if former.text is None or added.text is None:
+        is_unknown = former.text is None or added.text is None
+        if is_unknown or name in self.converted:
             self.doubt(name)
             return
-        parts = [former.text, added.text]
+        parts = [former.text or "", added.text or ""]
         text = "".join(parts)
         if is_list:
             text = SPLIT.join(filter(None, parts))
-        self.values[key] = Value(text)
         if len(text) > _MOST_VALUE:
             self.values[key] = _UNKNOWN
+        else:
+            self.values[key] = Value(text)
 
     def set_arguments(self, words: Sequence[Word]) -> None:
         """Note the arguments of a script or a function."""
@@ -235,11 +241,14 @@ class Variables:
             set(self.exported),
             self.exports_all,
             self.splits_otherwise,
-            set(self.otherwise),
+            set(self.converted),
         )
 
     def or_else(self, other: "Variables") -> "Variables":
-        """Return what the variables are where two ways meet."""
+        """Return what the variables are where two ways through a script meet, as behind an `if`.
+
+        A variable that is the same on both ways stays known; of any other the values on both ways are candidates.
+        """
         names = dict.fromkeys((*self.values, *other.values))
         values = {
             name: self.values.get(name, _UNKNOWN).or_else(other.values.get(name, _UNKNOWN))
@@ -250,7 +259,7 @@ class Variables:
             self.exported | other.exported,
             self.exports_all or other.exports_all,
             self.splits_otherwise or other.splits_otherwise,
-            self.otherwise | other.otherwise,
+            self.converted | other.converted,
         )
 
     def inherited(self) -> "Variables":
@@ -279,7 +288,7 @@ class Variables:
         if value.text is None:
             candidates = dict.fromkeys((*value.candidates, *texts))
             self.values[name] = Value(None, tuple(candidates)[:MOST_CANDIDATES])
-            self.asked[name] = None
+            self.names_with_candidates[name] = None
 
 
 def _value_of(name: str, words: Sequence[Word]) -> Value:
@@ -298,5 +307,5 @@ def _value_of(name: str, words: Sequence[Word]) -> Value:
 
 
 def _is_argument(name: str) -> bool:
-    """True for the names of arguments: `@`, `1`, `2` …"""
+    """Return whether a name is that of arguments: `@`, `1`, `2` …"""
     return name == ARGUMENTS or name.isdigit()

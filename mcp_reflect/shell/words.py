@@ -39,8 +39,13 @@ _LOOK_UPS: Final = (("which",), ("command", "-v"), ("type", "-P"))
 _OPTION_OF_ECHO: Final = re.compile(r"-[neE]+")  # `echo` does not print it
 _PLAIN_WORD: Final = re.compile(r"[\w./=:@%+,-]+")
 _PLAIN_WORDS_IN_QUOTES: Final = re.compile(r"'[\w./=:@%+, -]+'|\"[\w./=:@%+, -]+\"")
+# Operators of `${x:-word}`, and of `${x:+word}`.
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
 _REPLACEMENTS: Final = frozenset((":+", "+"))
+# Types of the parser's nodes: of a word in quotes, and in an expansion of the name and of the signs around it.
+_QUOTED: Final = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
+_NAMES: Final = frozenset(("variable_name", "special_variable_name", "subscript"))
+_SIGNS: Final = frozenset(("$", "${", "}"))
 
 
 def plain_command(node: Node, source: bytes) -> str | None:
@@ -87,19 +92,16 @@ class _WordPart(NamedTuple):
     depth: int = 0
 
 
-_QUOTED: Final = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
-
-
 def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
     """Return the words that one argument becomes.
 
-    | argument    | words                     |                                           |
-    |-------------|---------------------------|-------------------------------------------|
-    | `"a b"`     | `a b`                     |                                           |
-    | `{a,b}.txt` | `a.txt`, `b.txt`          |                                           |
-    | `$x`        | none                      | of a variable that is empty               |
-    | `"$x"`      | one that is empty         | of the same variable                      |
-    | `$y`        | `$y`, which is not known  | of a variable whose value nobody can know |
+    | argument    | words                    |                                           |
+    |-------------|--------------------------|-------------------------------------------|
+    | `"a b"`     | `a b`                    |                                           |
+    | `{a,b}.txt` | `a.txt`, `b.txt`         |                                           |
+    | `$x`        | none                     | of a variable that is empty               |
+    | `"$x"`      | one that is empty        | of the same variable                      |
+    | `$y`        | `$y`, which is not known | of a variable whose value nobody can know |
     """
     node_type = node.type
     if node_type in ("word", "number", "command_name") and not node.named_children:
@@ -108,16 +110,17 @@ def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
             return [Word(text)]
     pieces = _pieces(node, source, variables)
     text = "".join(piece.text for piece in pieces)
-    known = all(piece.is_known for piece in pieces)
-    expanded = expand_braces(text)
-    if expanded is None:
-        expanded, known = [text], False
+    is_known = all(piece.is_known for piece in pieces)
+    expanded_texts = expand_braces(text)
+    if expanded_texts is None:
+        expanded_texts = [text]
+        is_known = False
     has_quotes = node_type in _QUOTED or _has_quotes(node)
     keeps_empty = has_quotes and not any(piece.is_empty_list for piece in pieces)
     words: list[Word] = []
-    for expanded_word in expanded:
-        parts = (part for part in expanded_word.split(SPLIT) if part or keeps_empty)
-        words += [Word(part.translate(_RESTORED), known) for part in parts]
+    for expanded_text in expanded_texts:
+        parts = [part for part in expanded_text.split(SPLIT) if part or keeps_empty]
+        words += [Word(part.translate(_RESTORED), is_known) for part in parts]
     return words
 
 
@@ -143,7 +146,7 @@ def raw_value(node: Node, source: bytes) -> str:
 
 
 def _has_quotes(node: Node) -> bool:
-    """Return True for a word of several parts, one of them in quotes, such as `a"b c"`."""
+    """Return whether a word has several parts, one of them in quotes, such as `a"b c"`."""
     return node.type == "concatenation" and any("string" in child.type for child in node.children)
 
 
@@ -256,14 +259,14 @@ def _of_quotes(node: Node, source: bytes, escaped: re.Pattern[str]) -> list[_Wor
     taken from the source.
     """
     inner = [child for child in node.children if child.type != '"']
-    quote_bytes = 1 if node.type == "string" else 0  # a here-document has none around it
-    read_up_to = node.start_byte + quote_bytes
-    end = node.end_byte - quote_bytes
+    bytes_of_quote = 1 if node.type == "string" else 0  # a here-document has none around it
+    read_up_to = node.start_byte + bytes_of_quote
+    end = node.end_byte - bytes_of_quote
     parts: list[_WordPart] = []
     for child in inner:
         if child.start_byte > read_up_to:
-            text_before = _between(source, read_up_to, child.start_byte, escaped)
-            parts.append(_WordPart(text_before, is_quoted=True))
+            skipped_text = _between(source, read_up_to, child.start_byte, escaped)
+            parts.append(_WordPart(skipped_text, is_quoted=True))
         parts.append(_WordPart(child, is_quoted=True))
         read_up_to = max(read_up_to, child.end_byte)
     if end > read_up_to:
@@ -302,9 +305,9 @@ def _expansion(
     name = text_of(names[0], source)
     key = ARGUMENTS if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
     if operators_and_words:
-        operator, *behind = operators_and_words
-        word_behind = [_WordPart(child, quoted) for child in behind]
-        result = _with_operator(operator.type, key, word_behind, variables, quoted=quoted)
+        operator, *word_nodes = operators_and_words
+        word = [_WordPart(child, quoted) for child in word_nodes]
+        result = _with_operator(operator.type, key, word, variables, quoted=quoted)
         return _written(node, source) if result is None else result
     value = variables.known(key)
     if value is None:
@@ -333,39 +336,35 @@ def _written(node: Node, source: bytes) -> _Piece:
 def _with_operator(
     operator: str,
     key: str,
-    word_behind: list[_WordPart],
+    word: list[_WordPart],
     variables: Variables,
     *,
     quoted: bool,
 ) -> _Piece | list[_WordPart] | None:
-    """Return what `${x:-word}` and `${x:+word}` give; None, with a note of what `x` may be, where that is not known.
+    """Return what `${x:-word}` and `${x:+word}` give; None where that is not known, or for another operator.
 
-    `word_behind` are the parts of the word behind the operator, and `key` is the name of the variable.
+    `word` are the parts of the word behind the operator, and `key` is the name of the variable. Where `x` is not known,
+    both values of the whole are possible: `x` gets a candidate by which the one with the word is taken, which is an empty
+    text for `:-`, and its own name, as any text that is not empty, for `:+`.
 
-    | `x` is            | `${x:-word}`                     | `${x:+word}`             |
-    |-------------------|----------------------------------|--------------------------|
-    | known, not empty  | its value                        | the word                 |
-    | known, empty      | the word                         | nothing                  |
-    | not known         | None: it may be empty            | None: it may be set      |
+    | `x` is           | `${x:-word}`          | `${x:+word}`        |
+    |------------------|-----------------------|---------------------|
+    | known, not empty | its value             | the word            |
+    | known, empty     | the word              | nothing             |
+    | not known        | None: it may be empty | None: it may be set |
     """
     value = variables.known(key)
-    if operator not in _DEFAULTS | _REPLACEMENTS or not word_behind:
+    if operator not in _DEFAULTS | _REPLACEMENTS or not word:
         return None
     if value is None:
-        if operator in _REPLACEMENTS:  # it is taken where the variable is set, to anything
-            variables.may_be(key, [f"${key}"])
-        else:
-            variables.may_be(key, [""])
+        text_that_gives_word = f"${key}" if operator in _REPLACEMENTS else ""
+        variables.may_be(key, [text_that_gives_word])
         return None
     if operator in _DEFAULTS and value:
         return _value_piece(value, key, variables, quoted=quoted)
     if operator in _REPLACEMENTS and not value:
         return _value_piece("", key, variables, quoted=quoted)
-    return word_behind
-
-
-_NAMES: Final = frozenset(("variable_name", "special_variable_name", "subscript"))
-_SIGNS: Final = frozenset(("$", "${", "}"))
+    return word
 
 
 def _value_piece(value: str, key: str, variables: Variables, *, quoted: bool) -> _Piece:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.projects import COMMIT, Folder, Scopes, stored_name
+from mcp_reflect.project_folders import COMMIT, Folder
+from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage.project_moving import has_lesson_of_person, move_records
 from mcp_reflect.storage.project_names import (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.projects import project_of
+from mcp_reflect.project_folders import project_of
 from mcp_reflect.services.engine import Engine
 
 ROOT = Path(__file__).parents[2]

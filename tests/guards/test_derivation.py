@@ -104,7 +104,7 @@ def test_calls_that_follow_a_lesson_are_not_met_but_for_those_that_are_named() -
 def test_a_guard_is_said_in_words(wrong: str, right: str, told: str) -> None:
     guard = derive(call_of(wrong), call_of(right))
     assert guard is not None
-    assert guard.told == told
+    assert guard.in_words == told
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_missing_argument_of_a_servers_tool_gives_a_guard_where_somebody_chose
     guard = derive(*calls, is_chosen=True)
     assert (guard is None) == (told is None)
     if guard is not None and told is not None:
-        assert guard.told.endswith(told)
+        assert guard.in_words.endswith(told)
         assert matches(guard, Call(tool, {"title": "c", "day": "2"}))
         assert not matches(guard, Call(tool, {"title": "c", "timezone": "UTC"}))
     of_host = Call("Read", wrong), Call("Read", right)
@@ -175,7 +175,7 @@ def test_the_guard_of_a_missing_option_meets_no_form_of_it() -> None:
     )
     guard = derive(wrong, right, is_chosen=True)
     assert guard is not None
-    assert guard.told == "`kubectl apply` without `--context` or `-c`"
+    assert guard.in_words == "`kubectl apply` without `--context` or `-c`"
     assert matches(guard, call_of("cd ops; kubectl apply -k overlays/x"))
     for call in (
         "kubectl --context x apply -f b",

@@ -511,16 +511,16 @@ def _skipped(*calls: tuple[str, str, str]) -> Ledger:
 
 def test_a_suite_that_got_easier_is_told_once_at_the_next_prompt_and_holds_nothing() -> None:
     ledger = _skipped(GREEN)
-    first = at_stop("All tests pass.", ledger, LastWord(), way="hold", again=False)
+    first = at_stop("All tests pass.", ledger, LastWord(), mode="hold", again=False)
     assert (first.text, first.notes.due, first.notes.held) == (None, SAID, 0)
     second = at_stop(
-        "All tests pass.", ledger, replace(first.notes, due=""), way="hold", again=False
+        "All tests pass.", ledger, replace(first.notes, due=""), mode="hold", again=False
     )
     assert (second.text, second.notes.due) == (None, "")
 
 
 def test_a_suite_that_got_easier_is_named_with_the_text_that_holds_a_message() -> None:
-    stopped = at_stop("All tests pass.", _skipped(RED), LastWord(), way="hold", again=False)
+    stopped = at_stop("All tests pass.", _skipped(RED), LastWord(), mode="hold", again=False)
     assert stopped.text is not None
     assert stopped.text.endswith(SAID)
 
@@ -531,5 +531,5 @@ def test_a_suite_that_got_easier_is_named_with_the_text_that_holds_a_message() -
 def test_a_suite_that_got_easier_is_not_named_where_no_message_says_that_all_passes(
     message: str,
 ) -> None:
-    stopped = at_stop(message, _skipped(GREEN), LastWord(), way="hold", again=False)
+    stopped = at_stop(message, _skipped(GREEN), LastWord(), mode="hold", again=False)
     assert SAID not in f"{stopped.text} {stopped.notes.due}"

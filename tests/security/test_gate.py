@@ -7,8 +7,9 @@ import pytest
 
 import mcp_reflect
 from mcp_reflect.security.clean import Clean
-from mcp_reflect.security.gate import clean_arguments, clean_ends, joined, shortened
+from mcp_reflect.security.gate import clean_arguments, joined, shortened
 from mcp_reflect.security.redact import clean_text
+from mcp_reflect.security.text_ends import clean_ends
 
 PACKAGE = Path(mcp_reflect.__file__).parent
 TOKEN = "ghp" + "_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect import children
-from mcp_reflect.projects import Folder
+from mcp_reflect.project_folders import Folder
 from mcp_reflect.search_path import find_program
 from tests.storage.test_projects import SHOP, git, repository
 

@@ -6,8 +6,9 @@ from string import ascii_letters, digits
 
 import pytest
 
-from mcp_reflect.security.gate import clean_ends, clean_json, clean_output
+from mcp_reflect.security.gate import clean_json, clean_output
 from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.text_ends import clean_ends
 
 _RUN = 12  # characters of a secret that tell something of it
 TOKEN = "ghp" + "_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"

@@ -19,7 +19,7 @@ SEARCHING = {
     "evidence/suite_text.py": "patterns that are data, for each runner, with the flags that rewrite snapshots",
     "sessions/tools.py": "the files of a patch, which stands in a call like a command and is none",
     "evidence/outputs.py": "whether it has arguments, by which a run is told from another",
-    "guards/call.py": "a word of a command that was read: whether it is a variable alone",
+    "guards/empty_variables.py": "a word of a command that was read: whether it is a variable alone",
     "sessions/hosts/script_words.py": "a script of JavaScript",
 }
 WITH_PATTERNS = frozenset("search match fullmatch findall finditer sub subn split".split())

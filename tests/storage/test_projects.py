@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.projects import Folder, Scopes, remote_name
+from mcp_reflect.project_folders import Folder, remote_name
+from mcp_reflect.projects import Scopes
 from mcp_reflect.services.claims import accept_claim
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import Speaker
