@@ -51,7 +51,7 @@ def run_reflect(options: Namespace) -> None:
     for name in names:
         text = read_text(name, settings)
         transcript = read_transcript(text, options.outcome, options.session)
-        for fault in transcript.bad:
+        for fault in transcript.faults:
             sys.stderr.write(f"mcp-reflect: {fault}; skipped.\n")
         if transcript.runs:
             _reflect_on_runs(transcript, _settings_for(text, settings, options), options)

@@ -18,7 +18,7 @@ def is_range(computed: SumSide, result: SumSide) -> bool:
     tree, value, shown = computed.tree, computed.bounds.exact, result.bounds.exact
     if not isinstance(tree, Operation) or tree.operator != "-" or tree.in_parentheses:
         return False
-    if any(token.text == "−" for token in computed.side.tokens):
+    if any(token.text == "−" for token in computed.written.tokens):
         return False
     are_ends = all(
         isinstance(end, WrittenNumber) or _two_numbers(end, "/") for end in (tree.left, tree.right)

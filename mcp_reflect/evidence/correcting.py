@@ -112,6 +112,7 @@ def _replaced(text: str, old: str, new: str) -> str:
         pattern = _NEGATIVE
 
     def replace_wanted(number: re.Match[str]) -> str:
+        """Return what stands in the place of a number: the new one for the old one, else itself."""
         if _value(number[0]) == wanted:
             return new
         return number[0]

@@ -43,10 +43,9 @@ def is_relative_difference(computed: SumSide, result: SumSide) -> bool:
         return False
     if not isinstance(tree.left, WrittenNumber) or not isinstance(tree.right, WrittenNumber):
         return False
-    first, second = tree.left.value, tree.right.value
-    return any(
-        whole and _is_size_of(result, abs((first - second) / whole)) for whole in (first, second)
-    )
+    amounts = (tree.left.value, tree.right.value)
+    difference = abs(tree.left.value - tree.right.value)
+    return any(amount and _is_size_of(result, difference / abs(amount)) for amount in amounts)
 
 
 def is_compound(computed: SumSide, result: SumSide) -> bool:
@@ -77,29 +76,36 @@ def is_in_points(computed: SumSide, result: SumSide) -> bool:
 
     A sum has no points, "60% + 5% = 65 points", but any result may lack its percent sign: "60% + 5% = 65".
     """
-    tree, value = computed.tree, computed.bounds.exact
+    tree = computed.tree
     if not isinstance(tree, Operation) or tree.operator not in "+-":
         return False
+    value = computed.bounds.exact
     are_shares = all(number.is_percent for number in numbers_in(tree))
     if not are_shares or value is None or result.bounds.exact != value * 100:
         return False
-    is_difference = tree.operator == "-" and result.units <= words_for("scored")
-    return is_difference or not result.units
+    if not result.units:
+        return True
+    return tree.operator == "-" and result.units <= words_for("scored")
 
 
 def _begins_with_a_sign(side: SumSide) -> bool:
-    return side.side.tokens[0].kind is TokenKind.OPERATOR
+    """Return whether a plus or a minus stands before the first number: "+25%"."""
+    return side.written.tokens[0].kind is TokenKind.OPERATOR
 
 
 def is_rounded_hundred(computed: SumSide, result: SumSide) -> bool:
     """True for "33 + 33 + 33 = 100%": shares that were rounded are all of it."""
-    terms = terms_in(computed.tree)
-    value, shown = computed.bounds.exact, result.literal
-    if value is None or shown is None or not shown.is_percent or shown.value != 100:
+    shown = result.literal
+    if shown is None or not shown.is_percent or shown.value != 100:
         return False
-    is_in_percent = any(isinstance(term, WrittenNumber) and term.is_percent for term in terms)
-    percent = value * 100 if is_in_percent else value
-    return len(terms) > 2 and abs(percent - 100) * 2 <= len(terms)
+    shares = terms_in(computed.tree)
+    total = computed.bounds.exact
+    if total is None or len(shares) < 3:
+        return False
+    if any(isinstance(share, WrittenNumber) and share.is_percent for share in shares):
+        total *= 100
+    most_rounded = Fraction(len(shares), 2)  # each share by one half at most
+    return abs(total - 100) <= most_rounded
 
 
 def _is_size_of(result: SumSide, share: Fraction | float) -> bool:
@@ -118,15 +124,12 @@ def _changes_in(tree: Tree) -> Iterator[Fraction]:
         return
     if not isinstance(tree, Operation) or tree.operator != "*":
         return
-    for number, change in ((tree.left, tree.right), (tree.right, tree.left)):
-        if (
-            isinstance(number, WrittenNumber)
-            and isinstance(change, WrittenNumber)
-            and change.is_percent
-        ):
-            is_count = not number.is_percent and number.value.denominator == 1
-            if is_count and number.value <= _MOST_TIMES:
-                yield from repeat(change.value / 100, int(number.value))
+    for times, change in ((tree.left, tree.right), (tree.right, tree.left)):
+        if not isinstance(times, WrittenNumber) or not isinstance(change, WrittenNumber):
+            continue
+        is_count = not times.is_percent and times.value.denominator == 1
+        if change.is_percent and is_count and times.value <= _MOST_TIMES:
+            yield from repeat(change.value / 100, int(times.value))
 
 
 def _signed_terms(tree: Tree, sign: int) -> Iterator[tuple[WrittenNumber, int]]:

@@ -28,7 +28,7 @@ _LARGEST_FLOAT: Final = 2**127
 
 def is_keyed_in(computed: SumSide, result: SumSide) -> bool:
     """True for "5 + 3 = 8 × 2 = 16": the keys of a calculator, where a side goes on from the result before it."""
-    if result.literal is not None or result.side.tokens[0].kind is TokenKind.OPEN:
+    if result.literal is not None or result.written.tokens[0].kind is TokenKind.OPEN:
         return False
     first = numbers_in(result.tree)[0]
     value = computed.bounds.exact
@@ -40,7 +40,9 @@ def is_bitwise(computed: SumSide, result: SumSide) -> bool:
     tree, shown = computed.tree, result.bounds.exact
     if not isinstance(tree, Operation) or tree.operator != "^" or shown is None:
         return False
-    if any(token.kind is TokenKind.POWER or token.text == "**" for token in computed.side.tokens):
+    if any(
+        token.kind is TokenKind.POWER or token.text == "**" for token in computed.written.tokens
+    ):
         return False
     numbers = numbers_in(tree)
     if len(numbers) != 2 or any(one.value.denominator != 1 for one in numbers):
@@ -112,6 +114,6 @@ def is_in_a_ledger(computed: SumSide, result: SumSide) -> bool:
 
 def _has_number_in_parentheses(side: SumSide) -> bool:
     """Return whether a number stands alone in parentheses: "(1,200)", also with a currency, "($1,200)"."""
-    kinds = [token.kind for token in side.side.tokens if token.kind is not TokenKind.CURRENCY]
+    kinds = [token.kind for token in side.written.tokens if token.kind is not TokenKind.CURRENCY]
     entry = [TokenKind.OPEN, TokenKind.NUMBER, TokenKind.CLOSE]
     return any(kinds[index : index + 3] == entry for index in range(len(kinds) - 2))

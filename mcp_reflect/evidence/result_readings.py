@@ -57,7 +57,7 @@ def _terms_of_a_sum(side: SumSide) -> list[Fraction]:
     """Return the numbers of "5 + 4"; none of a difference, or where a term is no number."""
     terms = terms_in(side.tree)
     numbers = [term.value for term in terms if isinstance(term, WrittenNumber)]
-    operators = [token.text for token in side.side.tokens if token.kind is TokenKind.OPERATOR]
+    operators = [token.text for token in side.written.tokens if token.kind is TokenKind.OPERATOR]
     if len(numbers) != len(terms) or any(operator != "+" for operator in operators):
         return []
     return numbers

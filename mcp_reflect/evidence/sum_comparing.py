@@ -62,8 +62,10 @@ def _is_price(
 
 def _are_pairs(computed: SumSide, result: SumSide) -> bool:
     """True for "2 x 4 = 1.5 x 3.5", the sizes of a board by two names, and "2 - 2 = 4 - 3", a score and a later one."""
-    operators = {side.tree.operator for side in (computed, result) if _is_pair(side.tree)}
-    return all(_is_pair(side.tree) for side in (computed, result)) and operators in ({"*"}, {"-"})
+    first, second = computed.tree, result.tree
+    if not _is_pair(first) or not _is_pair(second):
+        return False
+    return first.operator == second.operator and first.operator in ("*", "-")
 
 
 def _is_pair(tree: Tree) -> TypeGuard[Operation]:
@@ -75,13 +77,15 @@ def _is_pair(tree: Tree) -> TypeGuard[Operation]:
     )
 
 
-def _is_all_percent(one: SumSide) -> bool:
-    return all(number.is_percent for number in numbers_in(one.tree))
+def _is_all_percent(side: SumSide) -> bool:
+    """Return whether each number of a side is a percentage."""
+    return all(number.is_percent for number in numbers_in(side.tree))
 
 
 def _is_other_scale(computed: SumSide, result: SumSide) -> bool:
     """True for "500 + 700 = 1.2 kg": the numbers before a measure may be of a smaller one, or of thousands."""
-    value, shown = computed.bounds.exact, result.bounds.exact
+    value = computed.bounds.exact
+    shown = result.bounds.exact
     if not value or not shown:
         return False
     ratio = abs(max(value / shown, shown / value))
@@ -99,17 +103,13 @@ def shows(shown: SumSide, computed: SumSide) -> bool:
     number = shown.literal
     if number is None:
         return _may_be_equal_before_rounding(shown, computed)
-    return any(
-        _is_rounded(shown.bounds, computed.bounds, number, scale) for scale in _scales(number)
-    )
+    if _is_rounded(shown.bounds, computed.bounds, number, scale=1):
+        return True
+    # A result in percent stands for its hundredth, or for itself: "20 / 80 = 25%", "8/10 × 100 = 80%".
+    return number.is_percent and _is_rounded(shown.bounds, computed.bounds, number, scale=100)
 
 
-def _scales(number: WrittenNumber) -> tuple[int, ...]:
-    """A result in percent stands for its hundredth, or for itself: "20 / 80 = 25%", "8/10 × 100 = 80%"."""
-    return (1, 100) if number.is_percent else (1,)
-
-
-def _is_rounded(shown: Bounds, computed: Bounds, number: WrittenNumber, scale: int) -> bool:
+def _is_rounded(shown: Bounds, computed: Bounds, number: WrittenNumber, *, scale: int) -> bool:
     """True if a number that is shown may be a computed value, rounded as people round.
 
     `scale` is 100 where a number in percent stands for itself ("80%" for 80). The rules, from the surest on:

@@ -28,9 +28,9 @@ CURRENCIES: Final = frozenset("usd eur gbp chf jpy inr cad aud".split())
 
 @dataclass(frozen=True, slots=True)
 class SumSide:
-    """A side that was read, with its bounds."""
+    """A side as it is written, as it was read, and with its bounds."""
 
-    side: Side
+    written: Side
     tree: Tree
     bounds: Bounds
 
@@ -111,7 +111,7 @@ def _has_range(side: Side) -> bool:
 
 def _is_sum(side: SumSide) -> bool:
     """Return whether something is added: the unit of "(60 + 40) / 2 = 48 km/h" may stand at any number of an equation."""
-    return any(token.text == "+" for token in side.side.tokens)
+    return any(token.text == "+" for token in side.written.tokens)
 
 
 def _without_sign(tree: Tree) -> Tree:

@@ -120,7 +120,7 @@ def _holding(sides: Sequence[SumSide | None], origin: _Origin) -> CheckedEquatio
     read = [side for side in sides if side is not None]
     if not any(shows(result, computed) for computed, result in pairwise(read)):
         return None
-    start, end = read[0].side.start, read[-1].side.end
+    start, end = read[0].written.start, read[-1].written.end
     return CheckedEquation(
         step=origin.step_number, start=start, end=end, quote=origin.step[start:end], holds=True
     )
@@ -140,6 +140,7 @@ def _first_fault(
     """
 
     def is_equal(result: SumSide, computed: SumSide) -> bool:
+        """Return whether two sides agree, in any reading or strictly."""
         if strictly:
             return shows(result, computed)
         return agree(result, computed, words)
@@ -162,11 +163,11 @@ def _wrong(
     last = sides[-1]
     fix: Fix | None = None
     if expected is not None and last is not None and None not in later:
-        text = _currency_before(last.side) + expected
+        text = _currency_before(last.written) + expected
         if last.literal is not None and last.literal.unit and "%" not in expected:
-            text += _unit_behind(last.side, origin.step)
-        fix = Fix(start=fault.result.side.start, end=last.side.end, text=text)
-    start, end = fault.computed.side.start, fault.result.side.end
+            text += _unit_behind(last.written, origin.step)
+        fix = Fix(start=fault.result.written.start, end=last.written.end, text=text)
+    start, end = fault.computed.written.start, fault.result.written.end
     return CheckedEquation(
         step=origin.step_number,
         start=start,

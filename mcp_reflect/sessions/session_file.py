@@ -262,9 +262,8 @@ class SessionFile:
             end = len(data)  # the last line is whole, only its end is not written
         self._calls.read_lines(data[:end].split(b"\n"))
         self.offset = new.start + end
-        self._last_bytes = (self._last_bytes + data[max(0, end - _MOST_LAST_BYTES) : end])[
-            -_MOST_LAST_BYTES:
-        ]
+        last_bytes = data[max(0, end - _MOST_LAST_BYTES) : end]
+        self._last_bytes = (self._last_bytes + last_bytes)[-_MOST_LAST_BYTES:]
 
     def _forget(self) -> None:
         """Forget what was read, so that the file is read from its beginning."""

@@ -40,6 +40,13 @@ class PlacedRecord(NamedTuple):
     record: Record
 
 
+class _PlacedValue(NamedTuple):
+    """A JSON value, and where it stands in its file, as for a record."""
+
+    where: str
+    value: object
+
+
 class Conversation(NamedTuple):
     """The records of one conversation, and where it stands in its file, as errors name it: `line 3, `."""
 
@@ -55,7 +62,7 @@ class Transcript:
     """
 
     runs: list[PlacedRun]
-    bad: list[str] = field(default_factory=list[str])
+    faults: list[str] = field(default_factory=list[str])
 
 
 def read_transcript(text: str, outcome: str = "partial", session: str | None = None) -> Transcript:
@@ -70,10 +77,10 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
         InputError: Nothing can be read, or a line among the arguments of `reflect` is bad.
     """
     transcript = Transcript([])
-    placed = _records(text, transcript.bad)
+    placed = _records(text, transcript.faults)
     conversations = _conversations_in(placed)
     if not conversations:
-        transcript.runs.extend(_arguments_of_reflect(placed, transcript.bad))
+        transcript.runs.extend(_arguments_of_reflect(placed, transcript.faults))
     for where, records in conversations:
         run = RunBuilder()
         read_records(run, records)
@@ -83,9 +90,7 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
     return transcript
 
 
-def _conversations_in(
-    placed: Sequence[PlacedRecord],
-) -> list[Conversation]:
+def _conversations_in(placed: Sequence[PlacedRecord]) -> list[Conversation]:
     """Return the conversations in the records of a file; the first row that fits decides.
 
     | the records                                          | conversations                     |
@@ -103,13 +108,13 @@ def _conversations_in(
     ]
 
 
-def _arguments_of_reflect(placed: Sequence[PlacedRecord], bad: Sequence[str]) -> list[PlacedRun]:
+def _arguments_of_reflect(placed: Sequence[PlacedRecord], faults: Sequence[str]) -> list[PlacedRun]:
     """The records as arguments of `reflect`.
 
     InputError for a line that is none: a run that the file's author wrote is not left out in silence.
     """
-    if bad:
-        where, _, fault = bad[0].partition(": ")
+    if faults:
+        where, _, fault = faults[0].partition(": ")
         raise InputError(where, fault, "Give one JSON object a line.")
     return [PlacedRun(_before_fault(where), dict(record)) for where, record in placed]
 
@@ -132,46 +137,45 @@ def _holds_messages(record: Record) -> bool:
     return "messages" in record and not is_of_gemini(record)
 
 
-def _records(text: str, bad: list[str]) -> list[PlacedRecord]:
-    """Return the JSON objects of a text, or of its lines; anything else is named in `bad` ("line 7: it is not JSON")."""
+def _records(text: str, faults: list[str]) -> list[PlacedRecord]:
+    """Return the JSON objects of a text, or of its lines; anything else is named in `faults` ("line 7: it is not JSON")."""
     placed: list[PlacedRecord] = []
-    values = _values_in(text, bad)
-    for where, value in values:
+    for where, value in _values_in(text, faults):
         if isinstance(value, dict):
             placed.append(PlacedRecord(where, as_record(cast("object", value))))
         elif where:
-            bad.append(f"{where}: it is not a JSON object")
+            faults.append(f"{where}: it is not a JSON object")
         else:
-            bad.append("it is not a JSON object")
+            faults.append("it is not a JSON object")
     if not placed:
-        fault = next(iter(bad), "it is empty")
+        fault = next(iter(faults), "it is empty")
         fix = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
         raise InputError("file", fault, fix)
     return placed
 
 
-def _values_in(text: str, bad: list[str]) -> list[tuple[str, object]]:
+def _values_in(text: str, faults: list[str]) -> list[_PlacedValue]:
     """The JSON values of a text by their places: the items of a list, one value, else a value a line."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
-        return _values_of_lines(text, bad)
+        return _values_of_lines(text, faults)
     items = as_list(whole)
     if not items:
-        return [("", whole)]
-    return [(f"item {number}", item) for number, item in enumerate(items, start=1)]
+        return [_PlacedValue("", whole)]
+    return [_PlacedValue(f"item {number}", item) for number, item in enumerate(items, start=1)]
 
 
-def _values_of_lines(text: str, bad: list[str]) -> list[tuple[str, object]]:
-    """The JSON values of the lines of a text; a line that is not JSON is named in `bad`."""
-    values: list[tuple[str, object]] = []
+def _values_of_lines(text: str, faults: list[str]) -> list[_PlacedValue]:
+    """The JSON values of the lines of a text; a line that is not JSON is named in `faults`."""
+    values: list[_PlacedValue] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            values.append((f"line {number}", json.loads(line)))
+            values.append(_PlacedValue(f"line {number}", json.loads(line)))
         except (ValueError, RecursionError) as error:
-            bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
+            faults.append(f"line {number}: it is not JSON: {str(error)[:80]}")
     return values
 
 

@@ -214,7 +214,7 @@ def test_a_signature_is_sixteen_hex_digits_and_stays_the_same() -> None:
 @pytest.mark.parametrize("form", sessions.ALL)
 async def test_every_form_teaches_the_same(engine: Engine, form: str) -> None:
     found = read_transcript(sessions.ALL[form]())
-    assert found.bad == []
+    assert found.faults == []
     assert len(found.runs) == 1
     result = await engine.reflect(**found.runs[0][1])
     assert found.runs[0][1]["task"] == sessions.TASK
@@ -270,7 +270,7 @@ def test_a_bad_line_is_named_and_the_rest_is_read(form: str) -> None:
     whole = sessions.ALL[form]().splitlines()
     broken = "\n".join([*whole[:3], '{"type": "user", "mess', "[1]", *whole[3:]])
     found = read_transcript(broken)
-    assert [line.partition(":")[0] for line in found.bad] == ["line 4", "line 5"]
+    assert [line.partition(":")[0] for line in found.faults] == ["line 4", "line 5"]
     assert found.runs[0][1]["events"] == read_transcript("\n".join(whole)).runs[0][1]["events"]
 
 
