@@ -16,6 +16,7 @@ from starlette.types import Scope
 from mcp_reflect.log import Log
 from mcp_reflect.models.access import ROLES, AccessRole, Principal
 from mcp_reflect.projects import stored_name
+from mcp_reflect.security.normal_form import normalize
 from mcp_reflect.storage.tokens import PREFIX, TokenRepository
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ def access(principal: Principal, *, client_id: str, expires_at: int | None = Non
 def _access_by_claims(claims: dict[str, Any], oauth: OAuthOptions) -> Access | None:
     """Return the caller that the claims of a JWT name; None without a tenant, a project, or a client or person.
 
+    A tenant with signs that are not shown, or a name that is no Unicode, names nobody: it could not be stored.
+
     {"sub": "ada", "client_id": "web", "tenant": "acme", "projects": "shop site", "scope": "lessons:read lessons:write"}
     is the principal "web ada" with the name "ada" and the role of a writer. Without a scope of ours it gets no scope, so
     that it is let in nowhere.
@@ -160,6 +163,8 @@ def _access_by_claims(claims: dict[str, Any], oauth: OAuthOptions) -> Access | N
     subject = str(claims.get("sub") or "")
     client = str(claims.get("client_id") or claims.get("azp") or subject)
     if not isinstance(tenant, str) or not tenant or not projects or not client:
+        return None
+    if normalize(tenant).strip() != tenant or not _is_unicode(subject, client, *projects):
         return None
     granted = {*_words(claims.get("scope")), *_words(claims.get("scp"))}
     roles = [role for role, scope in zip(ROLES, SCOPES, strict=True) if scope in granted]
@@ -176,6 +181,15 @@ def _access_by_claims(claims: dict[str, Any], oauth: OAuthOptions) -> Access | N
     if not roles:
         fields["scopes"] = []
     return caller.model_copy(update=fields)
+
+
+def _is_unicode(*names: str) -> bool:
+    """Return whether names can be stored: half of a pair of surrogates, which JSON lets through, cannot."""
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _words(value: Any) -> tuple[str, ...]:

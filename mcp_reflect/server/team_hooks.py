@@ -6,8 +6,8 @@ calls.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Any, Final
+from dataclasses import MISSING, Field, asdict, fields, replace
+from typing import Any, Final, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,6 +22,7 @@ from mcp_reflect.server.fair_queue import FairQueue
 from mcp_reflect.server.tenants import Team
 from mcp_reflect.services.engine import Engine
 
+_FIX: Final = "Send what mcp-reflect hook sends."
 _LIGHT_BYTES: Final = 1 << 16
 """Of a request that is answered at once; a larger one waits for a turn."""
 
@@ -116,14 +117,32 @@ class TeamHooks:
 
 
 def _hook_in(body: Mapping[str, Any]) -> HookInput:
-    """Return the hook's input in a request, without the paths in it; InputError if there is none.
+    """Return the hook's input in a request, without the paths in it; InputError names a field that cannot be used.
 
     No path of a request is opened: what is to be read of a session, the client sends.
     """
-    try:
-        sent: HookInput = from_json(HookInput, body["hook"])
-    except (AttributeError, LookupError, TypeError, ValueError):
-        raise InputError(
-            "hook", "it is not the input of a hook", "Send what mcp-reflect hook sends."
-        ) from None
-    return replace(sent, transcript=None, folder=None)
+    sent: Any = body.get("hook")
+    if not isinstance(sent, dict):
+        raise InputError("hook", "it is not an object", _FIX)
+    given = {
+        name: value for name, value in cast("dict[str, Any]", sent).items() if value is not None
+    }
+    for field in fields(HookInput):
+        _check_field(field, given)
+    return replace(from_json(HookInput, given), transcript=None, folder=None)
+
+
+def _check_field(field: Field[Any], given: Mapping[str, Any]) -> None:
+    """Raise InputError for a field that has another type than `HookInput` says, or is missing there."""
+    path = f"hook.{field.name}"
+    if field.name not in given:
+        if field.default is MISSING:
+            raise InputError(path, "it is missing", _FIX)
+        return
+    value = given[field.name]
+    if field.type is Moment and value not in [*Moment]:
+        raise InputError(path, "it is no moment", f"Send one of {', '.join(Moment)}.")
+    if field.type is bool and not isinstance(value, bool):
+        raise InputError(path, "it is not true or false", "Send true or false.")
+    if field.type in (str, str | None) and not isinstance(value, str):
+        raise InputError(path, "it is not a text", "Send a text, or leave it out.")

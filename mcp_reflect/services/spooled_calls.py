@@ -14,6 +14,8 @@ from mcp_reflect.services.warnings import after_call
 from mcp_reflect.storage.spool import Spool
 
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
+_FIELDS: Final = frozenset({"tool", "arguments", "result", "error"})
+"""What a line has of a call, beside its session and its project or folder."""
 
 
 async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
@@ -41,6 +43,8 @@ async def _note_one_spooled(context: Context, record: dict[str, Any]) -> None:
     if project is not None:
         scope = replace(scope, project=project)
     session = record.pop("session", None) or context.clock.new_id("ses")
-    with suppress(InputError, TypeError):  # a line of another release
+    if record.keys() != _FIELDS or not isinstance(record["tool"], str):  # a line of another release
+        return
+    with suppress(InputError):  # a call that cannot be kept, such as one without a name
         context_of_call = replace(context, scopes=Scopes(scope))
         await after_call(context_of_call, session=session, reaches_agent=False, **record)

@@ -22,7 +22,7 @@ from mcp_reflect.moments.expected_failures import WatchedCall
 from mcp_reflect.moments.guarded import guarded, mode_in
 from mcp_reflect.moments.payload import KEPT_CHARS
 from mcp_reflect.security.gate import clean_middles, clean_output
-from mcp_reflect.security.redact import clean
+from mcp_reflect.security.redact import clean_text
 from mcp_reflect.security.text_ends import clean_ends
 from mcp_reflect.services.call_endings import (
     answer_to_failure,
@@ -44,11 +44,23 @@ _MAX_NAME_CHARS: Final = 200  # of the name of a tool, or the id of a session
 
 
 def _session_id(session: str) -> str:
-    """Return the id of a session without secrets; InputError for an empty or a long one."""
-    if not session.strip() or len(session) > _MAX_NAME_CHARS:
+    """Return the id of a session without secrets; InputError for a long one, or one that shows nothing."""
+    cleaned = clean_text(session[: _MAX_NAME_CHARS + 1])
+    if not cleaned.strip() or len(session) > _MAX_NAME_CHARS:
         fault = f"it is empty or longer than {_MAX_NAME_CHARS} characters"
         raise InputError("session", fault, "Send the id of the session.")
-    return clean(session)
+    return cleaned
+
+
+def _tool_name(tool: str) -> str:
+    """Return the name of a tool without secrets; InputError for one that shows nothing, such as a zero-width space.
+
+    What is stored of a call names its tool: without the name it could not be read again.
+    """
+    cleaned = clean_text(tool.strip()[:_MAX_NAME_CHARS]).strip()
+    if not cleaned:
+        raise InputError("tool", "it is empty", "Send the name of the tool.")
+    return cleaned
 
 
 async def session_state(context: Context, scope: Scope, session: str) -> SessionState:
@@ -76,10 +88,8 @@ async def _look_up(
     (`where`) chooses none. InputError for a call that cannot be used.
     """
     scope = context.scopes.named(project)
-    if not tool.strip():
-        raise InputError("tool", "it is empty", "Send the name of the tool.")
     whole_call = Call(tool, arguments)
-    clean_tool = clean(tool.strip()[:_MAX_NAME_CHARS])
+    clean_tool = _tool_name(tool)
     session_id = _session_id(session)
 
     def clean_and_read() -> tuple[Json, Forms]:
@@ -299,7 +309,7 @@ async def after_call(
     if is_own_tool(tool, arguments):
         scope = context.scopes.named(project)
         await services.findings.after_own_call(
-            context, scope, clean(session), tool, arguments, str(result)
+            context, scope, clean_text(session), tool, arguments, str(result)
         )
         return AfterCall(failed=False)
     scope, call = await _look_up(

@@ -20,7 +20,7 @@ from mcp_reflect.models.finding import (
 )
 from mcp_reflect.security.redact import clean
 from mcp_reflect.storage.repository import Repository, Writing, brief_transaction, transaction
-from mcp_reflect.storage.rows import Row, readable, record_from
+from mcp_reflect.storage.rows import Row, damage_told, readable, record_from
 from mcp_reflect.storage.values import Derived, scoped
 
 MOST_CALLS: Final = 40
@@ -61,7 +61,7 @@ class FindingRepository(Repository):
         finding that a person kept or dropped is not noted again.
         """
         rows = tx.rows("session_calls", scoped(scope, session=session))
-        call, finding = look([_call_from(row) for row in rows])
+        call, finding = look(readable(rows, _call_from, self.context.log))
         of_call = scoped(scope, session=session, number=call.number)
         tx.run("session_call_add", {**of_call, "call": compact({**asdict(call), "number": None})})
         tx.run("session_call_trim", {**of_call, "last": call.number - MOST_CALLS})
@@ -210,16 +210,13 @@ class FindingRepository(Repository):
         tx.run("finding_learn", scoped(scope, **values))
 
     def _history_of(self, tx: Writing, scope: Scope, thing: str, first: Finding) -> "_History":
-        """Return what the bank has of a thing that was found; a new thing begins with its `first` finding."""
+        """Return what the bank has of a thing that was found; a new or a damaged one begins with its `first` finding."""
         row = tx.row("finding_by_thing", scoped(scope, thing=thing))
         if row is None:
             return _History(self.clock.new_id("fnd"), first)
-        return _History(
-            id=row["id"],
-            finding=from_json(Finding, json.loads(row["finding"])),
-            seen_by_session={seen["session"]: seen for seen in json.loads(row["seen"])},
-            sessions=row["sessions"],
-        )
+        for history in readable([row], _history_from, self.context.log):
+            return history
+        return _History(row["id"], first)
 
     @transaction
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
@@ -229,7 +226,7 @@ class FindingRepository(Repository):
     async def promotions(self, scope: Scope) -> list[Promotion]:
         """Return the promotions of a project, by file."""
         rows = await self.db.rows("promotions", scoped(scope))
-        return [from_json(Promotion, json.loads(row["body"])) for row in rows]
+        return readable(rows, _promotion_from, self.context.log)
 
     @transaction
     def put_promotion(
@@ -263,6 +260,17 @@ class _History:
         return seen
 
 
+def _history_from(row: Row) -> _History:
+    """Return a row of `findings` with its sessions; BankError if it is damaged."""
+    with damage_told(row):
+        return _History(
+            id=row["id"],
+            finding=from_json(Finding, json.loads(row["finding"])),
+            seen_by_session={seen["session"]: seen for seen in json.loads(row["seen"])},
+            sessions=row["sessions"],
+        )
+
+
 def _is_new(tx: Writing, scope: Scope, session: str, finding: Finding) -> bool:
     """Return whether a finding is to be noted: nobody has decided about its thing, and this session did not find it."""
     before = tx.row("finding_by_thing", scoped(scope, thing=finding.thing))
@@ -272,8 +280,15 @@ def _is_new(tx: Writing, scope: Scope, session: str, finding: Finding) -> bool:
 
 
 def _call_from(row: Row) -> SessionCall:
-    """Return a row of `session_calls` as the call; its number is a column of its own."""
-    return from_json(SessionCall, {**json.loads(row["call"]), "number": row["number"]})
+    """Return a row of `session_calls` as the call, whose number is a column of its own; BankError if it is damaged."""
+    with damage_told(row):
+        return from_json(SessionCall, {**json.loads(row["call"]), "number": row["number"]})
+
+
+def _promotion_from(row: Row) -> Promotion:
+    """Return a row of `promotions` as the record; BankError if it is damaged."""
+    with damage_told(row):
+        return from_json(Promotion, json.loads(row["body"]))
 
 
 def _better(earlier: Finding, later: Finding) -> Finding:

@@ -1,7 +1,8 @@
 """Rows of queries, read as records, and records as values for a row; a damaged row is told, not guessed."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, Final, Protocol, TypeVar
 
@@ -52,6 +53,10 @@ _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
+_UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError)
+"""What is raised where the values of a row do not make a record."""
+
+
 def record_from(
     row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]
 ) -> _Record:
@@ -66,7 +71,16 @@ def record_from(
         for name, read in readers.items():
             values[name] = read(values[name])
         return model(**{name: values[name] for name in fields_of_model.__dataclass_fields__})
-    except (LookupError, TypeError, ValueError) as error:
+    except _UNREADABLE as error:
+        raise damaged(row) from error
+
+
+@contextmanager
+def damage_told(row: Row) -> Generator[None]:
+    """Raise BankError where the block cannot make a record of a row: its JSON is none, or lacks a field."""
+    try:
+        yield
+    except _UNREADABLE as error:
         raise damaged(row) from error
 
 

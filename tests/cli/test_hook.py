@@ -360,6 +360,36 @@ def test_options_before_the_event_name_the_project_and_the_bank(host: Host, tmp_
     assert not host.bank.exists()
 
 
+RED_TESTS = "Exit code 1\nFAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed in 0.12s"
+
+
+@pytest.mark.parametrize("name", ["\0", "\u200b"])
+def test_a_tool_whose_name_is_not_seen_costs_its_session_no_other_call(
+    host: Host, name: str
+) -> None:
+    failing: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make zebra"}}
+    host.send("SessionStart")
+    host.send("PostToolUseFailure", **failing, error="Exit code 2\nboom failed")
+    host.send("PostToolUse", tool_name=name, tool_input={}, tool_response={"stdout": "ok"})
+    for number in range(3):
+        test = {"command": f"pytest -q tests/t{number}.py"}
+        host.send("PostToolUseFailure", tool_name="Bash", tool_input=test, error=RED_TESTS)
+    host.send("Stop", last_assistant_message="I am done.")  # notes what waits in the spool
+    kept = [json.loads(call) for (call,) in host.rows("SELECT call FROM session_calls")]
+    commands = [call["arguments"]["command"] for call in kept]
+    assert commands == ["make zebra", *(f"pytest -q tests/t{number}.py" for number in range(3))]
+
+
+def test_a_kept_call_that_cannot_be_read_is_left_out_and_its_session_goes_on(host: Host) -> None:
+    host.learn("s1")
+    with closing(sqlite3.connect(host.bank)) as connection, connection:
+        connection.execute("""UPDATE session_calls SET call = '{"line": "no tool"}'""")
+    test = {"command": "pytest -q"}
+    host.send("PostToolUseFailure", tool_name="Bash", tool_input=test, error=RED_TESTS)
+    host.send("Stop", last_assistant_message="I am done.")
+    assert "pytest -q" in str(host.rows("SELECT call FROM session_calls"))
+
+
 def test_an_interrupted_call_did_not_fail(host: Host) -> None:
     host.send("PostToolUseFailure", **PUSH, error=REFUSED, is_interrupt=True)
     assert host.send("PreToolUse", "s2", **PUSH) is None

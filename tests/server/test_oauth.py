@@ -127,6 +127,11 @@ async def test_a_jwt_of_another_kind_is_refused(
         "an unknown key": signed(private_key("a stranger"), "second"),
         "no tenant": signed(tenant=None),
         "no projects": signed(projects=None),
+        "a tenant that is no Unicode": signed(tenant="\ud800"),
+        "a tenant with a sign that is not shown": signed(tenant="acme\0"),
+        "a tenant with a space": signed(tenant=" acme"),
+        "a person that is no Unicode": signed(sub="a\ud800b"),
+        "a project that is no Unicode": signed(projects=["shop", "\udc00"]),
         "not yet": signed(nbf=now + 600),
         "unsigned": jwt.encode(
             {"iss": ISSUER, "aud": RESOURCE, "exp": now + 60}, "", "none", headers={"kid": "first"}

@@ -189,6 +189,59 @@ async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothi
             assert "ops.mk" in told_of["text"]
 
 
+HOOK: dict[str, Any] = {
+    "event": "PostToolUse",
+    "moment": "after",
+    "session": "s",
+    "answer_key": "additionalContext",
+    "tool": "Bash",
+    "arguments": {"command": "make zebra"},
+    "result": "ok",
+}
+
+
+@pytest.mark.parametrize("name", ["\0", "\u200b", "\ud800", " \u200e "])
+async def test_a_call_whose_name_is_not_seen_is_refused_and_leaves_its_session_alone(
+    settings: Settings, name: str
+) -> None:
+    failed = {**HOOK, "result": None, "error": "Exit code 2\nboom failed"}
+    async with replica(settings) as team, team.http(await team.token("w")) as http:
+        assert (await http.post("/api/hook", json={"hook": failed})).status_code == 200
+        for fields in ({"tool": name}, {"session": name}):
+            body = json.dumps({"hook": {**HOOK, **fields}}).encode()
+            sent_as = {"content-type": "application/json"}
+            refused = await http.post("/api/hook", content=body, headers=sent_as)
+            assert refused.status_code == 400
+            assert next(iter(fields)) in refused.text
+        assert (await http.post("/api/hook", json={"hook": HOOK})).status_code == 200
+        kept = await team.bank.findings.db.rows(
+            "session_calls", {"tenant": "acme", "project": "shop", "session": "s"}
+        )
+        assert [json.loads(row["call"])["tool"] for row in kept] == ["Bash", "Bash"]
+
+
+WRONG_TYPES: dict[str, list[Any]] = {
+    "session": [None, 0, 1.5, True, [], {}],
+    "tool": [-1, 1.5, True, [1], {"a": 1}],
+    "error": [7, ["boom"], {"message": "boom"}],
+    "message": [0, []],
+    "holds": ["yes", 1],
+    "moment": ["lunch", 3, [], {}],
+    "event": [None, 4],
+}
+
+
+@pytest.mark.parametrize("field", WRONG_TYPES)
+async def test_a_field_of_a_wrong_type_is_refused_by_its_name(
+    settings: Settings, field: str
+) -> None:
+    async with replica(settings) as team, team.http(await team.token("w")) as http:
+        for value in WRONG_TYPES[field]:
+            refused = await http.post("/api/hook", json={"hook": {**HOOK, field: value}})
+            assert refused.status_code == 400, value
+            assert f"hook.{field}: " in refused.text
+
+
 def recorded_inputs() -> list[dict[str, Any]]:
     text = (ROOT / "tests" / "recordings" / "host_inputs.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]

@@ -11,9 +11,10 @@ SELECT number, call FROM session_calls
 WHERE tenant = :tenant AND project = :project AND session = :session ORDER BY number;
 
 -- name: session_call_add
--- Keep a call of a session.
+-- Keep a call of a session; one that has its number already could not be read.
 INSERT INTO session_calls (tenant, project, session, number, call)
-VALUES (:tenant, :project, :session, :number, :call) ON CONFLICT DO NOTHING;
+VALUES (:tenant, :project, :session, :number, :call)
+ON CONFLICT (tenant, project, session, number) DO UPDATE SET call = excluded.call;
 
 -- name: session_call_trim
 -- Drop a session's calls up to a number.

@@ -1,6 +1,6 @@
 -- name: promotions
 -- The blocks of a project's files.
-SELECT body FROM promotions WHERE tenant = :tenant AND project = :project ORDER BY file;
+SELECT file, body FROM promotions WHERE tenant = :tenant AND project = :project ORDER BY file;
 
 -- name: promotion_put
 -- Keep a file's block.
