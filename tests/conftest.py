@@ -38,14 +38,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # A law holds or not, however slow the machine is that others share: hypothesis's own clocks are no part of it. A run
-# draws the same examples as the last one, so that what landed passes again.
+# draws the same examples as the last one, so that what landed passes again. CI draws more of them than a person waits
+# for: `pytest -m hypothesis --hypothesis-profile thorough`.
 laws.register_profile(
     "shared machine",
-    max_examples=40,
+    max_examples=15,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+laws.register_profile("thorough", laws.get_profile("shared machine"), max_examples=40)
 laws.load_profile("shared machine")
 
 

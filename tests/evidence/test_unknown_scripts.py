@@ -14,6 +14,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize(("kind", "summaries"), KINDS)
 def test_each_output_that_a_pattern_matches_has_a_sign(kind: ProofKind, summaries: bool) -> None:
     pattern = printed_by_kind(summaries=summaries)[kind].pattern

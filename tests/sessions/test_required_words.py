@@ -29,6 +29,7 @@ TABLES = {
 }
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("name", TABLES)
 def test_the_alternatives_of_a_table_are_tried_where_it_matches(name: str) -> None:
     table = TABLES[name]

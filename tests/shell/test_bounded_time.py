@@ -48,7 +48,11 @@ _ALONE = [
 ]
 
 
-@pytest.mark.parametrize("opener", [*_PAIRS, *_ALONE], ids=ascii)
+@pytest.mark.parametrize(
+    "opener",
+    [*_PAIRS, *(pytest.param(opener, marks=pytest.mark.long) for opener in _ALONE)],
+    ids=ascii,
+)
 def test_a_reading_ends_in_time(opener: str) -> None:
     assert _seconds_of_reading("git push -f " + (opener * _CHARS)[:_CHARS]) < _MOST_SECONDS
 
