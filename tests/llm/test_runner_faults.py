@@ -16,8 +16,13 @@ from tests.llm.reflect_calls import both_eras, bound_to, reflect, rows, serving
 pytestmark = every_dialect
 nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
 
-for sdk in ("httpx2", "anthropic", "openai"):
-    import_module(sdk)  # its import belongs to no test's timeout
+
+@pytest.fixture(scope="module", autouse=True)
+def sdks() -> None:
+    """Import them here: that belongs to no test's timeout."""
+    for sdk in ("httpx2", "anthropic", "openai"):
+        import_module(sdk)
+
 
 Play = Callable[[Dialect], list[Step]]
 
