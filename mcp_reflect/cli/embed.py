@@ -1,7 +1,7 @@
 """Give every lesson its vector: `mcp-reflect embed`."""
 
 from argparse import Namespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_reflect.cli.output import counted, write_line, write_result
 from mcp_reflect.cli.running import with_engine
@@ -10,10 +10,17 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.services.engine import Engine
 
 
+class _Embedded(NamedTuple):
+    """The lessons that got a vector now, and the state of all vectors, as `vector_summary` reads it."""
+
+    lessons: int
+    state: Any
+
+
 def run_embed(options: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
-    async def embed_all(engine: Engine) -> tuple[int, Any]:
+    async def embed_all(engine: Engine) -> _Embedded:
         """Give lessons vectors; return how many got one, and the state of all vectors of the bank.
 
         After each batch it says how many have one, since a large bank takes minutes.
@@ -29,7 +36,7 @@ def run_embed(options: Namespace) -> int:
             total += count
             if not options.json:
                 write_line(f"{total} lessons embedded ...")
-        return total, await engine.bank.recalls.embedding_state(engine.scopes.own)
+        return _Embedded(total, await engine.bank.recalls.embedding_state(engine.scopes.own))
 
     total, state = with_engine(embed_all)
     text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."

@@ -111,11 +111,17 @@ def change_of(path: Path, edits: Sequence[Edit], *, removes: bool) -> FileChange
 
 
 def _removal(path: Path, before: str | None, after: str, edits: Sequence[Edit]) -> FileChange:
-    """Return the change that takes our entries out of a file.
+    """Return the change that takes our entries out of a file; `after` is its text without them.
 
-    A file that we created is removed with its last entry. The copy from before the first change comes back if the file
-    has nothing else than that copy by now: then it is again as it was, to the last blank. A second installation keeps
-    the first copy, so what an earlier one wrote may be in it, and is taken out of it first.
+    | without our entries, the file has   | becomes                                   | its copy   |
+    |-------------------------------------|-------------------------------------------|------------|
+    | no entry, and there is no copy      | nothing: we created it, and it is removed |            |
+    | other entries, and there is no copy | `after`                                   |            |
+    | other entries than the copy         | `after`                                   | stays      |
+    | the entries of the copy             | the copy: as it was, to the last blank    | is removed |
+
+    A second installation keeps the copy of the first, so that entries of ours may be in it: they are taken out before the
+    two are compared, and then the copy itself is not put back.
     """
     new_text = None
     if _compact(after):

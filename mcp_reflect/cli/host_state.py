@@ -155,7 +155,10 @@ def _text(path: Path) -> str:
 
 
 def _program_names() -> set[str]:
-    """Return the names of the programs that run: of an interpreter also the script that it was given."""
+    """Return the names of the programs that run: of an interpreter also the script that it was given.
+
+    `node /usr/bin/gemini` has node and gemini, since some hosts are scripts. On Windows nothing is known.
+    """
     if sys.platform == "win32":
         return set()
     names: set[str] = set()

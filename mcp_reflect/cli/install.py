@@ -3,44 +3,30 @@
 The change of the host's file is shown, a person agrees, and the file as it was is kept beside it.
 """
 
-import shutil
 import sys
 from argparse import Namespace
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from mcp_reflect import children
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.file_changes import Edit, FileChange, apply_all, backup_of, change_of
 from mcp_reflect.cli.host_hooks import HookSettings, set_hooks
-from mcp_reflect.cli.host_state import hooks_switched_off, is_registered, running
-from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS, find_hooks, find_program
+from mcp_reflect.cli.host_state import is_registered
+from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, find_hooks, find_program
 from mcp_reflect.cli.hosts import AGENT_RULES, HostConfig, Remote, ServerCommand, person_file
+from mcp_reflect.cli.install_text import done_text, nothing_text
 from mcp_reflect.cli.kept_entries import refuse_agents_change
 from mcp_reflect.cli.leftovers import leftovers
 from mcp_reflect.cli.output import confirm, diff, write_json, write_line, write_result
 from mcp_reflect.cli.service_client import ask_service, checked_address, checked_variable
-from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
 
 _DONE, _DECLINED, _WRONG = 0, 1, 2
 """The status of the command."""
-
-_TOOLS_FROM_START: Final = (
-    "Its model sees five of the tools from the start, which takes about 870 tokens of each session (3.5 kB); "
-    "MCP_REFLECT_ALWAYS_LOAD=false changes that."
-)
-_LAST_WORD: Final = (
-    "A last message that claims what its session does not show (tests pass, it builds, pushed) is held once; "
-    "MCP_REFLECT_LAST_WORD=tell or off changes that."
-)
-
-_ON_PATH: Final = (
-    "Everybody needs `mcp-reflect` on PATH: the file names the command without a path."
-)
 
 
 def add_install_arguments(parser: CliParser) -> None:
@@ -112,8 +98,13 @@ def _install_each(
 ) -> int:
     """Change one host after the other, each as a whole or not at all; return the worst status.
 
-    A host that cannot be changed is named, and the others are done. Each is looked at when those before it are done,
-    since two hosts may read one file.
+    | the host                  | is said                        | status    |
+    |---------------------------|--------------------------------|-----------|
+    | is changed                | what was done                  | _DONE     |
+    | is declined by the person | that it is not changed         | _DECLINED |
+    | cannot be changed         | the fault; the others are done | _WRONG    |
+
+    Each is looked at when those before it are done, since two hosts may read one file.
     """
     status = _DONE
     done: dict[str, Any] = {}
@@ -148,14 +139,14 @@ def _install(options: Namespace, command: ServerCommand) -> Report | None:
     host = HOSTS[options.host]
     changes = _changes(host, command, options)
     if not changes:
-        return Report("\n".join((_nothing_text(options), *_leftovers(options))))
+        return Report("\n".join((nothing_text(options), *_leftovers(options))))
     refuse_agents_change(host, changes)
     if not options.yes and not _agreed(changes):
         return None
     apply_all(changes)
     backups = [backup_of(change.path) for change in changes]
     existing_backups = [str(backup) for backup in backups if backup.exists()]
-    lines = [_done_text(host, options)]
+    lines = [done_text(host, options)]
     lines += _leftovers(options) or [f"The file as it was: {file}" for file in existing_backups]
     changed_files = [str(change.path) for change in changes]
     return Report("\n".join(lines), changed_files, existing_backups)
@@ -194,68 +185,11 @@ def _print_rules(names: Sequence[str]) -> int:
     return _DONE
 
 
-def _nothing_text(options: Namespace) -> str:
-    """Return what a person is told where nothing is to be changed."""
-    if options.uninstall:
-        return "Nothing to change: it is not there."
-    return "Nothing to change: it is there."
-
-
 def _agreed(changes: Sequence[FileChange]) -> bool:
     """Show the changes, and return whether the person agrees."""
     for change in changes:
         sys.stderr.write(diff(change.path, change.before, change.after))
     return confirm("Make this change?", "it changes the host's file as shown above")
-
-
-def _done_text(host: HostConfig, options: Namespace) -> str:
-    """Return what a person is told after the change, in one paragraph."""
-    if options.uninstall:
-        return _paragraph(_notes_on_removal(host, options))
-    return _paragraph(_notes_on_entry(host, options))
-
-
-def _paragraph(sentences: Sequence[str]) -> str:
-    """Return sentences as one paragraph, empty ones left out."""
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _notes_on_removal(host: HostConfig, options: Namespace) -> list[str]:
-    """Return the sentences about what was removed, what stays, and a host that runs; empty ones are dropped."""
-    notes = [f"Removed from {host.title}."]
-    if not options.url:
-        notes.append(f"What was learned stays in {Settings.from_env().bank_path}.")
-    notes.append(running(options.host) or "")
-    return notes
-
-
-def _notes_on_entry(host: HostConfig, options: Namespace) -> list[str]:
-    """Return the sentences about what was registered, and what it changes for the person; empty ones are dropped."""
-    notes = [f"Registered in {host.title}.", host.restart]
-    if options.here:
-        notes.append(_ON_PATH)
-    notes.append(ROWS[options.host].note)
-    if options.host == "claude-code":
-        notes.append(_TOOLS_FROM_START)
-    if options.hooks:
-        notes.append(HOOK_SETTINGS[options.host].note)
-        if ROWS[options.host].moments.last_word != "no":
-            notes.append(_LAST_WORD)
-    if options.distil:
-        notes.append(f"When a session ends, {host.title} reads it once more, on your account.")
-    notes.append(_missing_program(options.host))
-    if options.hooks:
-        notes += hooks_switched_off(options.host)
-    notes.append(running(options.host) or "")
-    return notes
-
-
-def _missing_program(host: str) -> str:
-    """Return a sentence where the program of a host is not on PATH; an empty one where it is, or has a window."""
-    program = ROWS[host].program
-    if program is None or shutil.which(program):
-        return ""
-    return f"There is no `{program}` on PATH here: {HOSTS[host].title} reads the file once it is installed."
 
 
 def _changes(host: HostConfig, command: ServerCommand, options: Namespace) -> list[FileChange]:

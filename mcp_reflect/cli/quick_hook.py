@@ -237,8 +237,12 @@ def call_at_hand(bank: str, project: str | None, sent: dict[str, Any]) -> "CallA
 def _put_into_spool(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
     """Put a call into the spool if there is nothing to say about it; return whether this was done.
 
-    There may be something to say of a call that worked where an earlier one failed, of one that failed as a known one
-    did, and of one that is too long to compare.
+    | the call                                             | is put into the spool                  |
+    |------------------------------------------------------|----------------------------------------|
+    | is too long to compare                               | no                                     |
+    | worked, where an earlier one of its session failed   | no: it may be what puts that one right |
+    | failed, or may have, and the bank knows a correction | no: the agent is told the correction   |
+    | any other                                            | yes, if the spool has room             |
     """
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
     from mcp_reflect.storage.sqlite.hook_reader import calls_of, may_be_corrected  # noqa: PLC0415 - calls alone need it

@@ -87,7 +87,7 @@ def items_of(waiting: Waiting) -> list[Item]:
 
 
 def _records(waiting: Waiting) -> list[dict[str, Any]]:
-    """Return what waits for a program."""
+    """Return a record for a program of each thing that waits: lessons, guards that are off, findings, proposals, doubts."""
     return [
         *(dated(plain(lesson)) for lesson in (*waiting.lessons, *waiting.guards)),
         *(_finding_record(stored) for stored in waiting.findings),
@@ -315,22 +315,24 @@ async def _edit_doubted(do: Do, item: Doubted) -> Doubted:
 async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
     """Show the rest and keep it as it is, except what a person must look at one by one: quarantine and proposals.
 
-    The first of `items` was shown already.
+    The first of `items` was shown already. Of the others the person is asked once, after all of them were shown.
     """
-    kept = [item for item in items if _may_be_kept_with_others(item)]
-    unseen = [item for item in kept if item is not items[0]]
-    for item in unseen:
+    items_to_keep = [item for item in items if _may_be_kept_with_others(item)]
+    unseen_items = [item for item in items_to_keep if item is not items[0]]
+    for item in unseen_items:
         show(item)
-    if unseen and not agrees(options, f"keep these {len(kept)}"):
+    if unseen_items and not agrees(options, f"keep these {len(items_to_keep)}"):
         return
-    for item in kept:
+    for item in items_to_keep:
         try:
             await settle(do, options, item, approved=True)
         except ChangedError:
             write_line(f"{_CHANGED} `lessons review` shows it again.")
-    not_kept = len(items) - len(kept)
-    if not_kept:
-        write_line(f"{not_kept} are left: proposals, in quarantine, or facts without a lesson.")
+    count_of_others = len(items) - len(items_to_keep)
+    if count_of_others:
+        write_line(
+            f"{count_of_others} are left: proposals, in quarantine, or facts without a lesson."
+        )
 
 
 def _may_be_kept_with_others(item: Item) -> bool:

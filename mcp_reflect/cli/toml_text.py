@@ -176,7 +176,8 @@ def _joined(text: str, spans: list[_Span]) -> list[_Span]:
 def _statements(text: str) -> list[_Statement]:
     """Return the headers, with their names, and the entries of a text, from the start to the end of their lines.
 
-    Blank lines and comments are neither. A value may have many lines: strings and brackets are followed to their end.
+    `[a.b]` and `c = 1` on two lines are a header with the names ("a", "b") and an entry. Blank lines and comments are
+    neither. A value may have many lines: strings and brackets are followed to their end.
     """
     statements: list[_Statement] = []
     index = len(text) - len(text.removeprefix(_BYTE_ORDER_MARK))

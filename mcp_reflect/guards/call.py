@@ -61,7 +61,10 @@ class Call:
 
     @cached_property
     def by_command(self) -> tuple[tuple[Command, tuple[Program, ...]], ...]:
-        """The commands that start a program, each with its programs, from the outside to the inside."""
+        """The commands that start a program, each with its programs, from the outside to the inside.
+
+        Of `X=1; sudo npm test` it is the second one alone, with sudo and npm.
+        """
         return tuple(
             (command, self._programs_of(command))
             for command in self.commands

@@ -240,9 +240,13 @@ def _has_value(call: Call, item: str) -> bool:
 
 
 def _is_value(value: str, wanted: str) -> bool:
-    """Return whether a value is what an item asks for: `> 100`, `"words"`, or the same text in any case.
+    """Return whether a value is what an item asks for.
 
-    A `#` or `@` before the text does not count: `#general` is `general`.
+    | the item asks for | the values                                                        |
+    |-------------------|-------------------------------------------------------------------|
+    | `> 100`, `< 5`    | numbers over or under that; other texts only if they are the same |
+    | `"drop table"`    | those with these words, in any case                               |
+    | `general`         | the same text in any case; `#general` and `@general` as well      |
     """
     number = number_in(value)
     limit = number_in(wanted[1:])

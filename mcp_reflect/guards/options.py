@@ -79,7 +79,10 @@ def whole_option(name: str, head: Sequence[str]) -> str:
 
 
 def whole_subcommand(word: str, program: str) -> str:
-    """Return a subcommand by its usual name: `npm publi` is `npm publish`, and `npm i` is `npm install`."""
+    """Return a subcommand by its usual name: `npm publi` is `npm publish`, and `npm i` is `npm install`.
+
+    Another name that the file knows counts first, then a beginning, which only npm takes for the whole.
+    """
     usual_names = _usual_subcommands().get(program, {})
     if word in usual_names:
         return usual_names[word]

@@ -59,13 +59,13 @@ class CallPlace:
     """Where a call is made, as far as words and the bank tell.
 
     `folder` is the call's own, empty where the host does not say it. `own` is the project of that folder and `session`
-    the one in whose folder the session began. `grounds` are the folders of all projects that the bank knows.
+    the one in whose folder the session began. `known_folders` are those of all projects that the bank knows.
     """
 
     own: str
     session: str = ""
     folder: str = ""
-    grounds: tuple[ProjectFolder, ...] = ()
+    known_folders: tuple[ProjectFolder, ...] = ()
 
     @property
     def at_hand(self) -> tuple[str, ...]:
@@ -78,9 +78,9 @@ class CallPlace:
 
     @cached_property
     def _roots(self) -> dict[str, tuple[str, ...]]:
-        """The folders of each project."""
+        """The folders of each project, by which paths are told to be the project's: one for each clone and worktree."""
         roots: dict[str, tuple[str, ...]] = {}
-        for folder in self.grounds:
+        for folder in self.known_folders:
             roots[folder.project] = (*roots.get(folder.project, ()), folder.root)
         return roots
 
@@ -88,7 +88,7 @@ class CallPlace:
     def _by_root(self) -> dict[str, list[ProjectFolder]]:
         """The folders of projects by their paths."""
         by_root: dict[str, list[ProjectFolder]] = {}
-        for folder in self.grounds:
+        for folder in self.known_folders:
             by_root.setdefault(folder.root, []).append(folder)
         return by_root
 
@@ -96,7 +96,7 @@ class CallPlace:
     def _projects_below(self) -> dict[str, set[str]]:
         """The projects whose folders lie in each folder, or are that folder: `/work` has shop, where that is `/work/shop`."""
         below: dict[str, set[str]] = {}
-        for folder in self.grounds:
+        for folder in self.known_folders:
             for around in _folders_around(folder.root):
                 below.setdefault(around, set()).add(folder.project)
         return below
@@ -137,7 +137,7 @@ class CallPlace:
         beginning = plain[0] if plain else ""
         return {
             folder.project
-            for folder in self.grounds
+            for folder in self.known_folders
             if folder.root.startswith(beginning) and is_around(path, folder.root)
         }
 

@@ -67,7 +67,8 @@ def _flags_up_to_value(option_word: OptionWord) -> list[tuple[str, str]]:
     if option_word.word.startswith(option.name):
         return [(option.name, value)]
     letters_before = option_word.word[1:].partition(option.name[1:])[0]
-    return [*((f"-{letter}", "") for letter in letters_before), (option.name, value)]
+    flags = [(f"-{letter}", "") for letter in letters_before]
+    return [*flags, (option.name, value)]
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,12 @@ class Program:
 
     @property
     def readers(self) -> list[str]:
-        """The programs that its output is piped into."""
+        """The programs that its output is piped into: grep and tail for the first one of `make | grep x | tail`."""
         if not self.command.pipes:
             return []
-        later = self.call.commands[self.command.number + 1 :]
+        later_commands = self.call.commands[self.command.number + 1 :]
         names: list[str] = []
-        for other in later:
+        for other in later_commands:
             if self.command.feeds(other):
                 names += (invocation.name for invocation in other.invocations)
         return names

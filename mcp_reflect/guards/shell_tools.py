@@ -72,7 +72,12 @@ def command_text(arguments: Json) -> str:
 def with_arguments(command: str, values: Mapping[str, Json]) -> str:
     """Return a command with the words that stand beside it in an argument of their own (`args`).
 
-    A command with a blank is a line already, to which the words are added; one without a blank is a program.
+    | the command | its arguments  | the whole       |                                            |
+    |-------------|----------------|-----------------|--------------------------------------------|
+    | `npm`       | ["run", "a b"] | `npm run 'a b'` | it is a program                            |
+    | `npm run`   | ["a b"]        | `npm run 'a b'` | it is a line, to which the words are added |
+    | `npm`       | "run test"     | `npm run test`  | the arguments are a line themselves        |
+    | `npm test`  | none           | `npm test`      |                                            |
     """
     arguments: Json = None
     for name in _ARGUMENTS:

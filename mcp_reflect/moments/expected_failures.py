@@ -136,8 +136,14 @@ def _other_values_failed_too(
     """Return the warning that the call failed with other ids, dates or ports, None where it did not.
 
     After `show --id 17` and `show --id 23` failed, `show --id 42` is expected to: their loose key, which leaves such
-    values out, is one, and their bare keys differ. Two different values are asked for, since one may have been the
-    cause itself; errors such as a missing right or program lie outside of all values, so that one is enough for them.
+    values out, is one, and their bare keys differ.
+
+    | what failed with other values                         | is expected to fail again                     |
+    |-------------------------------------------------------|-----------------------------------------------|
+    | only errors outside of all values, as a missing right | yes, also after one value                     |
+    | two values or more, and the call never worked         | yes                                           |
+    | one value alone                                       | no: that value may have been the cause itself |
+    | any, and the call has worked with some value          | no                                            |
     """
     with_other_values = [
         failure

@@ -37,7 +37,10 @@ _MOST_SHELL_LINE: Final = 400  # characters of that line
 
 
 def refusal(event: str, text: str) -> "dict[str, Any]":
-    """Return the answer with which a host refuses a call, in the form that it reads at this event."""
+    """Return the answer with which a host refuses a call, in the form that it reads at this event.
+
+    Hosts name the event before a call in their own ways, so that its name tells the host.
+    """
     match event:
         case "BeforeTool":  # Gemini CLI
             return {"decision": "deny", "reason": text}

@@ -126,11 +126,16 @@ def part_of(words: Sequence[str]) -> Part:
     `("sudo", "/usr/bin/git", "push", "-f")` has the runner `sudo`, the program `git` and the subcommand `push`.
     """
     words = list(words)[:MOST_WORDS]
-    count_from_program_on = max(len(unwrapped(words)), 1)
-    program_index = len(words) - count_from_program_on
-    words = [*map(_without_system_folder, words[: program_index + 1]), *words[program_index + 1 :]]
-    subcommand = _subcommand(words[program_index:])
-    return Part(tuple(words[:program_index]), words[program_index], subcommand, tuple(words))
+    words_from_program_on = max(len(unwrapped(words)), 1)
+    program_index = len(words) - words_from_program_on
+    programs = [_without_system_folder(word) for word in words[: program_index + 1]]
+    words = [*programs, *words[program_index + 1 :]]
+    return Part(
+        runner=tuple(words[:program_index]),
+        program=words[program_index],
+        subcommand=_subcommand(words[program_index:]),
+        words=tuple(words),
+    )
 
 
 def _subcommand(words: Sequence[str]) -> str:

@@ -114,14 +114,18 @@ def printed(form: str, words: Sequence[str]) -> str:
 
 
 def fed_scripts(command: Command, piped: Sequence[PipedOutput | None]) -> Iterator[FedScript]:
-    """Yield the scripts that a command gives to shells; `piped` is what its pipelines carry to it."""
-    carried = ""
-    for output in piped:  # of pipelines within each other the innermost decides
+    """Yield the scripts that a command gives to shells: `rm x` for `bash -c 'rm x'`, and for `sh` in `echo rm x | sh`.
+
+    `piped` is what its pipelines carry to it. Of pipelines within each other the innermost decides.
+    """
+    carried_text = ""
+    for output in piped:
         if output is not None and output.text:
-            carried = output.text
+            carried_text = output.text
+    input_text = command.document or carried_text
     for invocation in command.invocations:
         if invocation.wrappers or invocation.name in _FEEDING:
-            script = _fed_by(invocation, command.document or carried)
+            script = _fed_by(invocation, input_text)
             if script is not None:
                 yield script
                 return  # what stands behind it is in the script

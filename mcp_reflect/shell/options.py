@@ -39,8 +39,10 @@ def read_option(word: str, valued: frozenset[str]) -> Option:
     if word in valued:
         return Option(word, takes_next=True)
     name, equal, value = word.partition("=")
-    if word.startswith("--") or name in valued:
-        return Option(name, value) if equal and name in valued else Option()
+    if equal and name in valued:
+        return Option(name, value)
+    if word.startswith("--"):
+        return Option()
     for index, letter in enumerate(word[1:_LONGEST_CLUSTER], start=1):
         if f"-{letter}" in valued:
             rest = word[index + 1 :]

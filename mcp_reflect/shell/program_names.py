@@ -27,7 +27,10 @@ def program_name(program: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def _program_name(program: str) -> str:
-    """Return what `program_name` does, kept for the next time: few programs are asked for, and often."""
+    """Return what `program_name` does, kept for the next time: few programs are asked for, and often.
+
+    Only some programs have a version in their name: `python3.12` is python, and `mp3` is another program than `mp`.
+    """
     name = base_name(program)
     name = name.partition("@")[0] or name
     for ending in (".exe", ".cmd", ".bat"):

@@ -162,9 +162,13 @@ def _behind_exec(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _interpreted(name: str, words: tuple[str, ...]) -> _Started:
-    """Return the module or the script that an interpreter runs: `python -W ignore -m pytest`, `node build.js`.
+    """Return the module or the script that an interpreter runs.
 
-    Code in an argument (`python -c '…'`) starts nothing that is known.
+    | the words                   | start                               |
+    |-----------------------------|-------------------------------------|
+    | `-W ignore -m pytest tests` | the module `pytest`, by `python -m` |
+    | `build.js --fast`           | the script `build.js`               |
+    | `-c 'print(1)'`             | nothing that is known               |
     """
     interpreter = interpreters()[name]
     valued = interpreter.module | interpreter.code | interpreter.valued

@@ -77,7 +77,10 @@ class Runner:
         note_command(command, words, self.reading.variables)
 
     def run_test(self, node: Node, context: ScriptContext) -> None:
-        """Run `[ … ]` and `[[ … ]]`, which are commands, and `(( … ))`, which is none and may set variables."""
+        """Run `[ … ]` and `[[ … ]]`, which are commands, and `(( … ))`, which is none and may set variables.
+
+        The words of a test stay as they are written; those that the shell would expand are not known.
+        """
         text = text_of(node, context.source)
         if text.startswith("(("):
             note_arithmetic(text, self.reading.variables)

@@ -104,15 +104,18 @@ def _behind_action(words: Sequence[str], index: int) -> int:
 def searches_before(
     command: Command, earlier: Sequence[Command], xargs: Invocation
 ) -> list[FileSearch]:
-    """Return what the command before gives to `xargs` through a pipe: what `find` found, or the words of `echo`."""
-    is_appended = not any(
-        read_option(word, _PLACEHOLDER).name for word in xargs.arguments if word[:1] == "-"
-    )
+    """Return what the command before gives to `xargs` through a pipe: what `find` found, or the words of `echo`.
+
+    In `find dist -name a.js | xargs rm` it is `a.js` below dist, behind the arguments of rm (`is_appended`); with
+    `xargs -I {} rm {}` it stands where the `{}` is.
+    """
+    options = [word for word in xargs.arguments if word[:1] == "-"]
+    has_placeholder = any(read_option(word, _PLACEHOLDER).name for word in options)
     feeding = [other for other in earlier if other.feeds(command)]
     if not feeding:
         return []
-    listed = list(_listed_by(feeding[-1]))
-    return [replace(search, is_appended=is_appended) for search in listed]
+    searches = list(_listed_by(feeding[-1]))
+    return [replace(search, is_appended=not has_placeholder) for search in searches]
 
 
 def _listed_by(command: Command) -> Iterator[FileSearch]:

@@ -235,7 +235,7 @@ class Variables:
             self.values[key] = Value("")
 
     def copy(self) -> "Variables":
-        """Return the variables as they are now."""
+        """Return a copy of the variables as they are now: what is set in it changes nothing here."""
         return Variables(
             dict(self.values),
             set(self.exported),
@@ -263,14 +263,17 @@ class Variables:
         )
 
     def inherited(self) -> "Variables":
-        """Return the variables of a shell that is started here: those that are exported."""
+        """Return the variables of a shell that is started here, `bash -c`: those that are exported.
+
+        It may start in another folder (`env -C web bash`), so that a path in the folder of this shell is not known there.
+        """
         values = {
             name: value
             for name, value in self.values.items()
             if self.exports_all or name in self.exported
         }
         started = Variables(values, set(self.exported))
-        started.change_folder()  # as by `env -C web bash`
+        started.change_folder()
         return started
 
     def possible(self, names: Sequence[str]) -> Iterator["Variables"]:

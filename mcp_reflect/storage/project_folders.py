@@ -26,12 +26,12 @@ def place_in(reading: Reading, scope: Scope, where: Where) -> CallPlace:
     ]
     own_folders = [ProjectFolder(scope.project, tree) for tree in where.trees]
     folders = (*own_folders, *_folders_of_projects(project_by_name, projects_with_guards))
-    place = CallPlace(own=scope.project, folder=where.folder, grounds=folders)
+    place = CallPlace(own=scope.project, folder=where.folder, known_folders=folders)
     session_project = project_by_name.get(where.began_with, where.began_with)
     if is_absolute(where.began_with):
         session_project = next(iter(place.projects_at(where.began_with)), "")
     return CallPlace(
-        own=scope.project, session=session_project, folder=where.folder, grounds=folders
+        own=scope.project, session=session_project, folder=where.folder, known_folders=folders
     )
 
 

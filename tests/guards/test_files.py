@@ -12,7 +12,7 @@ from mcp_reflect.guards.places import CallPlace, ProjectFolder
 from mcp_reflect.guards.views import views_of
 
 SHOP = "/work/shop"
-PLACE = CallPlace(own="shop", folder=SHOP, grounds=(ProjectFolder("shop", SHOP),))
+PLACE = CallPlace(own="shop", folder=SHOP, known_folders=(ProjectFolder("shop", SHOP),))
 
 CHANGED = {
     "dist/bundle.js": [
@@ -338,7 +338,7 @@ def test_what_leaves_the_file_as_it_is_passes(guard: str) -> None:
 )
 def test_many_changes_in_many_projects_take_no_time(command: str) -> None:
     folders = (ProjectFolder(f"p{number}", f"/work/p{number}") for number in range(2_000))
-    place = CallPlace(own="shop", folder=SHOP, grounds=(*PLACE.grounds, *folders))
+    place = CallPlace(own="shop", folder=SHOP, known_folders=(*PLACE.known_folders, *folders))
     guards = [
         parse_guard(f"Edit: {path}") for path in ("config/prod.yaml", "dist/", "*.pem", "a*b*c*d")
     ]

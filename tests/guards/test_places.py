@@ -15,7 +15,7 @@ from mcp_reflect.guards.views import views_of
 PLACE = CallPlace(
     own="blog",
     folder="/home/u/work/blog",
-    grounds=(
+    known_folders=(
         ProjectFolder("shop", "/home/u/work/shop"),
         ProjectFolder("blog", "/home/u/work/blog"),
     ),

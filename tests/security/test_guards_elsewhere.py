@@ -205,7 +205,7 @@ def test_a_path_of_the_outer_project_is_held_in_a_repository_inside_of_it() -> N
     shop = CallPlace(
         own="inner",
         folder="/w/shop/inner",
-        grounds=(ProjectFolder("shop", "/w/shop"), ProjectFolder("inner", "/w/shop/inner")),
+        known_folders=(ProjectFolder("shop", "/w/shop"), ProjectFolder("inner", "/w/shop/inner")),
     )
     call = views_of(Call("Edit", {"file_path": "a.py"}), shop)["shop"]
     assert matches(parse_guard("Edit: inner/a.py"), call)
