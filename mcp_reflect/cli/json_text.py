@@ -138,16 +138,20 @@ class _Editor:
         return edits
 
     def _without(self, items: list[_Item], gone: list[_Item]) -> list[_TextEdit]:
-        """Return the edits that take items out, each with the comma before it; those at the beginning with the one behind."""
+        """Return the edits that take items out with one comma each, where at least one item stays.
+
+        Items before the first that stays go with the comma behind them, `1, ` of `[1, 2]`; any other with the one before
+        it, `, 2`.
+        """
         first_staying = 0
         while items[first_staying] in gone:
             first_staying += 1
         edits: list[_TextEdit] = []
         if first_staying:
             edits.append(_TextEdit(items[0].start, items[first_staying].start, ""))
-        for before, item in pairwise(items[first_staying:]):
+        for previous, item in pairwise(items[first_staying:]):
             if item in gone:
-                edits.append(_TextEdit(before.end, item.end, ""))
+                edits.append(_TextEdit(previous.end, item.end, ""))
         return edits
 
     def _append(self, start: int, last: _Item, added: list[_NewItem]) -> _TextEdit:

@@ -130,7 +130,11 @@ async def _settle_lesson(
 def _settled_finding(
     item: StoredFinding, answer: Mapping[str, Any], options: Namespace, *, approved: bool
 ) -> Settled:
-    """Return what became of a finding. Undone, its lesson is dropped again, but only one that was not there before."""
+    """Return what became of a finding: dropped, or kept as the lesson that the `answer` names.
+
+    An undo drops that lesson again, but only one that was not there before: a finding may be kept as a lesson that says
+    the same already.
+    """
     state = {"id": item.id, **answer}
     new_lesson: str | None = None
     if answer.get("is_new"):

@@ -77,7 +77,10 @@ def _names_no_path(group: Sequence[str]) -> bool:
 
 
 def _is_met_by_files(guard: Guard, call: Call) -> bool:
-    """Return whether a call changes a file that a guard names, and that is none of its exceptions."""
+    """Return whether a call changes a file that a guard names, and that is none of its exceptions.
+
+    "Edit: dist/ without dist/README.md" is met by a change of `dist/a.js`, and not by one of `dist/README.md`.
+    """
     for change in call.changes_near(guard.keys):
         is_excepted = any(map(change.is_within, guard.lacks))
         if not is_excepted and any(map(change.reaches, guard.has[0])):
