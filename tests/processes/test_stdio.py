@@ -25,6 +25,7 @@ CRASHING = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", Era)
 def test_every_byte_on_stdout_is_protocol(bank_path: Path, era: Era) -> None:
     command = (sys.executable, "-c", CRASHING)

@@ -16,6 +16,11 @@ from tests.security.corpus import CASES, texts
 from tests.security.honest_logs import honest_logs
 
 LOGS = dict(honest_logs())
+# Each takes half a second of the processor: one of four in the suite, the others where CI tests what is long by nature.
+_SOME_LOGS = [
+    pytest.param(log, id=name, marks=[pytest.mark.long] if place % 4 else [])
+    for place, (name, log) in enumerate(LOGS.items())
+]
 
 
 @pytest.mark.parametrize("log", [*LOGS.values()], ids=[*LOGS])
@@ -23,7 +28,7 @@ def test_a_long_log_that_names_secrets_and_tells_none_stays_whole(log: str) -> N
     assert clean_text(log) == log
 
 
-@pytest.mark.parametrize("log", [*LOGS.values()], ids=[*LOGS])
+@pytest.mark.parametrize("log", _SOME_LOGS)
 def test_a_secret_in_the_middle_of_such_a_log_is_cut(log: str) -> None:
     lines = log.split("\n")
     lines.insert(len(lines) // 2, "the password is Kelp4Dune7x")
@@ -43,7 +48,14 @@ STALLING = (
 
 
 @pytest.mark.parametrize("unit", STALLING)
-@pytest.mark.parametrize(("count", "length"), [(400, 900), (20, 19_000), (2, 190_000)])
+@pytest.mark.parametrize(
+    ("count", "length"),
+    [
+        pytest.param(400, 900, marks=pytest.mark.long),
+        (20, 19_000),
+        pytest.param(2, 190_000, marks=pytest.mark.long),
+    ],
+)
 def test_texts_of_one_value_share_the_names_that_are_read(
     unit: str, count: int, length: int
 ) -> None:
