@@ -16,6 +16,7 @@ from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.line_shares import LineShare, LineShares
 from mcp_reflect.evidence.outputs import MOST_FORM, Output
 from mcp_reflect.evidence.roles import MENDED, RAN
+from mcp_reflect.evidence.terms import terms_of
 from mcp_reflect.evidence.word_lists import pattern_of
 
 _LEAST_SCORE: Final = 4.0
@@ -24,6 +25,12 @@ _LEAST_OF_OUTPUT: Final = 0.1
 """The least share of all that could decide a claim which the lines of an output have together."""
 _TELLS: Final = 0.5
 """The share of an output that tells though none of its lines does by itself."""
+
+_OF_LAST: Final = 0.05
+"""The share of the last output, where it is shown for a word: the others stand before it."""
+_WORDS_FOR_ONE: Final = 8
+"""Words of a claim, of which the last output has to share one."""
+_SHORT: Final = 6  # lines
 
 _ENOUGH: Final = 0.9
 _LEAST_BESIDE_BEST: Final = 0.1
@@ -44,10 +51,17 @@ class Room:
     lines: int  # of an output
     gap: int  # lines between two that are shown, up to which they are shown as well
     around: int  # lines before and behind each that is shown
+    whole: int  # lines up to which a text is shown whole, where a line of it plainly decides
+    behind: int  # lines behind each of a longer text that plainly decides
+    is_last_asked: bool  # whether the last output is shown where it shares but a word
 
 
-FOR_FEW: Final = Room(weighed=16, outputs=3, lines=4, gap=2, around=1)
-FOR_MANY: Final = Room(weighed=6, outputs=2, lines=2, gap=1, around=0)
+FOR_FEW: Final = Room(
+    weighed=16, outputs=3, lines=4, gap=2, around=1, whole=8, behind=1, is_last_asked=True
+)
+FOR_MANY: Final = Room(
+    weighed=6, outputs=2, lines=2, gap=1, around=0, whole=0, behind=0, is_last_asked=False
+)
 
 
 @dataclass(slots=True)
@@ -66,6 +80,8 @@ class BearingOutputs:
         """Take all outputs, oldest first, and those of them of which no newer one takes the place."""
         self._shares = LineShares(outputs)
         self._newest = frozenset(output.number for output in newest)
+        told = [output for output in outputs if output.lines and not output.is_plan]
+        self._last = told[-1] if told else None
 
     def outputs_for(
         self, claims: Mapping[int, ClaimTerms], bound: Mapping[int, Sequence[BoundLine]], room: Room
@@ -76,7 +92,10 @@ class BearingOutputs:
         """
         found: dict[int, BearingOutput] = {}
         for number, claim in claims.items():
-            for one in self._outputs_for_claim(claim, bound[number], room):
+            outputs = [*self._outputs_for_claim(claim, bound[number], room)]
+            if room.is_last_asked:
+                outputs += self._last_output_for(claim, bound[number])
+            for one in outputs:
                 bearing = found.setdefault(one.output.number, BearingOutput(one.output))
                 bearing.share += one.share
                 bearing.places |= one.places
@@ -95,6 +114,23 @@ class BearingOutputs:
         if lines[0].score >= _LEAST_SCORE or (outputs and outputs[0].share >= _TELLS):
             return outputs
         return ()
+
+    def _last_output_for(
+        self, claim: ClaimTerms, bound: Sequence[BoundLine]
+    ) -> Iterator[BearingOutput]:
+        """Yield the last output if it is short and shares a telling word with a claim that no result decides.
+
+        A work mostly speaks of what it saw last, and says it in words of its own.
+        """
+        last = self._last
+        if claim.is_open or last is None or len(last.lines) > _SHORT:
+            return
+        if any(line.tells_result or line.place is None for line in bound):
+            return
+        shared = last.terms & claim.related.keys()
+        is_enough = _WORDS_FOR_ONE * len(shared) >= len(terms_of(claim.text))
+        if is_enough and any(map(claim.tells, shared)):
+            yield BearingOutput(last, _OF_LAST, set(range(len(last.lines))))
 
     def _lines_for(self, claim: ClaimTerms, most_outputs: int) -> list[LineShare]:
         """Return the lines that may decide a claim, of the outputs that count for it."""

@@ -5,20 +5,27 @@ Of the runs of one command the newest counts. Nothing is said of what the lines 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
 from mcp_reflect.evidence.answering import Answering
-from mcp_reflect.evidence.bearing import FOR_FEW, FOR_MANY, BearingOutput, BearingOutputs
+from mcp_reflect.evidence.bearing import (
+    FOR_FEW,
+    FOR_MANY,
+    BearingOutput,
+    BearingOutputs,
+    Room,
+)
 from mcp_reflect.evidence.bound_lines import BoundLine
 from mcp_reflect.evidence.claim_terms import ClaimTerms, Rarity, claim_terms
 from mcp_reflect.evidence.deciding import DecidingOutputs, Effort
 from mcp_reflect.evidence.newest import EDITED, made_again
 from mcp_reflect.evidence.outputs import Output, read_outputs_of
+from mcp_reflect.evidence.roles import HISTORY
 from mcp_reflect.evidence.shown_outputs import (
     MOST_BYTES,
-    cut_around,
     pieces_of,
     short_tool,
     shown_beside,
@@ -74,6 +81,7 @@ class Outputs:
             claim.number: claim_terms(claim.text, self._rarity) for claim in claims[:_MOST_CLAIMS]
         }
         is_few = len(claims) <= _FEW_CLAIMS
+        room = FOR_FEW if is_few else FOR_MANY
         outputs = DecidingOutputs(self._newest, Effort.of(len(terms)))
         bound = {
             number: self._bound_lines(claim, outputs, is_few=is_few)
@@ -81,9 +89,9 @@ class Outputs:
         }
         chosen = _chosen_outputs(terms, bound)
         ranked = sorted(chosen.values(), key=lambda one: (not one.failed_beside, -one.score))
-        deciding = [one.shown(outputs) for one in ranked[:_MOST_SHOWN]]
+        deciding = [one.shown(outputs, room) for one in ranked[:_MOST_SHOWN]]
         deciding = within_bytes(shown_once(deciding), MOST_BYTES)
-        others = self._bearing.outputs_for(terms, bound, FOR_FEW if is_few else FOR_MANY)
+        others = self._bearing.outputs_for(terms, bound, room)
         bearing = _beside(deciding, others, terms, outputs)
         places = _places(ranked, deciding)
         well = {number for number, claim in terms.items() if claim.went_well}
@@ -142,17 +150,33 @@ class _ChosenOutput:
         if is_failure and claim not in self.failed_beside:
             self.failed_beside.append(claim)
 
-    def shown(self, outputs: DecidingOutputs) -> ShownOutput:
+    def shown(self, outputs: DecidingOutputs, room: Room) -> ShownOutput:
         """Return the output as it is shown."""
-        lines = (self.output.lines[place] for place in sorted(self.places))
+        places = _shown_places(self.output, self.places, room)
         return ShownOutput(
             result=self.output.number,
             tool=short_tool(self.output.tool),
             exit_code=self.output.result.exit_code,
-            lines=tuple(cut_around(line, self.wanted) for line in lines),
+            lines=pieces_of(self.output.lines, places, self.wanted),
             failed_beside=tuple(self.failed_beside),
             status=outputs.status_of(self.output) or (None if self.places else EDITED),
         )
+
+
+def _shown_places(output: Output, deciding: AbstractSet[int], room: Room) -> AbstractSet[int]:
+    """Return the places of the lines that are shown of an output, some of which decide a claim.
+
+    A short text is shown whole, of a longer one the line behind each as well: the first line of a function tells what its
+    next one says. What a run or a commit printed, and what an edit wrote, stand by themselves.
+    """
+    is_text = not (output.is_run or output.written_places or HISTORY in output.roles)
+    if not (deciding and is_text):
+        return deciding
+    count = len(output.lines)
+    if count <= room.whole and not output.is_edit:
+        return set(range(count))
+    behind = (range(place, min(count, place + room.behind + 1)) for place in deciding)
+    return set(chain.from_iterable(behind))
 
 
 def _chosen_outputs(
