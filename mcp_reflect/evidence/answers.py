@@ -1,11 +1,11 @@
 """From a loop to the answer of `critique`: gate, score, action, and what to do next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.evidence.loop import MODEL, LoopResult, Version, quoted_claim
-from mcp_reflect.models.critique import Action, Claim, Critique, Opinion, ShownOutput, Verdict
+from mcp_reflect.models.critique import Action, Claim, Critique, Opinion, Verdict
 
 _MOST_ISSUES: Final = 40
 _MOST_NUMBERS: Final = 5  # numbers of claims in a sentence
@@ -293,22 +293,14 @@ def short_outputs(critique: Critique) -> list[str]:
         lines.append(f"(no output plainly shows claim {_ranges(claims_without_output)})")
     if others:
         lines.append(_OTHERS)
-    number_of = {shown.result: number for number, shown in enumerate(plain, start=1)}
     for number, shown in enumerate(others, start=len(plain) + 1):
-        lines.append(f"{number}. {_beside(shown, number_of.get(shown.result))}")
+        lines.append(f"{number}. {shown.text}")
     count = critique.other_outputs
     if count == 1:
         lines.append("(1 other output is left out)")
     elif count:
         lines.append(f"({count} other outputs are left out)")
     return lines
-
-
-def _beside(shown: ShownOutput, number: int | None) -> str:
-    """Return an output that may decide no claim; one that stands above under a `number` is not named again."""
-    if number is None:
-        return shown.text
-    return replace(shown, tool=f"more of {number}", exit_code=None, status=None).text
 
 
 def _unshown(critique: Critique) -> list[int]:

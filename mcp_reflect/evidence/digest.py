@@ -88,10 +88,13 @@ class Outputs:
             for number, claim in terms.items()
         }
         chosen = _chosen_outputs(terms, bound)
+        others = self._bearing.outputs_for(terms, bound, room)
+        for other in others:
+            if other.output.number in chosen:
+                chosen[other.output.number].beside |= other.places
         ranked = sorted(chosen.values(), key=lambda one: (not one.failed_beside, -one.score))
         deciding = [one.shown(outputs, room) for one in ranked[:_MOST_SHOWN]]
         deciding = within_bytes(shown_once(deciding), MOST_BYTES)
-        others = self._bearing.outputs_for(terms, bound, room)
         bearing = _beside(deciding, others, terms, outputs)
         places = _places(ranked, deciding)
         well = {number for number, claim in terms.items() if claim.went_well}
@@ -134,6 +137,7 @@ class _ChosenOutput:
     output: Output
     score: float = 0.0
     places: set[int] = field(default_factory=set[int])
+    beside: set[int] = field(default_factory=set[int])
     claims: list[int] = field(default_factory=list[int])
     failed_beside: list[int] = field(default_factory=list[int])
     wanted: dict[str, float] = field(default_factory=dict[str, float])
@@ -152,7 +156,7 @@ class _ChosenOutput:
 
     def shown(self, outputs: DecidingOutputs, room: Room) -> ShownOutput:
         """Return the output as it is shown."""
-        places = _shown_places(self.output, self.places, room)
+        places = _shown_places(self.output, self.places, room) | self.beside
         return ShownOutput(
             result=self.output.number,
             tool=short_tool(self.output.tool),
@@ -211,6 +215,7 @@ def _beside(
     outputs: DecidingOutputs,
 ) -> list[ShownOutput]:
     """Return the outputs that are shown beside those that plainly decide a claim."""
+    seen = {one.result for one in deciding}
     wanted: dict[str, float] = {}
     for claim in terms.values():
         wanted |= claim.weights
@@ -224,5 +229,6 @@ def _beside(
             is_plain=False,
         )
         for one in others
+        if one.output.number not in seen
     ]
     return shown_beside(deciding, shown)

@@ -117,7 +117,8 @@ class Output:
     def lines(self) -> list[str]:
         """Its lines without indents and colors, in their order; what every run prints is left out.
 
-        Each stands once, of those that jobs print alike the first one.
+        So is that an edit was made, where the output says what it wrote. Each line stands once, of those that jobs print
+        alike the first one.
         """
         if self.is_empty:
             return []
@@ -137,6 +138,8 @@ class Output:
         ]
         if self.is_rejected:
             return [line for line in lines if _says_rejected(line[:MOST_FORM])]
+        if self.is_edit:
+            return [line for line in lines if not _EDIT.search(line[:MOST_FORM])] or lines
         return lines
 
     @cached_property

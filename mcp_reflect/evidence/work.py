@@ -24,6 +24,7 @@ _LONGEST_SENTENCE: Final = 900  # characters that are kept
 _MOST_LINES: Final = 2_000  # lines of a step
 _LONGEST_GREETING: Final = 6  # words
 _MOST_TITLE: Final = 80  # characters of the first line of a block of code
+_LONGEST_HEAD: Final = 6  # words of a sentence that only heads what comes behind it
 
 _FENCE: Final = re.compile(r"^[ \t]{0,40}(`{3,40}|~{3,40})[ \t]*(.{0,200})$")
 _LANGUAGE: Final = re.compile(r"^\{?\.?([A-Za-z][\w+#-]{0,30})")
@@ -36,7 +37,7 @@ _HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s|^\s*(?:\*\*|__)?[^.!?=\d]{1,80}:
 _AROUND_WORDS: Final = " \t.!…。！¡*_~🎉✅👍🚀"
 _BOLD: Final = re.compile(r"\*\*|(?<![^\s(\"'*])__(?=\S)|(?<=\S)__(?![^\s.,:;!?)\"'*])")
 _BEFORE_PLAN: Final = re.compile(
-    r"^(?:(?:(?:before|after|once|when|to|in|for)\b[^,]{1,100}|first|then|next),|first|so|and|but) "
+    r"^(?:(?:(?:before|after|once|when|if|to|in|for)\b[^,]{1,100}|first|then|next),|first|so|and|but) "
 )
 _LETTERS: Final = re.compile(r"[^\W_]")
 
@@ -204,9 +205,10 @@ def form_of(sentence: str) -> SentenceForm | None:
     | the sentence                                             | form        |
     |----------------------------------------------------------|-------------|
     | ends with a question mark                                | QUESTION    |
-    | is "Great!" or the like as a whole                       | EXCLAMATION |
+    | is "Great!", "I see the issue." or the like as a whole   | EXCLAMATION |
     | is short, and begins as a greeting: "Hi there."          | GREETING    |
     | begins as a plan: "I will add tests.", "First, let me …" | PLAN        |
+    | is short, and ends with a colon: "The scale is:"         | HEADING     |
     """
     text = sentence.lower()
     if text.rstrip("\"')*_ ").endswith(("?", "？")):
@@ -220,6 +222,8 @@ def form_of(sentence: str) -> SentenceForm | None:
     main_clause = _BEFORE_PLAN.sub("", text, count=1)
     if _begins_with(text, forms["plans"]) or _begins_with(main_clause, forms["plans"]):
         return SentenceForm.PLAN
+    if text.endswith((":", "：")) and len(text.split()) <= _LONGEST_HEAD:
+        return SentenceForm.HEADING
     return None
 
 

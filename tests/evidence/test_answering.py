@@ -1,5 +1,7 @@
 """A claim of a work with few is answered by the call that it is about, also where the line has other words."""
 
+from dataclasses import replace
+
 import pytest
 
 from mcp_reflect.evidence.digest import Outputs
@@ -71,8 +73,12 @@ def test_beside_many_claims_only_what_is_bound_is_shown() -> None:
 
 
 def test_of_a_text_that_is_shown_no_second_line_is_added() -> None:
-    found = Outputs([STYLES, READ]).digest(statements_of(["`total` sums the items."]).claims)
-    assert [one.lines for one in found.deciding] == [("2→def total(items):",)]
+    more = "".join(f"\n     {number}→TAX_{number} = {number}" for number in range(5, 15))
+    read = replace(READ, content=READ.content + more)
+    found = Outputs([STYLES, read]).digest(statements_of(["`total` sums the items."]).claims)
+    assert [one.lines for one in found.shown] == [
+        ("2→def total(items):", "3→    return sum(items)")
+    ]
 
 
 @pytest.mark.parametrize("is_first", [True, False])

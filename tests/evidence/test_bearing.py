@@ -1,6 +1,7 @@
 """The outputs that share most with the claims stand beside those that plainly decide one."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_lines_that_are_not_beside_each_other_have_a_mark_between_them() -> None
         ),
     )
     found = digest("The template of the invoice is unsigned and has no footer.", STYLES, page)
-    lines = [line for one in found.bearing if one.tool == page.tool for line in one.lines]
+    lines = [line for one in found.shown if one.tool == page.tool for line in one.lines]
     assert lines.count("…") <= lines.index("60→Each invoice template is signed.")
     assert all(line != "…" for line in (lines[0], lines[-1]))
 
@@ -120,13 +121,52 @@ def test_a_call_that_a_person_refused_is_shown_only_where_the_claim_speaks_of_it
     assert refused.tool not in [one.tool for one in other]
 
 
-def test_an_output_that_stands_above_is_not_named_again() -> None:
+def test_an_output_stands_under_one_number() -> None:
     found = digest("`copyLink` gets the text of the share button.", *SESSION)
-    assert len({one.result for one in found.deciding}) == len(found.deciding)
+    assert len({one.result for one in found.shown}) == len(found.shown)
     assert {one.is_plain for one in found.deciding} <= {True}
     assert {one.is_plain for one in found.bearing} <= {False}
     lines = [line for one in found.shown for line in one.lines if line != "…"]
     assert len(set(lines)) == len(lines)
+
+
+def test_a_short_text_with_a_deciding_line_is_shown_whole() -> None:
+    rates = ToolResult(tool="/shop/rates.py", content="1→RATES = {\n2→  'eur': 4,\n3→  'usd': 5}")
+    (shown,) = digest("`RATES` has three currencies.", rates, STATUS).deciding
+    assert shown.lines == tuple(rates.content.split("\n"))
+
+
+def test_of_a_longer_text_the_line_behind_the_deciding_one_is_shown() -> None:
+    more = "".join(f"\n{number}→const tax{number} = {number}" for number in range(327, 340))
+    button = replace(BUTTON, content=BUTTON.content + more)
+    (shown,) = digest("`setTimeout` waits for five seconds.", STATUS, button).shown
+    at = shown.lines.index("323→  setTimeout(() => {")
+    assert shown.lines[at + 1] == "324→    shareButton.textContent = 'Share'"
+
+
+@pytest.mark.parametrize("others", [0, 3])
+def test_the_short_output_that_was_seen_last_stands_beside_few_claims(others: int) -> None:
+    flags = ToolResult(
+        tool="/shop/lean.txt", content="1→shop: sells things\n2→--lean  prints no tax"
+    )
+    work = [
+        "Taxes are ignored entirely whenever customers choose quick mode.",
+        *("It rains.", "It pours.", "It snows."),
+    ]
+    found = Outputs([*SESSION, flags]).digest(statements_of(work[: 1 + others]).claims)
+    assert [one.tool for one in found.shown] == ([] if others else [flags.tool])
+
+
+def test_that_an_edit_was_made_is_no_line_beside_what_it_wrote() -> None:
+    wrote = "Successfully replaced text in tax.py. Changed 30 characters to 40 characters."
+    edit = ToolResult(
+        tool="/shop/tax.py", content=f"{wrote}\n+ def tax(price):\n+     return price"
+    )
+    (shown,) = digest("I replaced the text of `tax` in tax.py.", edit).shown
+    assert shown.lines
+    assert wrote not in shown.lines
+    (bare,) = digest("I replaced the text of `tax` in tax.py.", replace(edit, content=wrote)).shown
+    assert bare.lines == (wrote,)
 
 
 def test_many_claims_beside_many_outputs_of_the_same_words_take_a_bounded_time() -> None:

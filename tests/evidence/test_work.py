@@ -28,6 +28,11 @@ from tests.evidence.case_files import HERE
         ("Before submitting, it would be prudent to run it. It runs.", ["It runs."]),
         ("After the fix, all tests pass.", ["After the fix, all tests pass."]),
         ("Oh no! You're absolutely right. It fails.", ["It fails."]),
+        ("I see the issue. The path is wrong.", ["The path is wrong."]),
+        ("I see the issue in `load`.", ["I see the issue in `load`."]),
+        ("Gray is brighter now. The scale is:", ["Gray is brighter now."]),
+        ("It is gray. If you want it brighter, let me know!", ["It is gray."]),
+        ("If the file is missing, it fails.", ["If the file is missing, it fails."]),
     ],
 )
 def test_every_sentence_is_a_statement_but_for_its_form(step: str, expected: list[str]) -> None:
