@@ -49,6 +49,10 @@ class Watch:
         """End the process after `seconds` from now, where that is sooner."""
         _thread.start_new_thread(self._wait, (seconds,))
 
+    def seconds_taken(self) -> float:
+        """Return how long this process has been watched."""
+        return monotonic() - self.began
+
     def has_input(self) -> None:
         """Say that the host's input is read, and what is to be done at the end is known."""
         self._reading.release()

@@ -16,16 +16,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_reflect.cli.hook_watch import Watch
-from mcp_reflect.moments.payload import (
-    child_prompt,
-    error_of,
-    output_ends,
-    result_of,
-    session_of,
-    text_of,
-    unpacked,
-    was_only_started,
-)
+from mcp_reflect.cli.late_call import END_CHARS, LateCall, spooled_record
+from mcp_reflect.dense import is_dense
+from mcp_reflect.moments.payload import child_prompt, unpacked, was_only_started
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.places import BANK, NESTED, PROJECT, bank_file, filled_in_name
 
@@ -38,14 +31,14 @@ MAX_SECONDS: Final = 3.0
 MAX_TEAM_SECONDS: Final = 0.75
 """The same where it asks a team's service, and from when it is loaded where the bank is on a server."""
 
+_LATE_SECONDS: Final = 1.0
+"""Taken before the engine is loaded, which is ten times as much work: on such a machine it would not be in time."""
+
 _MOST_WAITING: Final = 100_000
 """Objects that wait before garbage is looked for: a hook makes little of it, and reads tables that are none."""
 
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
-_END_CHARS: Final = 6_000  # of an output in the spool, at either end
-# Characters that are kept beyond a cut until secrets are taken out, so that one at the cut is seen whole.
-_SECRET_CHARS: Final = 4_000
 _OPENING: Final = 600  # characters of an output, at either end, in which an error would stand
 _LOOK_BACK: Final = 30  # calls of a session that a call may complete
 _MOST_WORDS: Final = 20  # of a command that are compared
@@ -107,19 +100,12 @@ def run_hook(arguments: list[str]) -> int:
     gc.set_threshold(_MOST_WAITING)
     try:
         payload = sys.stdin.buffer.read()
-        sent: dict[str, Any] = {}
-        if 0 < len(payload) <= _MOST_BYTES:
+        if len(payload) > _MOST_BYTES or is_dense(payload):
+            _answer_unread(events[:1], payload, options, watch)
+        elif payload:
             sent = _fields(json.loads(payload))
-        event: Any = events[0] if events else sent.get("hook_event_name")
-        if event in _AFTER and "url" not in options:
-            watch.at_end = lambda: _spool_unlooked(event, sent)
-        if event in _BEFORE:
-            watch.unchecked = lambda: _refusal_if_unchecked(event, sent, options)
-        watch.has_input()
-        if sent and not _finish_call(event, sent, options):
-            from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
-
-            answer_event(event, sent, len(payload), options, watch)
+            event: Any = events[0] if events else sent.get("hook_event_name")
+            _answer(event, sent, len(payload), options, watch)
     except Exception:  # noqa: BLE001 - the outermost handler: our failure must not become the host's
         watch.give_up()
     finally:
@@ -151,6 +137,41 @@ def _refusal_if_unchecked(
     from mcp_reflect.cli.unchecked_calls import refusal_unchecked  # noqa: PLC0415 - few calls need it
 
     return refusal_unchecked(event, sent, options)
+
+
+def _answer_unread(
+    events: list[str], payload: bytes, options: dict[str, str], watch: Watch
+) -> None:
+    """Answer an input that is too long or has too many values to be parsed: only a call is refused, by its words."""
+    words = payload[:_MOST_BYTES].decode(errors="replace")
+    # Not as JSON, which would be parsed after all.
+    sent = {"tool_name": "", "tool_input": f"unread: {words}"}
+    for event in events:
+        if event in _BEFORE:
+            watch.answer(_refusal_if_unchecked(event, sent, options))
+
+
+def _answer(
+    event: Any, sent: dict[str, Any], size: int, options: dict[str, str], watch: Watch
+) -> None:
+    """Answer an event, of which `size` bytes were read; a call of a hook that is late is kept and not looked at."""
+    late_call: LateCall | None = None
+    if event in _AFTER and "url" not in options:
+        late_call = LateCall(event, sent)
+        watch.at_end = late_call.keep
+    if event in _BEFORE:
+        watch.unchecked = lambda: _refusal_if_unchecked(event, sent, options)
+    watch.has_input()
+    if late_call is not None:
+        late_call.prepare()
+    if not sent or _finish_call(event, sent, options):
+        return
+    if late_call is not None and watch.seconds_taken() > _LATE_SECONDS:
+        late_call.keep()
+        return
+    from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
+
+    answer_event(event, sent, size, options, watch)
 
 
 def _finish_call(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
@@ -247,7 +268,7 @@ def _put_into_spool(event: str, bank: str, project: str, sent: dict[str, Any]) -
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
     from mcp_reflect.storage.sqlite.hook_reader import calls_of, may_be_corrected  # noqa: PLC0415 - calls alone need it
 
-    record = _record(event, sent, project)
+    record = spooled_record(event, sent, project)
     tool, arguments, session = record["tool"], record["arguments"], record["session"]
     text = json.dumps(arguments, ensure_ascii=False)
     if len(text) > _MOST_CHARS:
@@ -262,21 +283,7 @@ def _put_into_spool(event: str, bank: str, project: str, sent: dict[str, Any]) -
         output = record["error"] or record["result"]
         if may_be_corrected(bank, project, tool, text, output):
             return False
-    return append(bank, record, most=_END_CHARS)
-
-
-def _record(event: str, sent: dict[str, Any], project: str | None) -> dict[str, Any]:
-    """Return a call as the spool keeps it, with the ends of its output."""
-    error, result = error_of(event, sent), text_of(result_of(sent))
-    most = _END_CHARS + _SECRET_CHARS
-    return {
-        "tool": sent.get("tool_name"),
-        "arguments": unpacked(sent.get("tool_input")),
-        "result": output_ends(result, most),
-        "error": error and output_ends(error, most),
-        "session": session_of(sent),
-        "project": project,
-    }
+    return append(bank, record, most=END_CHARS)
 
 
 def _spooled(bank: str, session: str) -> list[dict[str, Any]]:
@@ -337,17 +344,6 @@ def _may_have_failed(call: dict[str, Any]) -> bool:
     first_lines = text[:_OPENING].split("\n", 2)[:2]
     last_lines = text[-_OPENING:].rsplit("\n", 3)[-3:]
     return _WORDS_OF_FAILURE.search("\n".join((*first_lines, *last_lines))) is not None
-
-
-def _spool_unlooked(event: str, sent: dict[str, Any]) -> None:
-    """Put a call into the spool without looking at it, since time is over: the process that records it looks."""
-    from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
-
-    bank = bank_file(os.environ.get(BANK))
-    if bank is None or sent.get("is_interrupt") is True or was_only_started(sent):
-        return
-    record = _record(event, sent, os.environ.get(PROJECT))
-    append(bank, {**record, "folder": sent.get("cwd")}, most=_END_CHARS)
 
 
 def _words(arguments: Any) -> list[str]:

@@ -11,8 +11,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mcp_reflect.dense import MOST_SEPARATORS, is_dense
 from mcp_reflect.limits import Limits
-from mcp_reflect.server.dense import MOST_SEPARATORS, is_dense
 
 MOST_HELD: Final = 64 << 20
 """Bytes of unfinished bodies that are held, over all requests."""

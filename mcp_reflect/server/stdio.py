@@ -24,8 +24,8 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, TextContent
 
 from mcp_reflect import children
+from mcp_reflect.dense import MOST_SEPARATORS, is_dense
 from mcp_reflect.errors import McpReflectError
-from mcp_reflect.server.dense import MOST_SEPARATORS, is_dense
 
 ID_WITHIN: Final = 4096
 """Bytes at either end of a line in which its id is searched."""

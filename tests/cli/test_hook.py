@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -358,6 +359,28 @@ def test_options_before_the_event_name_the_project_and_the_bank(host: Host, tmp_
     host.raw(json.dumps(call).encode(), "--project=shop", f"--bank={other}", "PostToolUseFailure")
     assert other.exists()
     assert not host.bank.exists()
+
+
+def test_an_input_with_too_many_values_is_not_parsed(host: Host) -> None:
+    host.send("SessionStart")
+    many = "{}," * 2_300_000
+    sent = f'{{"session_id":"s1","tool_name":"Bash","tool_input":[{many}{{}}]}}'.encode()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert host.raw(sent, "PostToolUse") == host.raw(sent, "PreToolUse") == ""
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 100_000  # kilobytes; to parse it takes 300,000
+
+
+def test_on_a_machine_that_is_late_a_call_is_kept_before_anything_is_looked_up(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.learn("s1")
+    with monkeypatch.context() as late:
+        late.setattr("mcp_reflect.cli.quick_hook._LATE_SECONDS", -1.0)
+        host.send("PostToolUse", **PUSH, tool_response={"stdout": "pushed late", "stderr": ""})
+    assert "pushed late" in host.bank.with_name("bank.db.spool").read_text("utf-8")
+    host.send("Stop", last_assistant_message="I am done.")
+    assert "pushed late" in str(host.rows("SELECT call FROM session_calls"))
 
 
 RED_TESTS = "Exit code 1\nFAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed in 0.12s"

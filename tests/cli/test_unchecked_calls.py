@@ -103,6 +103,16 @@ def test_a_broken_bank_holds_nothing(bank: Path) -> None:
     assert asked(bank, PUSH, code=IN_TIME) is None
 
 
+@pytest.mark.parametrize(("command", "is_held"), [(PUSH, True), ("ls -l", False)])
+def test_an_enforced_guard_holds_a_call_with_too_many_values_to_be_parsed(
+    bank: Path, command: str, is_held: bool
+) -> None:
+    call: dict[str, Any] = {"command": command, "more": [[]] * 200_000}
+    sent = {"session_id": "s1", "tool_name": "Bash", "tool_input": call, "cwd": str(bank.parent)}
+    done = run_forked(code=IN_TIME.format(event="PreToolUse", bank=bank), given=json.dumps(sent))
+    assert ("deny" in done.stdout) is is_held
+
+
 def test_an_enforced_guard_holds_while_another_process_writes(bank: Path) -> None:
     with closing(sqlite3.connect(bank, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.server.dense import MOST_SEPARATORS, is_dense
+from mcp_reflect.dense import MOST_SEPARATORS, is_dense
 from tests.server.teams import replica
 from tests.sessions import sessions
 
