@@ -13,6 +13,10 @@ _SEPARATORS: Final = (b",", b"[", b"{")
 """Before each value of a message stands one of these; inside of an object also before each name."""
 
 
+_QUOTES_OF_SEPARATOR: Final = 4
+"""Two quotation marks a text, and at most two texts (a name and its value) behind a separator."""
+
+
 def is_dense(message: bytes | bytearray) -> bool:
     """Return whether a message has more values than are parsed.
 
@@ -21,11 +25,11 @@ def is_dense(message: bytes | bytearray) -> bool:
     if len(message) <= MOST_SEPARATORS or _count_separators(message) <= MOST_SEPARATORS:
         return False
     without_escapes = message.replace(rb"\\", b"").replace(rb"\"", b"")
-    # Two quotation marks a text, and at most two texts (a name and its value) behind a separator.
-    if without_escapes.count(b'"') > 4 * MOST_SEPARATORS:
+    if without_escapes.count(b'"') > _QUOTES_OF_SEPARATOR * MOST_SEPARATORS:
         return True
-    outside_of_texts = without_escapes.split(b'"')[::2]  # every second part stands between quotes
-    return sum(map(_count_separators, outside_of_texts)) > MOST_SEPARATORS
+    parts_between_quotes = without_escapes.split(b'"')
+    parts_outside_texts = parts_between_quotes[::2]  # texts and the parts around them take turns
+    return sum(map(_count_separators, parts_outside_texts)) > MOST_SEPARATORS
 
 
 def _count_separators(text: bytes | bytearray) -> int:

@@ -33,15 +33,14 @@ from mcp_reflect.services.hook_events import (
     kept_call,
     read_hook,
 )
-from mcp_reflect.storage.spool import (
+from mcp_reflect.storage.hook_projects import (
     SESSION_FOLDER,
-    Spool,
     folder_key,
     note_project,
     note_session,
     project_of_session,
-    team_spool,
 )
+from mcp_reflect.storage.spool import Spool, team_spool
 
 if TYPE_CHECKING:
     from mcp_reflect.cli.hook_watch import Watch

@@ -20,7 +20,7 @@ from mcp_reflect.guards.guard import parse_guard
 from mcp_reflect.guards.matching import matches, may_be_met
 from mcp_reflect.models.warning import EnforcedGuard
 from mcp_reflect.places import BANK, GUARDS, PROJECT, bank_file, data_folder
-from mcp_reflect.storage.spool import SESSION_FOLDER
+from mcp_reflect.storage.hook_projects import SESSION_FOLDER
 from mcp_reflect.whole_files import open_regular, replace_whole
 
 _MOST_BYTES: Final = 1 << 19

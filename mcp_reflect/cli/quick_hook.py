@@ -216,7 +216,7 @@ def _is_plain_call(event: object, sent: dict[str, Any], options: dict[str, str])
 
 def _project_of(bank: str, sent: dict[str, Any]) -> str | None:
     """Return the project of a call, from the setting or as an earlier hook noted it; None where neither has it."""
-    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
+    from mcp_reflect.storage.hook_projects import folder_key, project_in  # noqa: PLC0415 - calls alone need it
 
     setting = os.environ.get(PROJECT)
     if setting is not None:
@@ -237,7 +237,7 @@ def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
 
 def call_at_hand(bank: str, project: str | None, sent: dict[str, Any]) -> "CallAtHand":
     """Return a call with where it is made; a setting that names the project names it for every folder."""
-    from mcp_reflect.storage.spool import (  # noqa: PLC0415 - calls alone need it
+    from mcp_reflect.storage.hook_projects import (  # noqa: PLC0415 - calls alone need it
         SESSION_FOLDER,
         project_in,
         project_of_session,

@@ -33,7 +33,7 @@ def refusal_unchecked(
     if "url" in options or bank is None:
         return _refusal_unanswered(event, sent, options)
     from mcp_reflect.cli.quick_hook import call_at_hand  # noqa: PLC0415 - calls alone need it
-    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - the same
+    from mcp_reflect.storage.hook_projects import folder_key, project_in  # noqa: PLC0415 - the same
     from mcp_reflect.storage.sqlite.hook_reader import enforced_by_name  # noqa: PLC0415 - the same
 
     folder = sent.get("cwd")

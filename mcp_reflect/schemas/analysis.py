@@ -1,4 +1,4 @@
-"""Read the analysis of a run by an agent or a model: an object, JSON in text, or markdown by its headings."""
+"""The analysis of a run by an agent or a model, read from an object, from JSON in text, or from markdown by its headings."""
 
 import json
 import re
@@ -20,8 +20,8 @@ _FIX: Final = (
     'Send an object with any of "reflection", "mistake", "correction", "strategy", '
     "or markdown with such headings."
 )
-_MOST_OF_LESSON: Final = 600  # characters of a text that is a lesson; a longer one is a report
-_LONGEST_KEY: Final = 100  # characters of a name that is looked up
+_MAX_LESSON_CHARS: Final = 600  # characters of a text that is a lesson; a longer one is a report
+_MAX_KEY_CHARS: Final = 100  # characters of a name that is looked up
 _SHOWN_IDS: Final = 5
 _LEAST_CONFIDENCE: Final = {"high": 0.75, "medium": 0.4}  # the first that is reached
 _ID: Final = re.compile(r"\be\d{1,9}\b")
@@ -29,10 +29,17 @@ _CITED: Final = re.compile(
     r"\[\s*e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*\s*\]|\bevents?(?:(?:\s*,|\s+and|\s+or)?\s+e\d{1,9})+\b"
 )
 
-_NOTHING: Final[tuple[Json, ...]] = (None, "", [])
+_EMPTY_VALUES: Final[tuple[Json, ...]] = (None, "", [])
 _NO_SCORES: Final[Mapping[str, Score]] = {}
 """The scores of an analysis are kept beside its verdict on the decision; only an evaluator's are part of that."""
-_AS_SENT: Final = ("importance", "confidence", "wrong_call", "right_call", "symptoms", "keywords")
+_FIELDS_AS_SENT: Final = (
+    "importance",
+    "confidence",
+    "wrong_call",
+    "right_call",
+    "symptoms",
+    "keywords",
+)
 """Fields that an analysis takes over as they were read."""
 
 
@@ -88,19 +95,19 @@ def read_analysis(
         assessment=_verdict(sent, _NO_SCORES),
         raw_sections=parts.others,
         ignored=tuple(dict.fromkeys(ignored)),
-        **{name: getattr(sent, name) for name in _AS_SENT},
+        **{name: getattr(sent, name) for name in _FIELDS_AS_SENT},
     )
 
 
-class _TakenApart(NamedTuple):
-    """An analysis taken apart.
+class _AnalysisParts(NamedTuple):
+    """The parts of an analysis: fields of ours, and texts under other names.
 
     `{"mistake": "ran npm", "mood": "calm"}` has the field `mistake` and, among the others, the text of `mood`.
     """
 
     fields: dict[str, Json]  # the values of our fields by their names
-    others: dict[str, str]  # what it says under other names, by these
-    text: str = ""  # the whole, where it was sent as a text
+    others: dict[str, str]  # the texts under other names, by these
+    text: str = ""  # the whole analysis, where it was sent as a text
 
 
 def _read_fields(values: dict[str, Json], limits: Limits, *, lenient: bool) -> AnalysisArguments:
@@ -108,22 +115,22 @@ def _read_fields(values: dict[str, Json], limits: Limits, *, lenient: bool) -> A
     shape: type[AnalysisArguments] = _ModelAnalysis
     if lenient:
         shape = AnalysisArguments
-    stated = {name: item for name, item in values.items() if item not in _NOTHING}
+    stated = {name: item for name, item in values.items() if item not in _EMPTY_VALUES}
     try:
         return read(shape, stated, limits)
     except InputError as error:
         raise InputError(f"analysis.{error.field}", error.fault, error.fix) from None
 
 
-def _lesson_of(sent: AnalysisArguments, parts: _TakenApart, *, lenient: bool) -> tuple[str, str]:
+def _lesson_of(sent: AnalysisArguments, parts: _AnalysisParts, *, lenient: bool) -> tuple[str, str]:
     """Return the mistake and the correction, empty where there is none.
 
     An agent may send a lesson as one short text, "I ran npm install. Use pnpm instead.": then its two sentences are
     these. A text with fields or headings, a long one, and a model's (not `lenient`) are not taken apart.
     """
-    stated = {name for name, item in parts.fields.items() if item not in _NOTHING}
+    stated = {name for name, item in parts.fields.items() if item not in _EMPTY_VALUES}
     has_fields = bool(stated - {"reflection"} or parts.others)
-    if has_fields or not lenient or len(sent.reflection) > _MOST_OF_LESSON:
+    if has_fields or not lenient or len(sent.reflection) > _MAX_LESSON_CHARS:
         return sent.mistake, sent.correction
     mistake, correction = lesson_parts(sent.reflection)
     if not correction:
@@ -132,7 +139,7 @@ def _lesson_of(sent: AnalysisArguments, parts: _TakenApart, *, lenient: bool) ->
 
 
 def _reflection_of(
-    mistake: str, correction: str, sent: AnalysisArguments, parts: _TakenApart, *, lenient: bool
+    mistake: str, correction: str, sent: AnalysisArguments, parts: _AnalysisParts, *, lenient: bool
 ) -> str:
     """Return the text of a reflection that was not sent, made of the other fields; empty where they are empty.
 
@@ -176,7 +183,7 @@ def _events_cited(
     return tuple(dict.fromkeys(cited))
 
 
-def _insights_of(parts: _TakenApart, reflection: str) -> Insights | None:
+def _insights_of(parts: _AnalysisParts, reflection: str) -> Insights | None:
     """Return the sections of the text, None where all of its headings were fields of the analysis."""
     insights = read_insights(parts.text or reflection)
     has_other_headings = parts.others or parts.text in ("", reflection)
@@ -185,7 +192,7 @@ def _insights_of(parts: _TakenApart, reflection: str) -> Insights | None:
     return insights
 
 
-def _parts_of(value: Json, limits: Limits) -> _TakenApart:
+def _parts_of(value: Json, limits: Limits) -> _AnalysisParts:
     """Take an analysis apart that is an object, a text, or a list of one of these. InputError for anything else."""
     if isinstance(value, list) and value:
         objects = [item for item in value if isinstance(item, dict)]
@@ -210,17 +217,17 @@ def _object_in(value: str, plain: str) -> dict[str, Json] | None:
     | has an object with a reflection in other words  | that object                                         |
     | any other                                       | None: an object in it is an example, or an output   |
     """
-    sent = read_object(value, KNOWN_FIELDS)
-    if sent is None and plain.startswith("{"):  # keys of another spelling, or none of ours
-        sent = next(iter(objects_in(value)), None)
-    if sent is None or plain.startswith(("{", "[", "```")):
-        return sent
-    if any(_field(key) == "reflection" for key in sent):
-        return sent
-    return None
+    found_object = read_object(value, KNOWN_FIELDS)
+    if found_object is None and plain.startswith("{"):  # keys of another spelling, or none of ours
+        found_object = next(iter(objects_in(value)), None)
+    is_object_alone = plain.startswith(("{", "[", "```"))
+    if found_object is None or is_object_alone:
+        return found_object
+    has_reflection = any(_field(key) == "reflection" for key in found_object)
+    return found_object if has_reflection else None
 
 
-def _of_object(value: dict[str, Json]) -> _TakenApart:
+def _of_object(value: dict[str, Json]) -> _AnalysisParts:
     """Take an object apart, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
     if len(value) == 1:
         (inner,) = value.values()
@@ -232,17 +239,17 @@ def _of_object(value: dict[str, Json]) -> _TakenApart:
     return _by_field(value.items())
 
 
-def _by_field(pairs: Iterable[tuple[str, Json]]) -> _TakenApart:
-    """Return the values of our fields, the first of each that says something, and all else as text under its own key."""
+def _by_field(pairs: Iterable[tuple[str, Json]]) -> _AnalysisParts:
+    """Return the values of our fields, of each the first that is not empty, and all else as text under its own key."""
     values: dict[str, Json] = {}
     others: dict[str, str] = {}
     for key, item in pairs:
         name = _field(key)
-        if name is not None and values.get(name) in _NOTHING:
+        if name is not None and values.get(name) in _EMPTY_VALUES:
             values[name] = item
-        elif name is None or item not in _NOTHING:
-            others[key[:_LONGEST_KEY]] = _as_words(item)
-    return _TakenApart(values, others)
+        elif name is None or item not in _EMPTY_VALUES:
+            others[key[:_MAX_KEY_CHARS]] = _as_words(item)
+    return _AnalysisParts(values, others)
 
 
 def _as_words(item: Json) -> str:
@@ -252,28 +259,33 @@ def _as_words(item: Json) -> str:
     return json.dumps(item, ensure_ascii=False)
 
 
-def _of_markdown(text: str) -> _TakenApart:
-    """Take a text apart by its headings: those that mean a field of ours, and others.
+def _of_markdown(text: str) -> _AnalysisParts:
+    """Take a text apart by its headings: some mean a field of ours, and some do not.
 
-    Without a heading of ours the whole text is the reflection. Without one for the reflection, what stands before the
-    first heading is the reflection, or else the whole text.
+    | the text                                          | its reflection                      |
+    |---------------------------------------------------|-------------------------------------|
+    | has no heading of ours                            | is the whole text                   |
+    | has a heading for the reflection                  | is the section below it             |
+    | has other headings of ours, and text before them  | is the text before the first one    |
+    | has other headings of ours, and other sections    | is the whole text                   |
+    | has other headings of ours alone                  | is none                             |
     """
     sections = split_sections(text)
     if not any(_field(title) for title, _ in sections):
-        return _TakenApart({"reflection": text}, {}, text)
+        return _AnalysisParts({"reflection": text}, {}, text)
     values, others, _ = _by_field(sections)
     for name in values.keys() & {"tags", "symptoms", "keywords"}:
-        listed = items(str(values[name]))
-        values[name] = [*listed] if len(listed) > 1 else "".join(listed)
+        list_items = items(str(values[name]))
+        values[name] = [*list_items] if len(list_items) > 1 else "".join(list_items)
     if not values.get("reflection") and any(others.values()):
         values["reflection"] = others.pop("", text)
-    by_heading = {title or "preamble": body for title, body in others.items()}
-    return _TakenApart(values, by_heading, text)
+    body_by_heading = {title or "preamble": body for title, body in others.items()}
+    return _AnalysisParts(values, body_by_heading, text)
 
 
 def _field(key: str) -> str | None:
     """Return the field of an analysis that a key or a heading means, None for none."""
-    name = field_name(key[:_LONGEST_KEY])
+    name = field_name(key[:_MAX_KEY_CHARS])
     if not name:
         return None
     return field_of(AnalysisArguments, name)

@@ -1,4 +1,4 @@
-"""Read the events of a run, in whatever form agents send them, as events of ours."""
+"""The events of a run, read from whatever form agents send them in."""
 
 import re
 from collections.abc import Sequence
@@ -33,8 +33,9 @@ START_SHARE: Final = 5
 
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _NO_OUTPUT: Final = "(no output)"
-_ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "tool_input")
-_NO_ERROR: Final = (False, "", "none", "None", "null")
+_NAMES_OF_ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "tool_input")
+_VALUES_FOR_NO_ERROR: Final = (False, "", "none", "None", "null")
+_MAX_EXIT_CODE_DIGITS: Final = 9
 
 
 class EventArguments(Arguments):
@@ -75,34 +76,34 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     [{"id": "e1", "type": "tool_call", "tool": "bash", "arguments": {"command": "make"}},
     {"id": "e2", "type": "tool_response", "content": "no rule for docs"}].
 
-    An event that says nothing is left out and noted, but for a response: a command that works is often silent. Of a very
+    An empty event is left out and noted, except for an empty response: a command that works is often silent. Of a very
     long run the middle is not read: `ReadContext.unread` has its length.
     """
     context = ReadContext.of(info)
-    sent = _listed_events(parsed(value, context))
-    if sent is None:
+    sent_items = _listed_events(parsed(value, context))
+    if sent_items is None:
         return value
     events: list[dict[str, Any]] = []
     ids: set[str] = set()
-    empty: list[str] = []
-    unread = _middle_of(sent, context)
-    for index, item in enumerate(sent):
+    empty_paths: list[str] = []
+    unread = _middle_of(sent_items, context)
+    for index, item in enumerate(sent_items):
         if index in unread:
             continue
         unread_before = len(unread) if index >= unread.stop else 0
-        before = [] if index == unread.stop else events
-        for event in _events_of(parsed(to_json(item), context), context, before):
+        earlier_events = [] if index == unread.stop else events
+        for event in _events_of(parsed(to_json(item), context), context, earlier_events):
             if _is_empty(event):
                 if event["type"] != EventType.TOOL_RESPONSE:
-                    empty.append(f"events[{index}]")
+                    empty_paths.append(f"events[{index}]")
                     continue
                 event["content"] = _NO_OUTPUT
             number = unread_before + len(events) + 1
             events.append(_with_unique_id(event, number, ids))
-    if len(empty) == 1:
-        context.ignored.append(f"{empty[0]}: it has neither content, tool nor error")
-    elif empty:  # one note names them all: a note for each would be cut
-        context.ignored.append(f"{', '.join(empty)}: they have neither content, tool nor error")
+    if empty_paths:  # one note names them all: a note for each would be cut
+        verb = "it has" if len(empty_paths) == 1 else "they have"
+        paths = ", ".join(empty_paths)
+        context.ignored.append(f"{paths}: {verb} neither content, tool nor error")
     return events
 
 
@@ -136,7 +137,7 @@ def _listed_events(value: Any) -> list[Any] | None:
 
 
 def _is_empty(event: dict[str, Any]) -> bool:
-    """Return whether an event says nothing."""
+    """Return whether an event has neither content, tool nor error."""
     return not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error"))
 
 
@@ -159,20 +160,22 @@ def _with_unique_id(event: dict[str, Any], number: int, ids: set[str]) -> dict[s
 
 
 def _events_of(
-    item: Any, context: ReadContext, before: list[dict[str, Any]]
+    item: Any, context: ReadContext, earlier_events: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the events of an item that was sent; `before` are the events of the items before it.
+    """Return the events of an item that was sent; a call may tell what the item behind it is.
 
     {"tool": "ls", "arguments": {}, "content": "a.txt"} -> a tool_call and a tool_response, since both were sent as one.
     """
-    is_after_call = bool(before) and before[-1].get("type") == EventType.TOOL_CALL
+    is_after_call = False
+    if earlier_events:
+        is_after_call = earlier_events[-1].get("type") == EventType.TOOL_CALL
     if not isinstance(item, dict):
         return [_event_of_text(fields.as_text(item), is_after_call=is_after_call)]
     event = _named_event(cast("dict[Any, Any]", item))
     _read_values(event, context)
     if _is_call_with_result(event):
-        call = _part(event, ("id", "tool", "arguments", "timestamp"))
-        result = _part(event, ("tool", "content", "error", "metadata", "timestamp"))
+        call = _fields_of(event, ("id", "tool", "arguments", "timestamp"))
+        result = _fields_of(event, ("tool", "content", "error", "metadata", "timestamp"))
         return [{"type": "tool_call", **call}, {"type": "tool_response", **result}]
     kind = event.get("type") or _missing_type(event, is_after_call=is_after_call)
     return [{**event, "type": kind}]
@@ -200,11 +203,13 @@ def _has_ended(event: dict[str, Any]) -> bool:
 def _is_call_with_result(event: dict[str, Any]) -> bool:
     """Return whether a call and its result were sent as one event.
 
-    | the event               | has an error or exit code | has a content                                  |
-    |-------------------------|---------------------------|------------------------------------------------|
-    | has no arguments        | no                        | no                                             |
-    | has arguments, no type  | yes                       | yes                                            |
-    | says that it is a call  | yes                       | no: that may be the agent's own words          |
+    | the event                                 | was sent as one                                 |
+    |-------------------------------------------|-------------------------------------------------|
+    | has no arguments                          | no                                              |
+    | has no type, and an error or exit code    | yes                                             |
+    | has no type, and a content                | yes                                             |
+    | is typed as a call, and has an error      | yes                                             |
+    | is typed as a call, and has a content     | no: the content may be the agent's own words    |
     """
     if event.get("arguments") is None:
         return False
@@ -237,7 +242,7 @@ def _missing_type(event: dict[str, Any], *, is_after_call: bool) -> str:
     return "observation"
 
 
-def _part(event: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _fields_of(event: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Return those of some fields that an event has."""
     return {name: event[name] for name in names if name in event}
 
@@ -293,12 +298,18 @@ def _with_arguments(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the event with the arguments that stand in its metadata, and the metadata that goes with it.
 
-    An object with arguments stays in the metadata, under its own name. A command does not: it is an argument now, of
-    `bash` where the event names no tool.
+    | the event                                      | its arguments        | its metadata                 |
+    |------------------------------------------------|----------------------|------------------------------|
+    | has arguments                                  | these                | stays                        |
+    | has an object named as one: {"params": {…}}    | that object          | stays                        |
+    | has a command: {"command": "make"}             | {"command": "make"}  | loses the command            |
+    | any other                                      | none                 | stays                        |
+
+    A command is one of `bash` where the event names no tool.
     """
     if "arguments" in event:
         return event, metadata
-    for name in _ARGUMENTS:
+    for name in _NAMES_OF_ARGUMENTS:
         if isinstance(metadata.get(name), dict):
             return {**event, "arguments": metadata[name]}, metadata
     if "command" not in metadata:
@@ -327,13 +338,13 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
         event.setdefault("arguments", function.get("arguments"))
     if "arguments" in event:
         event["arguments"] = parsed(event["arguments"], context)
-    code = str(event.get("metadata", {}).get("exit_code", "")).strip()
-    if code.lstrip("-").isdigit() and len(code) < 10:
-        event["metadata"]["exit_code"] = int(code)
+    exit_code = str(event.get("metadata", {}).get("exit_code", "")).strip()
+    if exit_code.lstrip("-").isdigit() and len(exit_code) <= _MAX_EXIT_CODE_DIGITS:
+        event["metadata"]["exit_code"] = int(exit_code)
     content = str(event.get("content") or "")
     if event.get("error") is True:  # {"error": true, "content": "..."}
         event["error"] = content or "error"
-    elif event.get("error") in _NO_ERROR:
+    elif event.get("error") in _VALUES_FOR_NO_ERROR:
         del event["error"]
     elif are_messages(event.get("error")):
         event["error"] = "; ".join(str(item["message"]) for item in event["error"])

@@ -1,4 +1,4 @@
-"""Read the arguments of a call: what can be understood is used, the rest is reported or refused.
+"""The lenient reading of a call's arguments: agents misspell names and send values in other forms.
 
 Names are matched in any case and with known synonyms. An optional argument that cannot be read is left out and
 reported in `ignored`. An InputError remains where a required argument is missing or unreadable, or a limit is exceeded.
@@ -170,9 +170,9 @@ def _repaired(
 
     `error` is one of pydantic's, whose `loc` is the path to the value: ("limit",), or ("tags", 2) for an item.
     """
-    path = (*error["loc"], None, None)
-    name = "" if path[0] is None else str(path[0])
-    index = path[1]
+    location = error["loc"]
+    name = str(location[0]) if location else ""
+    index = location[1] if len(location) > 1 else None
     if name not in values or not _may_be_left_out(shape, name, error):
         return False
     fault = explain([error]).fault

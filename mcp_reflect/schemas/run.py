@@ -1,4 +1,4 @@
-"""The arguments of reflect: a run as an agent sends it, with what is missing taken from what is there."""
+"""The arguments of reflect: a run as an agent sends it, whose missing task and outcome are taken from its other parts."""
 
 import re
 from typing import Annotated, Any, ClassVar, Final, Self, cast
@@ -21,19 +21,19 @@ from mcp_reflect.schemas.fields import Arguments, ReadContext, normalized, parse
 from mcp_reflect.schemas.reading import named
 from mcp_reflect.security.redact import quoted
 
-_OUTCOMES: Final = {
+_SYNONYMS_OF_OUTCOMES: Final = {
     "success": "succeeded successful ok done passed completed fixed solved true",
     "failure": "failed fail false unsuccessful not_solved gave_up",
     "partial": "partly partially mixed incomplete partial_success hard_won",
     "timeout": "timed_out timedout time_out",
     "error": "errored exception crashed",
 }
-_ANALYSIS: Final = (
+_ANALYSIS_FIELDS: Final = (
     "reflection mistake correction strategy symptoms keywords importance confidence lesson root_cause why "
     "next_time what_went_wrong fix prevention lessons_learned"
 ).split()
 _RESULT_TYPES: Final = ("tool_response", "error_event", "observation")
-_TITLE_CHARS: Final = 300  # of a text that stands for a missing task
+_MAX_TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _CATEGORY: Final = re.compile(r"[a-z][a-z0-9_]{1,40}_error")
 
 
@@ -95,11 +95,13 @@ class ReflectArguments(Arguments):
         "analysis": "judgement judgment insight insights",
     }
 
-    GATHERED: ClassVar = frozenset(_ANALYSIS)
+    GATHERED: ClassVar = frozenset(_ANALYSIS_FIELDS)
 
     task: fields.Task | None = None
     outcome: Annotated[
-        Outcome | None, fields.choice(Outcome, _OUTCOMES), BeforeValidator(fields.as_text)
+        Outcome | None,
+        fields.choice(Outcome, _SYNONYMS_OF_OUTCOMES),
+        BeforeValidator(fields.as_text),
     ] = None
     events: Annotated[
         tuple[EventArguments, ...],
@@ -166,7 +168,7 @@ class ReflectArguments(Arguments):
 
         A field that the analysis has itself wins over the same one beside it. An analysis in words is its reflection.
         """
-        sent_beside = {name: values[name] for name in _ANALYSIS if name in values}
+        sent_beside = {name: values[name] for name in _ANALYSIS_FIELDS if name in values}
         if not sent_beside:
             return values
         whole_analysis = sent_beside
@@ -227,25 +229,27 @@ class ReflectArguments(Arguments):
 
 
 def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str:
-    """Return a title for a run without a task, empty if nothing gives one.
+    """Return a title for a run without a task, empty if nothing gives one: the first of these texts.
 
-    It is the first text of these: what the person said first, the goal, a field of the analysis, anything else in the
-    analysis, a sentence about this sort of run (`_kind_of_run`).
+    1. The first message of the person.
+    2. The goal.
+    3. A field of the analysis, then any other text in it.
+    4. A sentence about this sort of run (`_kind_of_run`).
     """
-    said_by_person = [
+    messages_of_person = [
         event.get("content") for event in events if event.get("type") == "user_feedback"
     ]
     analysis = _as_object(parsed(sent.get("analysis")), "text")
     texts = (
-        *said_by_person[:1],
+        *messages_of_person[:1],
         sent.get("goal"),
-        *(analysis.get(name) for name in _ANALYSIS),
+        *(analysis.get(name) for name in _ANALYSIS_FIELDS),
         *analysis.values(),
         _kind_of_run(sent, events),
     )
     for text in texts:
         if isinstance(text, str) and text.strip():
-            return " ".join(text.split())[:_TITLE_CHARS]
+            return " ".join(text.split())[:_MAX_TITLE_CHARS]
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Read a text by its headings: what its sections are, which items they list, and what they mean."""
+"""Markdown read by its headings: a model's reply in prose becomes sections, whose titles say what they mean."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.schemas.analysis_fields import KNOWN_FIELDS
 from mcp_reflect.schemas.fields import normalized
 
-_LONGEST_TITLE: Final = 80  # characters of an unknown title in bold: a longer one is a sentence
-_MARKDOWN: Final = " #*_"  # signs around a title
+_MAX_TITLE_CHARS: Final = 80  # of an unknown title in bold: a longer one is a sentence
+_TITLE_MARKS: Final = " #*_"  # of Markdown, around a title
 
 
 def _read_titles() -> Mapping[str, str]:
@@ -25,21 +25,24 @@ def _read_titles() -> Mapping[str, str]:
     return meaning_by_title
 
 
-_TITLES_BY_NAME: Final = _read_titles()
-_TITLES: Final = KNOWN_FIELDS.union(
-    _TITLES_BY_NAME,
+_MEANING_BY_TITLE: Final = _read_titles()
+_KNOWN_TITLES: Final = KNOWN_FIELDS.union(
+    _MEANING_BY_TITLE,
     "overview executive_summary tldr conclusion strengths what_went_well what_worked improvements weaknesses "
     "areas_for_improvement what_did_not_work what_could_be_better recommendations next_steps suggestions advice".split(),
 )
 """Names of sections that are known where nothing but a colon marks them as headings."""
 
+_INTRODUCTION: Final = "introduction"
+"""The meaning of text before any heading."""
+
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•‣◦–—·]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
-_FENCE: Final = re.compile(r"\s*(```|~~~)")
+_CODE_FENCE: Final = re.compile(r"\s*(```|~~~)")
 _COLON: Final = re.compile(r"[:：]|(?:\*\*|__) ?[–—-]")
 # A known title inside of a line: after the end of a sentence, or with a capital after a small letter.
-_INSIDE: Final = lazy_compile(
+_TITLE_INSIDE_LINE: Final = lazy_compile(
     r"(?:^|(?<=[^\W\d][.!?;,…。！？；])\s+|(?<=[*`)])\s+|(?<=[a-z])\s+(?=[A-Z*]))(?=(?:(?:[-*•|]|\d{1,2}[.)])\s+)?(?:\*\*|__)?"
-    rf"(?i:({'|'.join(_TITLES).replace('_', '[ _]')}))(?:\*\*|__)?\s*[:：])",
+    rf"(?i:({'|'.join(_KNOWN_TITLES).replace('_', '[ _]')}))(?:\*\*|__)?\s*[:：])",
     re.MULTILINE,
 )
 
@@ -53,16 +56,16 @@ def field_name(title: str) -> str:
 
 
 def split_sections(markdown: str) -> list[tuple[str, str]]:
-    r"""Return the sections of a text in order, each with its title without marks; a text before any title has "".
+    r"""Return the sections of a text in order, each as its title and its body; text before any heading has the title "".
 
-    `Fine.\n## Summary\nIt ran.\n**Advice:** wait` is `[("", "Fine."), ("Summary", "It ran."), ("Advice", "wait")]`.
+    `Fine.\n## Summary\nIt ran.\n**Advice:** wait` -> `[("", "Fine."), ("Summary", "It ran."), ("Advice", "wait")]`
 
-    | a line, or a part of one | is a heading                                                           |
-    |--------------------------|------------------------------------------------------------------------|
-    | `## Title`               | always                                                                 |
-    | `**Title:** text`        | at the start of a line                                                 |
-    | `Title: text`, `- Title` | for the known `_TITLES`, since any sentence may begin so               |
-    | `... Title: text`        | for these, where a text has two: models write all sections on one line |
+    | a line, or a part of one | is a heading                                                              |
+    |--------------------------|---------------------------------------------------------------------------|
+    | `## Title`               | always                                                                    |
+    | `**Title:** text`        | at the start of a line                                                    |
+    | `Title: text`, `- Title` | if the title is one of _KNOWN_TITLES, since any sentence may begin so     |
+    | `... Title: text`        | if two such titles stand inside of lines: models write all on one line    |
     """
     return [(section.title, section.body) for section in _sections_of(markdown)]
 
@@ -78,41 +81,43 @@ class _Section(NamedTuple):
     def advice(self) -> str:
         """The body without paragraphs that may be about something else.
 
-        `Advice: do this` is one paragraph, and of those that follow only lists still belong to it. Below a title on a line
-        of its own, all do.
+        | the title stands           | paragraphs of the body that are advice                     |
+        |----------------------------|------------------------------------------------------------|
+        | on a line of its own       | all                                                        |
+        | before text: `Advice: …`   | the one on the title's line, and lists that follow it      |
         """
         if not self.is_inline:
             return self.body
-        first, *others = re.split(r"\n\s*\n", self.body)
-        listed = [paragraph for paragraph in others if _BULLET.match(paragraph)]
-        return "\n\n".join((first, *listed))
+        first_paragraph, *other_paragraphs = re.split(r"\n\s*\n", self.body)
+        lists = [paragraph for paragraph in other_paragraphs if _BULLET.match(paragraph)]
+        return "\n\n".join((first_paragraph, *lists))
 
 
 def _sections_of(markdown: str) -> list[_Section]:
-    """Return the sections of a text: the lines "Intro.", "## Fix", "Use uv." are ("", "Intro.") and ("Fix", "Use uv.").
+    """Return the sections of a text: the lines "Intro.", "## Fix", "Use uv." -> ("", "Intro.") and ("Fix", "Use uv.").
 
-    Headings that stand inside of one line begin lines first, where the text has two or more of them. A line in a code
-    block is no heading. Empty text before the first heading is left out.
+    1. Known titles inside of a line get lines of their own, if the text has two or more of them.
+    2. Each heading begins a section, and the lines up to the next one are its body. A line in a code block is no
+       heading.
+    3. Empty text before the first heading is left out.
     """
-    titles_inside = {title.lower() for title in _INSIDE.findall(markdown)}
-    if len(titles_inside) > 1:
-        markdown = _INSIDE.sub("\n", markdown)
+    titles_inside_lines = {title.lower() for title in _TITLE_INSIDE_LINE.findall(markdown)}
+    if len(titles_inside_lines) > 1:
+        markdown = _TITLE_INSIDE_LINE.sub("\n", markdown)
     headings = [_Heading("", "")]
-    bodies: list[list[str]] = [[]]
+    body_lines: list[list[str]] = [[]]  # of each heading
     is_in_code = False
     for line in markdown.splitlines():
-        if _FENCE.match(line):
+        if _CODE_FENCE.match(line):
             is_in_code = not is_in_code
-        heading: _Heading | None = None
-        if not is_in_code:
-            heading = _heading(line)
+        heading = None if is_in_code else _heading(line)
         if heading is None:
-            bodies[-1].append(line)
+            body_lines[-1].append(line)
         else:
             headings.append(heading)
-            bodies.append([heading.text])
+            body_lines.append([heading.text])
     sections: list[_Section] = []
-    for heading, lines in zip(headings, bodies, strict=True):
+    for heading, lines in zip(headings, body_lines, strict=True):
         is_inline = bool(heading.title and heading.text)
         sections.append(_Section(heading.title, "\n".join(lines).strip(), is_inline))
     return [section for section in sections if section.title or section.body]
@@ -128,24 +133,29 @@ class _Heading(NamedTuple):
 def _heading(line: str) -> _Heading | None:
     """Return the heading that a line is, None if it is none.
 
-    A known title is one behind a hash, in bold, in a list, or before a colon; any other title behind a hash, or in bold
-    at the start of a line.
+    | the line          | a known title      | any other title                            |
+    |-------------------|--------------------|--------------------------------------------|
+    | `## Title`        | is a heading       | is a heading                               |
+    | `**Title** text`  | is a heading       | is a heading, if it is short and no item   |
+    | `- Title`         | is a heading       | is none                                    |
+    | `Title: text`     | is a heading       | is none                                    |
+    | `Title`           | is none            | is none                                    |
     """
     without_bullet = _BULLET.sub("", line, count=1).strip()
-    parts = [part.strip(_MARKDOWN) for part in _COLON.split(without_bullet, maxsplit=1)]
+    parts = [part.strip(_TITLE_MARKS) for part in _COLON.split(without_bullet, maxsplit=1)]
     title = parts[0]
     has_colon = len(parts) > 1
     text = parts[1] if has_colon else ""
-    is_hash = without_bullet.startswith("#")
+    has_hash = without_bullet.startswith("#")
     is_bold = without_bullet.startswith(("**", "__"))
-    is_item = without_bullet != line.strip()
-    if field_name(title) in _TITLES:
-        if has_colon or is_hash or is_bold or is_item:
-            return _Heading(title, text)
-        return None
-    if is_hash:
-        return _Heading(without_bullet.strip(_MARKDOWN), "")
-    if is_bold and not is_item and len(title) <= _LONGEST_TITLE and "**" not in title:
+    is_list_item = without_bullet != line.strip()
+    if field_name(title) in _KNOWN_TITLES:
+        is_marked = has_colon or has_hash or is_bold or is_list_item
+        return _Heading(title, text) if is_marked else None
+    if has_hash:
+        return _Heading(without_bullet.strip(_TITLE_MARKS), "")
+    is_short_title = len(title) <= _MAX_TITLE_CHARS and "**" not in title
+    if is_bold and not is_list_item and is_short_title:
         return _Heading(title, text)
     return None
 
@@ -153,20 +163,21 @@ def _heading(line: str) -> _Heading | None:
 def items(body: str) -> list[str]:
     """Return the items of a list, at any depth and with any bullet, each on one line; other text is one item.
 
-    The lines `- Read the`, `  log` and `2. Wait` are the items "Read the log" and "Wait".
+    The lines `- Read the`, `  log` and `2. Wait` -> "Read the log" and "Wait"
     """
-    listed: list[str] = []
+    list_items: list[str] = []
     for line in filter(str.strip, body.splitlines()):
         text = _BULLET.sub("", line, count=1)
-        if text != line or not listed:
-            listed.append(text.strip())
+        has_bullet = text != line
+        if has_bullet or not list_items:
+            list_items.append(text.strip())
         else:
-            listed[-1] = f"{listed[-1]} {text.strip()}"
-    return listed
+            list_items[-1] = f"{list_items[-1]} {text.strip()}"
+    return list_items
 
 
 # The meaning of a heading by a part of its name ("Key strengths of the run").
-_STEMS: Final = {
+_MEANING_PATTERNS: Final = {
     "summary": re.compile(r"summary|overview|conclusion|^(?:tldr|abstract|reflection|analysis)$"),
     "strengths": re.compile(
         r"strength|positive|went_well|worked_well|^(?:what_worked|successes|pros|good)$"
@@ -185,40 +196,42 @@ def read_insights(markdown: str) -> Insights:
 
     Text before any heading is the summary where no heading gives one.
     """
-    raw: dict[str, str] = {}
-    bodies: dict[str | None, list[str]] = {}
+    body_by_title: dict[str, str] = {}
+    bodies_by_meaning: dict[str | None, list[str]] = {}
     for section in _sections_of(markdown):
-        title, body = section.title, section.body
+        title = section.title
+        body = section.body
         meaning: str | None = _INTRODUCTION
         if title:
-            raw[title] = f"{raw.get(title, '')}\n\n{body}".strip()
+            body_by_title[title] = f"{body_by_title.get(title, '')}\n\n{body}".strip()
             meaning = _meaning_of(field_name(title))
         if meaning == "recommendation":
             body = section.advice
-        bodies.setdefault(meaning, []).append(body)
+        bodies_by_meaning.setdefault(meaning, []).append(body)
+    summary = _joined(bodies_by_meaning.get("summary"))
     return Insights(
-        summary=_joined(bodies.get("summary")) or _joined(bodies.get(_INTRODUCTION)),
-        strengths=_all_items(bodies.get("strengths")),
-        improvements=_all_items(bodies.get("improvements")),
-        recommendation=_joined(bodies.get("recommendation")),
-        raw_sections=raw,
+        summary=summary or _joined(bodies_by_meaning.get(_INTRODUCTION)),
+        strengths=_all_items(bodies_by_meaning.get("strengths")),
+        improvements=_all_items(bodies_by_meaning.get("improvements")),
+        recommendation=_joined(bodies_by_meaning.get("recommendation")),
+        raw_sections=body_by_title,
     )
 
 
-_INTRODUCTION: Final = "introduction"
-"""The meaning of text before any heading."""
-
-
 def _meaning_of(title: str) -> str | None:
-    """Return what a section is by its title: one that is known, or one of the `_STEMS`; None if neither tells.
+    """Return the meaning of a section by its title, None for none; the first row that fits decides.
 
-    A title that begins with the name of a thing, such as "Decision on the strengths", only names what it is about.
+    | the title                                   | the meaning                                     |
+    |---------------------------------------------|-------------------------------------------------|
+    | is known: `what_went_well`                  | as section_titles.txt says                      |
+    | begins with a thing: `decision_strengths`   | none: it names the subject alone                |
+    | has a stem: `key_strengths_of_the_run`      | as _MEANING_PATTERNS says                       |
     """
-    if title in _TITLES_BY_NAME:
-        return _TITLES_BY_NAME[title]
+    if title in _MEANING_BY_TITLE:
+        return _MEANING_BY_TITLE[title]
     if title.startswith(("reflection_on_", "decision_", "execution_")):
         return None
-    for meaning, stem in _STEMS.items():
+    for meaning, stem in _MEANING_PATTERNS.items():
         if stem.search(title):
             return meaning
     return None
@@ -231,7 +244,7 @@ def _joined(bodies: Sequence[str] | None) -> str | None:
 
 def _all_items(bodies: Sequence[str] | None) -> tuple[str, ...]:
     """Return the items of all lists of some sections."""
-    listed: list[str] = []
+    all_items: list[str] = []
     for body in bodies or ():
-        listed += items(body)
-    return tuple(listed)
+        all_items += items(body)
+    return tuple(all_items)

@@ -1,4 +1,4 @@
-"""Who makes a request to the service of a team: the caller that a token of the bank, or a JWT, names.
+"""The authentication of requests to the service of a team: a token of the bank, or a JWT, names the caller.
 
 A JWT is a token that an OAuth 2.1 authorization server signed.
 """

@@ -1,4 +1,4 @@
-"""The first that a request over HTTP meets: who may not call the service at all, and a line in the log for each."""
+"""The front of the service over HTTP: foreign requests are refused before all else, and each request is logged."""
 
 import time
 from collections.abc import Iterable
@@ -39,34 +39,34 @@ class Front:
         self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a foreign request, or hand it on with the token of its cookie."""
+        """Refuse a foreign request, or pass it on with the token of its cookie."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         _use_cookie(scope)
-        began = time.monotonic()
+        start_time = time.monotonic()
         status = 500
 
-        async def note(message: Message) -> None:
-            """Send a message on, and keep the status of the answer for the log."""
+        async def send_and_note_status(message: Message) -> None:
+            """Send a message on, and remember the status of the answer for the log."""
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
-        application = (
-            self._refusal(scope) or self._app
-        )  # an answer of Starlette is an application too
+        # An answer of Starlette is an ASGI application, too.
+        application = self._refusal(scope) or self._app
         try:
-            await application(scope, receive, note)
+            await application(scope, receive, send_and_note_status)
         except BankError as error:
             self._log.error("bank_failed", path=scope["path"], error=str(error))
             text = "The service's bank does not answer. Nothing was stored. Try again in 5 s."
-            await PlainTextResponse(text, 503, {"Retry-After": "5"})(scope, receive, note)
+            answer = PlainTextResponse(text, 503, {"Retry-After": "5"})
+            await answer(scope, receive, send_and_note_status)
         finally:
             if self._metrics:
                 self._metrics.note_request(status)
-            self._log_request(scope, status, time.monotonic() - began)
+            self._log_request(scope, status, time.monotonic() - start_time)
 
     def _log_request(self, scope: Scope, status: int, seconds: float) -> None:
         """Log a request with the status of its answer and the time that it took."""

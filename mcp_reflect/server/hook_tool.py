@@ -1,8 +1,8 @@
 """The tool that hosts' hooks call: it is not listed, and answers like the command `mcp-reflect hook`.
 
-A model can call it by its name too. So a call counts as made only where the session's transcript shows it. A host
-writes its transcript a moment after it calls the hook, so that the tool waits for that. A call that is still not there
-was only reported: it may let a last message pass, and nothing else is made of it.
+A model can call it by its name too, so that a call counts as made only where the session's transcript shows it. A host
+writes its transcript a moment after it calls the hook, and the tool waits for that. A call that the transcript still
+does not show was only reported: it may let a last message pass, and nothing else is made of it.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ class Sight(Enum):
 
 
 async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a host reads; empty where there is nothing to say, and where the input is not a hook's.
+    """Return the answer for a host; empty where there is nothing to say, and where the input is not a hook's.
 
-    Only a call that was made is stored: what the tool is told of one is looked for in the session's transcript first.
+    Only a call that was made is stored: a call that the tool is told of is looked for in the session's transcript first.
     """
     hook = read_hook(None, {name: _unpacked_field(name, value) for name, value in sent.items()})
     if hook is None:
@@ -75,7 +75,7 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _was_made(context: Context, hook: HookInput) -> bool:
-    """Return whether a transcript shows a call, and note what the tool was told of it.
+    """Return whether a transcript shows a call, and note the call as made or missing.
 
     | the transcripts                                   | result | noted                                           |
     |---------------------------------------------------|--------|-------------------------------------------------|

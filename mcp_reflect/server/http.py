@@ -14,15 +14,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcp_reflect.dense import MOST_SEPARATORS, is_dense
 from mcp_reflect.limits import Limits
 
-MOST_HELD: Final = 64 << 20
-"""Bytes of unfinished bodies that are held, over all requests."""
+MOST_UNFINISHED_BYTES: Final = 64 << 20
+"""Bytes of bodies that have not come in full, over all requests."""
 
-_MOST_BYTES_AT: Final = {"/login": 8 << 10}
+_MOST_BYTES_BY_PATH: Final = {"/login": 8 << 10}
 """Bytes of a body by path, where fewer do: anybody may try to log in, and a token is short."""
 
 _BACKLOG: Final = 100  # connections that are accepted at once
 _OTHER_FILES: Final = 60  # of the bank, of threads, of the log
 _MOST_CONNECTIONS: Final = 2_000
+_LEAST_CONNECTIONS: Final = 16  # below it nothing would be served
+_FILES_IF_UNKNOWN: Final = 512  # that a process may open, as on Windows
+_MAX_LENGTH_DIGITS: Final = 20  # of the header that announces the size of a body
 
 
 class _Fault(NamedTuple):
@@ -33,13 +36,15 @@ class _Fault(NamedTuple):
 
 
 class RequestLimits:
-    """An ASGI application around `app`, which gets a request when its body is there; `body_bytes` is its size.
+    """An ASGI application around `app`, which gets a request once its body has come; `body_bytes` is its size.
+
+    A slow client, or many at once, must not fill the memory:
 
     | request                                                              | answer |
     |----------------------------------------------------------------------|--------|
     | a body over 4 MiB (8 KiB to log in), or with too many values         | 413    |
     | a body that does not come within `seconds` (None: the setting)       | 408    |
-    | the body awaited longest, while all together hold more than MOST_HELD | 408    |
+    | the body awaited longest, while all together hold more than MOST_UNFINISHED_BYTES | 408    |
     | more requests at once than the setting allows                        | 503    |
 
     The connection of a refused one is closed.
@@ -54,51 +59,50 @@ class RequestLimits:
         self._awaited: dict[anyio.CancelScope, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that is over a limit, or hand it on with its body."""
+        """Refuse a request that is over a limit, or pass it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = await self._body_of(scope, receive)
-        if body is None:
+        body_or_fault = await self._body_of(scope, receive)
+        if body_or_fault is None:
             return
-        if isinstance(body, bytearray):
-            fault = self._fault_of(body)
+        if isinstance(body_or_fault, bytearray):
+            fault = self._fault_of(body_or_fault)
             if fault is None:
-                await self._hand_on(scope, bytes(body), receive, send)
+                await self._pass_on(scope, bytes(body_or_fault), receive, send)
                 return
         else:
-            fault = body
-        del body  # its memory is free while the answer is sent
+            fault = body_or_fault
+        del body_or_fault  # its memory is free while the answer is sent
         answer = PlainTextResponse(fault.text, fault.status, {"connection": "close"})
         await answer(scope, receive, send)
 
     async def _body_of(self, scope: Scope, receive: Receive) -> bytearray | _Fault | None:
         """Read the body of a request; a fault if it is too large or too late, None if the client is gone."""
-        length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
-        announced = int(length) if length.isdigit() else 0
-        most = _MOST_BYTES_AT.get(scope["path"], DEFAULT_MAX_REQUEST_BODY_SIZE)
+        announced_bytes = _announced_bytes(scope)
+        most_bytes = _MOST_BYTES_BY_PATH.get(scope["path"], DEFAULT_MAX_REQUEST_BODY_SIZE)
         body = bytearray()
-        with anyio.move_on_after(self._seconds) as waiting:
+        with anyio.move_on_after(self._seconds) as time_limit:
             try:
-                while max(len(body), announced) <= most:
+                while max(len(body), announced_bytes) <= most_bytes:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         return None
                     body += message.get("body", b"")
                     if not message.get("more_body", False):
                         break
-                    self._count_awaited(waiting, len(body))
+                    self._count_awaited(time_limit, len(body))
             finally:
-                self._awaited.pop(waiting, None)
-        if max(len(body), announced) > most:
-            return _Fault(413, f"body: it is too large. Send at most {most} bytes.")
-        if waiting.cancelled_caught:
+                self._awaited.pop(time_limit, None)
+        if max(len(body), announced_bytes) > most_bytes:
+            return _Fault(413, f"body: it is too large. Send at most {most_bytes} bytes.")
+        if time_limit.cancelled_caught:
             text = f"body: it did not come within {self._seconds} s, or too many are awaited. Send it at once."
             return _Fault(408, text)
         return body
 
     def _fault_of(self, body: bytearray) -> _Fault | None:
-        """Return why a request whose body is there is not handed on, None where it is."""
+        """Return why a request is refused though its body has come, None where it is not."""
         if is_dense(body):
             text = f"body: it has more than {MOST_SEPARATORS} values. Send fewer at once, or a value as text."
             return _Fault(413, text)
@@ -106,28 +110,39 @@ class RequestLimits:
             return _Fault(503, f"requests: {self._open} are open already. Close one first.")
         return None
 
-    def _count_awaited(self, waiting: anyio.CancelScope, size: int) -> None:
-        """Count the bytes of a body that is awaited; if all are too many, give up the one that is awaited longest."""
-        self._awaited[waiting] = size
-        if sum(self._awaited.values()) > MOST_HELD:
+    def _count_awaited(self, time_limit: anyio.CancelScope, size: int) -> None:
+        """Count the bytes of a body that is awaited; if all are too many, give up the one that is awaited longest.
+
+        A body is known by its time limit, whose cancellation ends the wait.
+        """
+        self._awaited[time_limit] = size
+        if sum(self._awaited.values()) > MOST_UNFINISHED_BYTES:
             longest_awaited = next(iter(self._awaited))  # the first that was put in
             del self._awaited[longest_awaited]
             longest_awaited.cancel()
 
-    async def _hand_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """Hand a request with its whole body on to the application."""
+    async def _pass_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Pass a request with its whole body on to the application."""
         scope["body_bytes"] = len(body)
         unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive_body() -> Message:
-            """Give the body once, then what comes on the connection."""
-            return unread.pop() if unread else await receive()
+            """Return the body once, then the messages of the connection."""
+            if unread:
+                return unread.pop()
+            return await receive()
 
         self._open += 1
         try:
             await self._app(scope, receive_body, send)
         finally:
             self._open -= 1
+
+
+def _announced_bytes(scope: Scope) -> int:
+    """Return the size of a body that the header of its request announces, 0 where none is announced."""
+    content_length = dict(scope["headers"]).get(b"content-length", b"0")[:_MAX_LENGTH_DIGITS]
+    return int(content_length) if content_length.isdigit() else 0
 
 
 class Connection(H11Protocol):
@@ -191,10 +206,10 @@ def configure(app: ASGIApp, limits: Limits, finish_seconds: int) -> uvicorn.Conf
     try:
         import resource  # noqa: PLC0415 - not on Windows
 
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     except ImportError:
-        files = 512
-    Connection.most = _connections_beside(files)
+        open_files = _FILES_IF_UNKNOWN
+    Connection.most = _most_connections(open_files)
     logging.getLogger("asyncio").addFilter(_OutOfFilesOnce())
     return uvicorn.Config(
         RequestLimits(app, limits),
@@ -209,11 +224,12 @@ def configure(app: ASGIApp, limits: Limits, finish_seconds: int) -> uvicorn.Conf
     )
 
 
-def _connections_beside(files: int) -> int:
+def _most_connections(open_files: int) -> int:
     """Return how many connections there may be where the process may open so many files; -1 means any number.
 
-    Each connection is an open file, and others are needed beside: 512 -> 352. Below 16 nothing would be served.
+    Each connection is an open file, and the server needs others: 512 -> 352.
     """
-    if files < 0:
+    if open_files < 0:
         return _MOST_CONNECTIONS
-    return min(max(files - _BACKLOG - _OTHER_FILES, 16), _MOST_CONNECTIONS)
+    files_for_connections = open_files - _BACKLOG - _OTHER_FILES
+    return min(max(files_for_connections, _LEAST_CONNECTIONS), _MOST_CONNECTIONS)

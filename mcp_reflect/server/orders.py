@@ -1,12 +1,12 @@
-"""Keep texts that read as orders to a model out of what a model may read of the bank."""
+"""The filter for values of the bank that a model may read: texts that read as orders to it are replaced by a note."""
 
 from typing import Any, Final, cast
 
 from mcp_reflect.models.lesson_words import quarantine_notice
 from mcp_reflect.security.injection import suspicion
 
-_LONGEST_NAME: Final = 40
-"""Characters; one plain word of this length is not an instruction."""
+_MAX_NAME_CHARS: Final = 40
+"""Of a plain word that is surely no order; a longer one is judged."""
 
 
 def without_orders(value: Any) -> Any:
@@ -32,4 +32,4 @@ def without_orders(value: Any) -> Any:
 
 def _is_plain_name(text: str) -> bool:
     """Return whether a text is one short word, which is no order."""
-    return len(text) <= _LONGEST_NAME and text.isascii() and len(text.split()) <= 1
+    return len(text) <= _MAX_NAME_CHARS and text.isascii() and len(text.split()) <= 1

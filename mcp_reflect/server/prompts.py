@@ -1,6 +1,6 @@
-"""Prompts, filled with a person's arguments and with records of the bank. Filling counts no lesson as used.
+"""The prompts of the server, filled with a person's arguments and with records of the bank.
 
-Imported when one is first asked for.
+Filling a prompt counts no lesson as used. The module is imported when a prompt is first asked for.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ from mcp_reflect.services.engine import Engine
 
 _MOST_REFLECTIONS: Final = 12
 _MOST_LESSONS: Final = 30
-_LOOK: Final = 200  # newest records among which those of a task type are searched
+_MOST_SEARCHED: Final = 200  # newest records, among which those of a task type are searched
 
 
 async def fill(
@@ -74,10 +74,11 @@ async def _inputs(engine: Engine, name: str, values: dict[str, str]) -> dict[str
         case "start_task":
             await services.triggers.begin_task(engine.context)
             lessons = await _checklist(engine, values["task"], values.get("task_type"))
-            nothing = "Earlier runs left nothing on this. There is nothing to go through."
-            return {"task": values["task"], "lessons": lessons or nothing}
+            no_lessons = "Earlier runs left nothing on this. There is nothing to go through."
+            return {"task": values["task"], "lessons": lessons or no_lessons}
         case "critique_answer":
-            goal, answer = values.get("goal"), values.get("answer")
+            goal = values.get("goal")
+            answer = values.get("answer")
             lessons = await _checklist(engine, goal or answer, values.get("task_type"))
             return {"goal": goal, "answer": answer, "lessons": lessons}
         case "review_task":
@@ -133,32 +134,36 @@ async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, A
 
 async def _reflections_for(engine: Engine, values: dict[str, str]) -> Sequence[StoredReflection]:
     """Return the reflection that was named, else the newest, of a task type if one was sent."""
-    stored, scope = engine.bank.reflections, engine.scopes.own
+    reflections = engine.bank.reflections
+    scope = engine.scopes.own
     reflection_id = values.get("reflection_id")
     if reflection_id:
-        return [await stored.by_id(scope, reflection_id)]
+        return [await reflections.by_id(scope, reflection_id)]
     task_type = values.get("task_type")
     if task_type is None:
-        return await stored.latest(scope, limit=_MOST_REFLECTIONS)
-    newest = await stored.latest(scope, limit=_LOOK)
-    return [item for item in newest if _task_type(item) == task_type][:_MOST_REFLECTIONS]
+        return await reflections.latest(scope, limit=_MOST_REFLECTIONS)
+    newest = await reflections.latest(scope, limit=_MOST_SEARCHED)
+    of_type = [stored for stored in newest if _task_type(stored) == task_type]
+    return of_type[:_MOST_REFLECTIONS]
 
 
 async def _lessons_for(engine: Engine, values: dict[str, str]) -> Sequence[Lesson]:
     """Return the lesson that was named, else the newest, of a task type if one was sent."""
-    stored, scope = engine.bank.lessons, engine.scopes.own
+    lessons = engine.bank.lessons
+    scope = engine.scopes.own
     lesson_id = values.get("lesson_id")
     if lesson_id:
-        return [await stored.get(scope, await stored.resolve_id(scope, lesson_id))]
+        return [await lessons.get(scope, await lessons.resolve_id(scope, lesson_id))]
     task_type = values.get("task_type")
     if task_type is None:
-        return await stored.latest(scope, limit=_MOST_LESSONS)
-    latest = await stored.latest(scope, limit=_LOOK)
-    return [lesson for lesson in latest if lesson.task_type == task_type][:_MOST_LESSONS]
+        return await lessons.latest(scope, limit=_MOST_LESSONS)
+    newest = await lessons.latest(scope, limit=_MOST_SEARCHED)
+    of_type = [lesson for lesson in newest if lesson.task_type == task_type]
+    return of_type[:_MOST_LESSONS]
 
 
 def _lesson_note(lesson: Lesson) -> str:
-    """Return a lesson in a line; of one that waits for a person, why it waits."""
+    """Return a lesson in a line; one that waits for a person is without its words, with the reason."""
     text = lesson.text
     if lesson.held:
         text = quarantine_notice(lesson.held)
@@ -166,7 +171,7 @@ def _lesson_note(lesson: Lesson) -> str:
 
 
 async def _checklist(engine: Engine, task: str | None, task_type: str | None) -> str | None:
-    """Return what recall_lessons finds for a task as points to go through, without orders; None for none."""
+    """Return the lessons that fit a task as points to go through, without those that read as orders; None for none."""
     if not task:
         return None
     sent = {"task": task[: engine.settings.max_task_chars]}
@@ -178,11 +183,13 @@ async def _checklist(engine: Engine, task: str | None, task_type: str | None) ->
     ]
     if not hits:
         return None
-    points = [line for hit in hits for line in _points(hit)]
-    return "\n".join((f"recall_id: {recall.recall_id}", *points))
+    lines = [f"recall_id: {recall.recall_id}"]
+    for hit in hits:
+        lines += _point_lines(hit)
+    return "\n".join(lines)
 
 
-def _points(hit: Hit) -> list[str]:
+def _point_lines(hit: Hit) -> list[str]:
     """Return a lesson as the lines of a point to tick off.
 
     - [ ] lesson les_x7k2m9 (strong fit: same error)

@@ -1,6 +1,6 @@
-"""Resources: records of the bank, read one by one by their address. Reading counts no lesson as used.
+"""The resources of the server: records of the bank, each read by its address. Reading counts no lesson as used.
 
-Imported when one is first asked for.
+The module is imported when a resource is first asked for.
 """
 
 import json
@@ -24,11 +24,13 @@ from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.server.orders import without_orders
 from mcp_reflect.services.engine import Engine
 
-# Values that a client is proposed at once; the protocol allows no more.
 _MOST_COMPLETED: Final = 100
-_MOST_LOOKED_AT: Final = 1_000  # records whose ids are compared with what was typed
-_REDACTED: Final = "[redacted:"
-_WORDS: Final = (
+"""Values that a client is proposed at once; the protocol allows no more."""
+
+_MOST_COMPARED: Final = 1_000  # records whose ids are compared with the typed start
+_MAX_ADDRESS_CHARS: Final = 200  # of an unknown address in an error
+_REDACTION_MARK: Final = "[redacted:"
+_WORD_FIELDS: Final = (
     "mistake",
     "correction",
     "why",
@@ -39,7 +41,7 @@ _WORDS: Final = (
     "tags",
     "external_id",
 )
-_SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "generated_at")
+_SUMMARY_FIELDS: Final = ("thinker", "reflection", "error_category", "importance", "generated_at")
 
 
 async def read(engine: Engine, uri: str) -> str:
@@ -48,7 +50,7 @@ async def read(engine: Engine, uri: str) -> str:
     An error of the SDK's own kind will not do: it repeats the address as it was sent, in the answer and in the log.
     """
     try:
-        value = await _value(engine, uri)
+        value = await _value_at(engine, uri)
     except (NotFoundError, ResourceNotFoundError) as error:
         raise MCPError(INVALID_PARAMS, str(error), {"uri": _clean_address(uri)}) from None
     except McpReflectError as error:
@@ -56,16 +58,24 @@ async def read(engine: Engine, uri: str) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
-async def _value(engine: Engine, uri: str) -> Any:
-    """Return what an address names: `bank://NAME`, or `lesson://ID` and the like."""
+async def _value_at(engine: Engine, uri: str) -> Any:
+    """Return the value at an address.
+
+    | the address                    | its value                                         |
+    |--------------------------------|---------------------------------------------------|
+    | has a secret in it             | none: the error would repeat it                   |
+    | `bank://stats`                 | by `_READER_BY_BANK_NAME`                         |
+    | `lesson://les_3f2a90`          | by `_READER_BY_SCHEME`, with the name behind it   |
+    | is any other                   | none                                              |
+    """
     scheme, _, rest = uri.partition("://")
     name = unquote(rest).strip("/")
     if _has_secret(uri) or _has_secret(name):
         raise _unknown(unquote(uri))
-    if scheme == "bank" and name in _OF_BANK:
-        return await _OF_BANK[name](engine)
-    if scheme in _OF_RECORDS and name:
-        return await _OF_RECORDS[scheme](engine, name)
+    if scheme == "bank" and name in _READER_BY_BANK_NAME:
+        return await _READER_BY_BANK_NAME[name](engine)
+    if scheme in _READER_BY_SCHEME and name:
+        return await _READER_BY_SCHEME[scheme](engine, name)
     raise _unknown(unquote(uri))
 
 
@@ -77,17 +87,17 @@ def _clean_address(uri: str) -> str:
 
 
 def _has_secret(address: str) -> bool:
-    """Return whether a secret stands in an address: no record has one in its name, and the answer would repeat it."""
-    return clean_text(address).count(_REDACTED) > address.count(_REDACTED)
+    """Return whether redaction finds a secret in an address: no record has one in its name."""
+    return clean_text(address).count(_REDACTION_MARK) > address.count(_REDACTION_MARK)
 
 
 def _unknown(address: str) -> ResourceNotFoundError:
     """Return the error for an address that names nothing."""
-    return ResourceNotFoundError(f"Unknown resource: {quoted(address, 200)}")
+    return ResourceNotFoundError(f"Unknown resource: {quoted(address, _MAX_ADDRESS_CHARS)}")
 
 
 async def _board(engine: Engine) -> Any:
-    """Return what the board shows, without the words in quarantine: a model may read it too."""
+    """Return the data of the board, without words in quarantine: a model may read it too."""
     return await collect(engine, most=MAX_APP_RECORDS, whole=False)
 
 
@@ -100,7 +110,7 @@ async def _lessons(engine: Engine) -> Any:
     """Return the latest lessons of the project."""
     scope = engine.scopes.own
     lessons = await engine.bank.lessons.latest(scope, limit=engine.settings.max_listed)
-    return {"scope": str(scope), "lessons": [_shown(plain(lesson)) for lesson in lessons]}
+    return {"scope": str(scope), "lessons": [_showable_record(plain(lesson)) for lesson in lessons]}
 
 
 async def _reflections(engine: Engine) -> Any:
@@ -109,13 +119,13 @@ async def _reflections(engine: Engine) -> Any:
     stored = await engine.bank.reflections.latest(scope, limit=engine.settings.max_listed)
     reflections: list[dict[str, Any]] = []
     for item in stored:
-        summary = {name: item.body.get(name) for name in _SUMMARY}
+        summary = {name: item.body.get(name) for name in _SUMMARY_FIELDS}
         reflections.append({"id": item.id, **compact(summary)})
     return {"scope": str(scope), "reflections": reflections}
 
 
 async def _of_lesson(engine: Engine, name: str) -> Any:
-    """Return a lesson, or what lies one step from it in the graph: the address of a lesson, then `/neighbors`."""
+    """Return a lesson; or its neighbors in the graph, for the address of a lesson with `/neighbors` behind it."""
     bank = engine.bank
     scope = engine.scopes.own
     lesson_id = name.removesuffix("/neighbors")
@@ -127,7 +137,7 @@ async def _of_lesson(engine: Engine, name: str) -> Any:
 
 
 async def _of_graph(engine: Engine, name: str) -> Any:
-    """Return what lies one step from a node of the graph, by its kind and name: `graph://tool/bash`."""
+    """Return the neighbors of a node of the graph, by its kind and name: `graph://tool/bash`."""
     node_kind, slash, node_name = name.partition("/")
     if not slash:
         raise _unknown(f"graph://{name}")
@@ -141,8 +151,11 @@ async def _of_prompt(engine: Engine, name: str) -> Any:
     if name not in prompts.names():
         raise _unknown(f"prompt://{name}")
     template = described(prompts.load(name))
-    always = {part: template[part] for part in ("overridden", "inputs")}
-    return {**compact(template), **always}
+    return {
+        **compact(template),
+        "overridden": template["overridden"],
+        "inputs": template["inputs"],
+    }
 
 
 async def complete(engine: Engine, name: str, start: str) -> list[str]:
@@ -152,10 +165,10 @@ async def complete(engine: Engine, name: str, start: str) -> list[str]:
     values: list[str] = []
     match name:
         case "lesson_id" | "lesson://{id}":
-            lessons = await bank.lessons.latest(scope, kind=None, state=None, limit=_MOST_LOOKED_AT)
+            lessons = await bank.lessons.latest(scope, kind=None, state=None, limit=_MOST_COMPARED)
             values = [lesson.id for lesson in lessons]
         case "reflection_id" | "reflection://{id}":
-            reflections = await bank.reflections.latest(scope, limit=_MOST_LOOKED_AT)
+            reflections = await bank.reflections.latest(scope, limit=_MOST_COMPARED)
             values = [reflection.id for reflection in reflections]
         case "prompt://{name}":
             values = engine.context.runner.prompts.names()
@@ -170,15 +183,16 @@ async def complete(engine: Engine, name: str, start: str) -> list[str]:
 
 
 async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
-    """Return a lesson with its versions, its links and what lies one step from it."""
-    bank, scope = engine.bank, engine.scopes.own
+    """Return a lesson with its versions, its links and its neighbors in the graph."""
+    bank = engine.bank
+    scope = engine.scopes.own
     lesson = await bank.lessons.get(scope, name)
-    versions = [_shown(version) for version in await bank.lessons.history(scope, name)]
+    versions = [_showable_record(version) for version in await bank.lessons.history(scope, name)]
     for version in versions:
         # The words of a version were judged when they were written, the reason for it was not.
         version["reason"] = without_orders(str(version.get("reason", "")))
     return {
-        **_shown(plain(lesson)),
+        **_showable_record(plain(lesson)),
         "effectiveness_estimate": lesson.estimate(),
         "versions": versions,
         "links": without_orders(await bank.lessons.links(scope, name)),
@@ -188,22 +202,25 @@ async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
 
 async def _reflection(engine: Engine, name: str) -> dict[str, Any]:
     """Return a reflection with the run that it is about, its versions and its links."""
-    bank, scope = engine.bank, engine.scopes.own
+    bank = engine.bank
+    scope = engine.scopes.own
     stored = await bank.reflections.by_id(scope, name)
     value = {
         **compact(stored.body),
         "version": stored.version,
         "trace": stored.trace,
-        "versions": [_shown(version) for version in await bank.lessons.history(scope, name)],
+        "versions": [
+            _showable_record(version) for version in await bank.lessons.history(scope, name)
+        ],
         "links": await bank.lessons.links(scope, name),
     }
     return await anyio.to_thread.run_sync(without_orders, value)  # a long trace takes a second
 
 
 async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any]]:
-    """Return the records one step from a node of the graph, and `through` what name they are linked.
+    """Return the neighbors of a node of the graph; `through` of one is the name that links both, as of a tool.
 
-    Such a name, as of a tool or file, came with a run: it was not judged when it was stored, so it is judged here.
+    Such a name came with a run, and was not judged when it was stored, so that it is judged here.
     """
     neighbors = await engine.bank.views.neighbors(engine.scopes.own, kind, name)
     for neighbor in neighbors:
@@ -212,16 +229,17 @@ async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any
     return neighbors
 
 
-def _shown(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a lesson or a version of one, with times as text; of one in quarantine everything but its words."""
-    record = dated(record)
-    if record.get("trust") != "quarantined":
-        return record
-    fields = {name: value for name, value in record.items() if name not in _WORDS}
-    return {**fields, "text": quarantine_notice(record.get("held") or "it waits for a person")}
+def _showable_record(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a lesson or a version of one, with times as text; one in quarantine is without its words."""
+    dated_record = dated(record)
+    if dated_record.get("trust") != "quarantined":
+        return dated_record
+    reason = dated_record.get("held") or "it waits for a person"
+    fields = {name: value for name, value in dated_record.items() if name not in _WORD_FIELDS}
+    return {**fields, "text": quarantine_notice(reason)}
 
 
-_OF_BANK: Final[Mapping[str, Callable[[Engine], Awaitable[Any]]]] = {
+_READER_BY_BANK_NAME: Final[Mapping[str, Callable[[Engine], Awaitable[Any]]]] = {
     "board": _board,
     "stats": _stats,
     "lessons": _lessons,
@@ -229,7 +247,7 @@ _OF_BANK: Final[Mapping[str, Callable[[Engine], Awaitable[Any]]]] = {
 }
 """The addresses bank://NAME."""
 
-_OF_RECORDS: Final[Mapping[str, Callable[[Engine, str], Awaitable[Any]]]] = {
+_READER_BY_SCHEME: Final[Mapping[str, Callable[[Engine, str], Awaitable[Any]]]] = {
     "lesson": _of_lesson,
     "reflection": _reflection,
     "graph": _of_graph,

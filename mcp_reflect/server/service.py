@@ -1,4 +1,4 @@
-"""Answer calls of tools: the engine does the work, and its results and errors become what an agent reads."""
+"""The service behind the tools: the engine does the work, and its results and errors become answers for an agent."""
 
 import asyncio
 import json
@@ -36,10 +36,10 @@ _HOOK: Final = "hook"
 _HOOK_SECONDS: Final = 0.25
 """For which a hook waits for another writer before it leaves the call in the spool, a file beside the bank."""
 
-_USE_OUTPUTS: Final = ("record_outcome", "critique", "store_lesson")
-"""Tools that use what hooks saw: calls that are in the spool have to be noted first."""
+_TOOLS_USING_OUTPUTS: Final = ("record_outcome", "critique", "store_lesson")
+"""Tools that use the calls which hooks saw: those in the spool have to be noted first."""
 
-_KEEP_WORDS: Final = ("store_lesson", "reflect", "record_outcome")
+_TOOLS_STORING_WORDS: Final = ("store_lesson", "reflect", "record_outcome")
 """Tools that say which of the sent words they did not keep."""
 
 _DREAM_SECONDS: Final = 300
@@ -115,7 +115,7 @@ class Service:
         self.dreaming = asyncio.create_task(self._dream_if_due())
 
     async def _dream_if_due(self) -> None:
-        """Consolidate the bank (merge what says the same, archive what is useless) if the day's time is due."""
+        """Consolidate the bank (merge lessons that say the same, archive useless ones) if that is due today."""
         from mcp_reflect.services import consolidate  # noqa: PLC0415 - see the class
 
         engine = self.engine()
@@ -183,7 +183,7 @@ class Service:
         """
         if name == _HOOK and not self.is_of_team:
             return await self._answer_hook(arguments)
-        names = _names(context)
+        names = _callable_names(context)
         if name not in names:
             return _unknown(name, names)
         try:
@@ -212,7 +212,7 @@ class Service:
         from mcp_reflect.server.short_results import answer, wants_detail  # noqa: PLC0415 - same
 
         engine = self.engine()
-        if name in _USE_OUTPUTS:
+        if name in _TOOLS_USING_OUTPUTS:
             self._begin_noting_spool()
             if self._noting_spool is not None:
                 await asyncio.shield(self._noting_spool)
@@ -222,12 +222,12 @@ class Service:
         self._begin_noting_spool()
         self._dream_sometimes()
         value = answer(result, detail=wants_detail(arguments))
-        if name in _KEEP_WORDS and cuts:
+        if name in _TOOLS_STORING_WORDS and cuts:
             value["redacted"] = cuts[0]
         return CallToolResult(content=[_json(value)], structured_content=value)
 
     def _bank_failed(self, error: BankError) -> CallToolResult:
-        """Say what is wrong with the bank; to a team's callers not where it lies."""
+        """Return the fault of the bank in words; a team's callers do not learn where the bank lies."""
         if not self.is_of_team:
             return failure(_clean(str(error)))
         self.log.error("bank_failed", error=str(error))
@@ -281,7 +281,7 @@ class InputNeeded(BaseException):
         self.result = result
 
 
-def _names(context: "Context[Any, Any] | None") -> list[str]:
+def _callable_names(context: "Context[Any, Any] | None") -> list[str]:
     """Return the tools that a caller may call: the listed ones, and the board where pages are shown."""
     names = [tool["name"] for tool in tools()]
     if board_app.is_offered(context):
@@ -307,10 +307,12 @@ def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
         return ""
     from mcp_reflect.server.catalog import TOOLS  # noqa: PLC0415 - only an error needs it
 
-    at_fault = re.split(r"[.\[]", error.field)[0]
-    examples = [example for spec in TOOLS if spec.name == tool for example in spec.examples]
-    with_argument = [example for example in examples if at_fault in example]
-    nearest = max(with_argument, key=lambda call: len(call.keys() & sent.keys()), default=None)
+    argument_at_fault = re.split(r"[.\[]", error.field)[0]
+    examples: list[dict[str, Any]] = []
+    for spec in TOOLS:
+        if spec.name == tool:
+            examples += [example for example in spec.examples if argument_at_fault in example]
+    nearest = max(examples, key=lambda example: len(example.keys() & sent.keys()), default=None)
     if nearest is None:
         return ""
     return f" Example: {json.dumps(nearest, ensure_ascii=False)}"

@@ -1,9 +1,9 @@
-"""The short results of tools: what an agent acts on, without an echo of what it sent.
+"""The short results of tools: the fields that an agent acts on, without an echo of the arguments that it sent.
 
-They hold no links to resources: Claude Code gives each to its model as one more line before the answer, Codex leaves
+They have no links to resources: Claude Code gives each to its model as one more line before the answer, Codex leaves
 them out, and the id of a lesson is in its text.
 
-Imported with the first call: what hosts start is not to wait for the models.
+The module is imported with the first call, so that a host which starts the server need not wait for it.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ def wants_detail(arguments: Mapping[str, Any]) -> bool:
 
 
 def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
-    """Return what a tool answers for a service's result."""
+    """Return the answer of a tool for a service's result: in short, or in `detail` as the result is."""
     if detail:
         return plain(result)
     match result:
@@ -81,7 +81,7 @@ def _short_hit(hit: Hit) -> dict[str, Any]:
 
 
 def _short_stored(stored: Stored) -> dict[str, Any]:
-    """Return what became of a lesson that was sent, with its text as it is kept."""
+    """Return the status of a lesson that was sent, with its text as it is stored."""
     return {
         "lesson_id": short_id(stored.lesson_id),
         "status": stored.status,
@@ -102,7 +102,7 @@ def _short_outcome(outcome: OutcomeResult) -> dict[str, Any]:
 
 
 def _counted(outcome: OutcomeResult) -> str | None:
-    """Return what the outcome made of the first lessons: "as test; effectiveness now les_x7k2m9: 0.65".
+    """Return the effectiveness of the first lessons after an outcome: "as test; effectiveness now les_x7k2m9: 0.65".
 
     None if it counts for none of them.
     """
@@ -128,7 +128,7 @@ def _short_forgotten(forgotten: Forgotten) -> dict[str, Any]:
 
 
 def _short_critique(critique: Critique) -> dict[str, Any]:
-    """Return the claims and outputs in short; what else an agent acts on is as it is."""
+    """Return a critique with short claims and outputs, without the fields on which no agent acts."""
     short = _without(plain(critique), _CRITIQUE_DETAILS)
     short["claims"] = short_claims(critique)
     short["outputs"] = short_outputs(critique)

@@ -27,11 +27,11 @@ from mcp_reflect import children
 from mcp_reflect.dense import MOST_SEPARATORS, is_dense
 from mcp_reflect.errors import McpReflectError
 
-ID_WITHIN: Final = 4096
+ID_SEARCH_BYTES: Final = 4096
 """Bytes at either end of a line in which its id is searched."""
 
-_LONG: Final = 1 << 20  # bytes of a line that is decoded in a thread
-_PIECE: Final = 1 << 16  # bytes of a line that is skipped, which are read at a time
+_LONG_LINE_BYTES: Final = 1 << 20  # bytes of a line that is decoded in a thread
+_PIECE_BYTES: Final = 1 << 16  # bytes of a line that is skipped, which are read at a time
 
 _ESCAPE: Final = re.compile(
     r"(?P<whole>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # both halves of a pair
@@ -64,7 +64,7 @@ class Lines:
     async def __aiter__(self) -> AsyncIterator[str]:
         """Yield the lines that may be parsed; the others are answered here.
 
-        | a line                                   | what becomes of it                                  |
+        | a line                                   | is                                                  |
         |------------------------------------------|-----------------------------------------------------|
         | starts with more values than are parsed  | refused: to parse them would take too much memory   |
         | is longer than the most                  | refused, once the rest of it was read               |
@@ -74,11 +74,11 @@ class Lines:
         while line := await to_thread.run_sync(file.readline, self._most + 1):
             if is_dense(line):
                 text = f"message: it has more than {MOST_SEPARATORS} values. Send fewer at once."
-                request = request_id(line[:ID_WITHIN], line[-ID_WITHIN:])
+                request = request_id(line[:ID_SEARCH_BYTES], line[-ID_SEARCH_BYTES:])
                 await self._answer(refusal(request, INVALID_REQUEST, text))
             elif len(line) > self._most:
                 await self._skip(line)
-            elif len(line) > _LONG:
+            elif len(line) > _LONG_LINE_BYTES:
                 # A line of 20 MB takes some 60 ms: others are answered meanwhile.
                 yield await to_thread.run_sync(_decoded, line)
             else:
@@ -88,14 +88,16 @@ class Lines:
         """Read a line that is too long to its end without keeping it, and refuse it; `start` was read already."""
         file = sys.stdin.buffer
         size = len(start)
-        tail = start[-ID_WITHIN:]
+        tail = start[-ID_SEARCH_BYTES:]
         piece = start
         while piece and not piece.endswith(b"\n"):
-            piece = await to_thread.run_sync(file.readline, _PIECE)
-            tail = (tail + piece)[-ID_WITHIN:]
+            piece = await to_thread.run_sync(file.readline, _PIECE_BYTES)
+            tail = (tail + piece)[-ID_SEARCH_BYTES:]
             size += len(piece)
         text = f"message: it has {size} bytes. Send at most {self._most}."
-        await self._answer(refusal(request_id(start[:ID_WITHIN], tail), INVALID_REQUEST, text))
+        await self._answer(
+            refusal(request_id(start[:ID_SEARCH_BYTES], tail), INVALID_REQUEST, text)
+        )
 
     async def _answer(self, error: JSONRPCError) -> None:
         """Send an error to the client, once there is a transport to send it by."""
@@ -169,7 +171,7 @@ def _fault_of_no_json(fault: dict[str, Any]) -> JSONRPCError | None:
     if not line.strip():
         return None
     text = f"message: {fault['ctx']['error']}. Send one JSON object a line."
-    return refusal(request_id(line[:ID_WITHIN], line[-ID_WITHIN:]), PARSE_ERROR, text)
+    return refusal(request_id(line[:ID_SEARCH_BYTES], line[-ID_SEARCH_BYTES:]), PARSE_ERROR, text)
 
 
 async def messages(

@@ -33,7 +33,7 @@ PROJECT_HEADER: Final = b"mcp-reflect-project"
 
 _MINUTE: Final = 60.0  # seconds
 _MOST_SERVICES: Final = 200  # engines that are kept; all of them share the bank
-_WRITING: Final = {
+_ACT_BY_WRITING_TOOL: Final = {
     "reflect": "reflect on a run",
     "store_lesson": "store a lesson",
     "record_outcome": "record an outcome",
@@ -57,9 +57,9 @@ NoteCall = Callable[[str, str, object, float], None]
 
 
 class _Minute(NamedTuple):
-    """What a tenant sent since its minute began; `began` is a time of the monotonic clock."""
+    """The requests of a tenant since its minute began."""
 
-    began: float
+    start_time: float  # of the monotonic clock
     requests: int = 0
     sent_bytes: int = 0
 
@@ -86,7 +86,7 @@ class Team:
         self._is_own = is_own  # the server of a person, on their machine
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
         self._most_bytes = bytes_a_minute
-        self._used: dict[str, _Minute] = {}
+        self._minute_by_tenant: dict[str, _Minute] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def service(self, caller: Caller) -> Service:
@@ -122,14 +122,16 @@ class Team:
         """
         most_requests = self.settings.max_calls_per_minute
         now = time.monotonic()
-        minute = self._used.get(tenant, _Minute(now))
-        if now - minute.began >= _MINUTE:
+        minute = self._minute_by_tenant.get(tenant, _Minute(now))
+        if now - minute.start_time >= _MINUTE:
             minute = _Minute(now)
         has_too_many_requests = 0 < most_requests <= minute.requests
         has_too_many_bytes = 0 < self._most_bytes <= minute.sent_bytes
         if has_too_many_requests or has_too_many_bytes:
-            return minute.began + _MINUTE - now
-        self._used[tenant] = _Minute(minute.began, minute.requests + 1, minute.sent_bytes + size)
+            return minute.start_time + _MINUTE - now
+        self._minute_by_tenant[tenant] = _Minute(
+            minute.start_time, minute.requests + 1, minute.sent_bytes + size
+        )
         return 0.0
 
     async def refuse_more_lessons(self, tenant: str) -> None:
@@ -137,11 +139,11 @@ class Team:
         most = self._most_lessons
         if not most:
             return
-        lessons_by_project = await self.bank.lessons.projects(tenant)
-        kept = sum(lessons_by_project.values())
-        if kept >= most:
+        count_by_project = await self.bank.lessons.projects(tenant)
+        count = sum(count_by_project.values())
+        if count >= most:
             fix = "Forget lessons that you do not need, or ask the person who runs the service."
-            raise InputError("lessons", f"your team has {kept}, and may have {most}", fix)
+            raise InputError("lessons", f"your team has {count}, and may have {most}", fix)
 
 
 class TeamServer(ReflectServer):
@@ -159,10 +161,12 @@ class TeamServer(ReflectServer):
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool of the list, if the caller's role allows it, and count the call."""
-        caller, began = CALLER.get(), time.monotonic()
+        caller = CALLER.get()
+        start_time = time.monotonic()
         result = await self._call_tool(caller, name, arguments, context)
         if self.team.note_call:
-            self.team.note_call(caller.principal.tenant, name, result, time.monotonic() - began)
+            seconds = time.monotonic() - start_time
+            self.team.note_call(caller.principal.tenant, name, result, seconds)
         return result
 
     async def _call_tool(
@@ -174,8 +178,8 @@ class TeamServer(ReflectServer):
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool by the caller's service, unless the role or the number of lessons forbids it."""
         try:
-            if name in _WRITING:
-                caller.principal.refuse_below(AccessRole.WRITER, _WRITING[name])
+            if name in _ACT_BY_WRITING_TOOL:
+                caller.principal.refuse_below(AccessRole.WRITER, _ACT_BY_WRITING_TOOL[name])
             if name in ("reflect", "store_lesson"):
                 await self.team.refuse_more_lessons(caller.principal.tenant)
         except InputError as error:
@@ -203,21 +207,21 @@ class Gate:
         self._anyone = anyone
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on, or answer it here; the first row that fits decides.
+        """Pass a request on, or answer it here; the first row that fits decides.
 
-        | request                                  | answer                                                        |
-        |------------------------------------------|---------------------------------------------------------------|
-        | without a caller                         | handed on: what is behind answers 401, or needs no token      |
-        | for a project that the token is not for  | 403, which counts against no limit                            |
-        | over a limit of its tenant               | 429                                                           |
-        | any other                                | handed on with CALLER set for as long                         |
+        | request                                  | answer                                                            |
+        |------------------------------------------|-------------------------------------------------------------------|
+        | without a caller                         | passed on: the application answers 401, or its path needs no token|
+        | for a project that the token is not for  | 403, which counts against no limit                                |
+        | over a limit of its tenant               | 429                                                               |
+        | any other                                | passed on, with CALLER set until it is answered                   |
         """
         principal = principal_of(scope) or self._anyone
         if scope["type"] != "http" or principal is None:
             await self._app(scope, receive, send)
             return
-        named = _project_named(scope)
-        if named and not principal.uses(named):
+        named_project = _project_named(scope)
+        if named_project and not principal.uses(named_project):
             await _refuse_project(principal)(scope, receive, send)
             return
         seconds = self._team.seconds_to_wait(principal.tenant, scope.get("body_bytes", 0))
@@ -225,11 +229,12 @@ class Gate:
             self._team.log.warning("tenant_limited", path=scope["path"], seconds=round(seconds, 1))
             await refuse_for(seconds)(scope, receive, send)
             return
-        caller_before = CALLER.set(Caller(principal, named or _usual_project(principal)))
+        project = named_project or _usual_project(principal)
+        earlier_caller = CALLER.set(Caller(principal, project))
         try:
             await self._app(scope, receive, send)
         finally:
-            CALLER.reset(caller_before)
+            CALLER.reset(earlier_caller)
 
 
 def _refuse_project(principal: Principal) -> PlainTextResponse:

@@ -211,7 +211,7 @@ async def _ids_in_files(context: Context, hook: HookInput) -> frozenset[str]:
     Such a file says a lesson in the block that we wrote (`lessons`), or in its other text (`said`).
     """
     lesson_ids: set[str] = set()
-    for promotion in await context.bank.findings.promotions(context.scopes.own):
+    for promotion in await context.bank.promotions.of_project(context.scopes.own):
         if _is_read_by_host(hook, Path(promotion.file)):
             lesson_ids.update(promotion.lessons, promotion.said)
     return frozenset(lesson_ids)

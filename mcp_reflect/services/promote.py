@@ -86,7 +86,7 @@ async def plan(
 
 async def _promotion_of(context: Context, path: Path) -> Promotion | None:
     """Return what was promoted into a file before, None for nothing."""
-    for promotion in await context.bank.findings.promotions(context.scopes.own):
+    for promotion in await context.bank.promotions.of_project(context.scopes.own):
         if promotion.file == str(path):
             return promotion
     return None
@@ -127,14 +127,14 @@ async def apply(context: Context, change: Plan) -> None:
     except OSError as error:
         fault = f"{path} cannot be written: {error.strerror}"
         raise InputError("file", fault, "Name another one.") from None
-    await context.bank.findings.put_promotion(context.scopes.own, str(path), change.promotion)
+    await context.bank.promotions.put(context.scopes.own, str(path), change.promotion)
 
 
 async def undo_plans(
     context: Context, name: str | None = None, subject: str | None = None
 ) -> list[Plan]:
     """Return the changes that take our blocks out of the file of a name or subject, else out of every file."""
-    promotions = await context.bank.findings.promotions(context.scopes.own)
+    promotions = await context.bank.promotions.of_project(context.scopes.own)
     if name is not None or subject is not None:
         file = os.path.realpath(path_of(root_of(context), name or "", subject))
         promotions = [promotion for promotion in promotions if promotion.file == file]

@@ -22,7 +22,7 @@ async def refresh(context: Context, by: Speaker, since: float) -> None:
     `by` says who runs this process, which began at `since`, in seconds since 1970. A file stays as it is if it is gone
     or cannot be written, if somebody edited its block, or if another bank wrote the block (`_is_block_of`).
     """
-    for promotion in await context.bank.findings.promotions(context.scopes.own):
+    for promotion in await context.bank.promotions.of_project(context.scopes.own):
         with suppress(InputError, OSError):
             file = PromotedFile.of(promotion)
             if file.block is None or not _is_block_of(promotion, file):

@@ -14,6 +14,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
 from mcp_reflect.projects import Scopes
+from mcp_reflect.storage.hook_projects import forget_projects
 from mcp_reflect.storage.lessons import LessonRepository
 from mcp_reflect.storage.outcomes import OutcomeRepository
 from mcp_reflect.storage.projects import ProjectRepository
@@ -26,7 +27,6 @@ from mcp_reflect.storage.sessions import (
     StepBudget,
     UsageStore,
 )
-from mcp_reflect.storage.spool import forget_projects
 from mcp_reflect.storage.tokens import TokenRepository
 
 _STATEMENTS_CHANGING_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
@@ -108,6 +108,12 @@ class Bank:
         from mcp_reflect.storage.findings import FindingRepository
 
         return FindingRepository(self.context)
+
+    @cached_property
+    def promotions(self):
+        from mcp_reflect.storage.promotions import PromotionRepository
+
+        return PromotionRepository(self.context)
 
     @cached_property
     def proposals(self):

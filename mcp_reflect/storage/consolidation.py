@@ -28,6 +28,18 @@ BY_PERSON: Final = "a person merged them"
 ALIKE: Final = 0.35
 """The least Jaccard similarity of the words of any two members of a cluster."""
 
+MOST_RECORDS: Final = 600
+"""The most important recent records of a project, over which a dream plans; comparing them takes about a second."""
+
+_FIELDS_NOT_MERGED: Final = ("kind", "trust", "source", "context", "task_type", "external_id")
+"""The fields that no merge changes."""
+
+_RESTORED_FIELDS: Final = (
+    *(field.name for field in fields(LessonDraft) if field.name not in _FIELDS_NOT_MERGED),
+    "strength",
+)
+"""The fields that undoing restores: all that a merge can change, and the state."""
+
 _RATE_PLACES: Final = 4  # decimal places to which the rates of two records are compared
 
 _HARMFUL: Final = "its outcomes prove that it does more harm than good"
@@ -78,13 +90,16 @@ def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:
     A record joins the first cluster that it can, in the order of the texts, never in that of the records.
     """
 
-    def joins(group: list[Lesson], record: Lesson) -> bool:
-        return group[0].kind is record.kind and all(
-            alike(record.text, other.text) >= ALIKE for other in group
-        )
+    def is_similar_to_all(group: list[Lesson], record: Lesson) -> bool:
+        if group[0].kind is not record.kind:
+            return False
+        return all(alike(record.text, other.text) >= ALIKE for other in group)
 
-    ordered = sorted(records, key=lambda record: (record.kind.value, record.text, record.id))
-    return [group for group in _grouped(ordered, joins) if len(group) > 1]
+    in_order_of_texts = sorted(
+        records, key=lambda record: (record.kind.value, record.text, record.id)
+    )
+    groups = _grouped(in_order_of_texts, is_similar_to_all)
+    return [group for group in groups if len(group) > 1]
 
 
 def _grouped(
@@ -103,29 +118,16 @@ def _grouped(
 
 
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
-    """Return the key that sorts the best first, by what is in the records; the id decides only between equal ones."""
-    trust = list(Trust).index(record.trust)  # the least trusted is the first
+    """Return the key that sorts the best first, by the contents of the records; the id decides between equal ones."""
+    trust_rank = list(Trust).index(record.trust)  # the least trusted has the rank 0
     return (
-        -trust,
+        -trust_rank,
         -round(record.rate, _RATE_PLACES),
         -record.strength,
         -record.importance,
         record.text,
         record.id,
     )
-
-
-MOST_RECORDS: Final = 600
-"""The most important recent records of a project, over which a dream plans; comparing them takes about a second."""
-
-_NOT_CHANGED: Final = ("kind", "trust", "source", "context", "task_type", "external_id")
-"""The fields that no merge changes."""
-
-_RESTORED: Final = (
-    *(field.name for field in fields(LessonDraft) if field.name not in _NOT_CHANGED),
-    "strength",
-)
-"""The fields that undoing restores: all that a merge can change, and the state."""
 
 
 class ConsolidationRepository(Repository):
@@ -221,84 +223,86 @@ class ConsolidationRepository(Repository):
         if row["state"] == "undone":
             raise InputError("dream_id", "that dream is undone already", "Name another one.")
         changes = json.loads(row["changes"])
-        restored: list[str] = []
-        skipped: list[str] = []
+        restored_ids: list[str] = []
+        skipped_ids: list[str] = []
         for record_id, change in changes["records"].items():
             current = lesson_records.find(tx, scope, record_id)
             if current is None or not _may_undo(current, change, by):
-                skipped.append(record_id)
+                skipped_ids.append(record_id)
                 continue
-            earlier = replace(current, **_fields_before(change["before"]), updated_at=now)
-            lesson_records.revise(tx, scope, current, screening.judged(earlier), reason, by=by)
-            restored.append(record_id)
+            restored = replace(current, **_fields_before(change["before"]), updated_at=now)
+            lesson_records.revise(tx, scope, current, screening.judged(restored), reason, by=by)
+            restored_ids.append(record_id)
         for merge in json.loads(row["plan"])["merges"]:
-            for record_id in set(restored).intersection(merge["gone"]):
+            for record_id in set(restored_ids).intersection(merge["gone"]):
                 tx.run_many("link_remove", _merge_links(record_id, merge["keep"]))
         # Merged records get their outcomes back, and the kept record only its own.
-        for record_id in restored:
+        for record_id in restored_ids:
             outcomes.recompute(tx, scope, lesson_records.lesson_by_id(tx, scope, record_id))
         for record_id in changes["added"]:
-            added = lesson_records.find(tx, scope, record_id)
-            if added is not None and _may_change(added, by):
+            added_record = lesson_records.find(tx, scope, record_id)
+            if added_record is not None and _may_change(added_record, by):
                 lesson_records.set_state(tx, scope, record_id, State.ARCHIVED, reason, now, by=by)
         tx.run("dream_undone", scoped(scope, id=dream_id))
         lesson_records.archive_excess(tx, scope, self.context.size, now)
-        return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
+        return Undone(dream_id=dream_id, restored=tuple(restored_ids), skipped=tuple(skipped_ids))
 
 
 @dataclass
 class _Changes:
-    """Writes the changes of a plan at `now`, and collects what undoes them.
-
-    `records` has, by id, the fields of a record before its change and the time of the change; `added` has new ids.
-    """
+    """Writes the changes of a plan at `now`, and collects the values by which they can be undone."""
 
     tx: Writing
     scope: Scope
     now: float
     by: Speaker
+    # By the id of a changed record: its fields before the change ("before"), and the time of the change ("after").
     records: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    added: list[str] = field(default_factory=list[str])
+    added: list[str] = field(default_factory=list[str])  # the ids of new records
 
     def merge(self, merge: Merge, reason: str) -> None:
         """Merge records into the one to keep, archive them, and give their outcomes to that one.
 
-        A person's lesson stays as it is, unless a person merges: what says the same as one is only archived.
+        A person's lesson stays as it is, unless a person merges: records that say the same are only archived then.
         """
-        keep = self._record(merge.keep)
-        named = [self._record(record_id) for record_id in merge.gone]
-        gone = [record for record in named if _may_change(record, self.by)]
-        if not _may_change(keep, self.by):
-            self.archive(gone, keep)
+        kept = self._record(merge.keep)
+        named_records = [self._record(record_id) for record_id in merge.gone]
+        merged_records = [record for record in named_records if _may_change(record, self.by)]
+        if not _may_change(kept, self.by):
+            self.archive(merged_records, kept)
             return
-        after = keep
-        for record in gone:
-            if record.text != keep.text:
-                lesson_records.keep_version(self.tx, keep.id, f"merged from {record.id}", record)
-            after = lesson_merging.merged(after, record)
-        if merge.wording is not None:
-            new = merge.wording
-            after = screening.redacted(
-                replace(after, mistake=new.mistake, correction=new.correction, text=new.text)
+        result = kept
+        for record in merged_records:
+            if record.text != kept.text:
+                lesson_records.keep_version(self.tx, kept.id, f"merged from {record.id}", record)
+            result = lesson_merging.merged(result, record)
+        wording = merge.wording
+        if wording is not None:
+            reworded = replace(
+                result,
+                mistake=wording.mistake,
+                correction=wording.correction,
+                text=wording.text,
             )
-        self.write(keep, after, reason)
-        self.archive(gone, keep)
-        for record in gone:
-            self.tx.run_many("link_add", _merge_links(record.id, keep.id))
-        for record in (*gone, keep):
+            result = screening.redacted(reworded)
+        self.write(kept, result, reason)
+        self.archive(merged_records, kept)
+        for record in merged_records:
+            self.tx.run_many("link_add", _merge_links(record.id, kept.id))
+        for record in (*merged_records, kept):
             outcomes.recompute(self.tx, self.scope, self._record(record.id))
 
     def _record(self, record_id: str) -> Lesson:
         """Return a record as the transaction sees it now."""
         return lesson_records.lesson_by_id(self.tx, self.scope, record_id)
 
-    def archive(self, gone: Sequence[Lesson], keep: Lesson) -> None:
-        """Archive records that say the same as the one to keep."""
-        for record in gone:
-            self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
+    def archive(self, records: Sequence[Lesson], kept: Lesson) -> None:
+        """Archive records that say the same as the one that is kept."""
+        for record in records:
+            self.write(record, replace(record, state=State.ARCHIVED), f"merged into {kept.id}")
 
     def generalize(self, generalization: Generalization, lesson: Lesson) -> None:
-        """Add the general lesson, unless one that says the same is there, with links to the lessons it was made of."""
+        """Add the general lesson with links to its sources, unless the bank has one that says the same."""
         if lesson_merging.first_equal(lesson, nearest(self.tx, self.scope, lesson)) is not None:
             return
         lesson_records.insert(self.tx, self.scope, lesson)
@@ -311,10 +315,10 @@ class _Changes:
             self.tx.run_many("link_add", links)
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
-        """Write a changed record with a version of what it was, and note what undoes the change."""
+        """Write a changed record with a version of its earlier wording, and note the values that undo the change."""
         after = replace(after, updated_at=self.now)
         lesson_records.revise(self.tx, self.scope, before, after, reason, by=self.by)
-        fields_before = {name: getattr(before, name) for name in _RESTORED}
+        fields_before = {name: getattr(before, name) for name in _RESTORED_FIELDS}
         self.records[before.id] = {"before": fields_before, "after": self.now}
 
 
@@ -323,13 +327,13 @@ def _link(from_id: str, relation: str, to_id: str) -> dict[str, str]:
     return {"from_id": from_id, "relation": relation, "to_kind": "record", "to_id": to_id}
 
 
-def _merge_links(gone_id: str, keep_id: str) -> list[dict[str, str]]:
+def _merge_links(merged_id: str, kept_id: str) -> list[dict[str, str]]:
     """Return the two links between a merged record and the one that was kept."""
-    return [_link(gone_id, "merged_into", keep_id), _link(keep_id, "merged_from", gone_id)]
+    return [_link(merged_id, "merged_into", kept_id), _link(kept_id, "merged_from", merged_id)]
 
 
 def digest_of(records: list[Lesson]) -> str:
-    """Return 16 hex digits that name the state of records, including the scores that outcomes change."""
+    """Return 16 hex digits that identify the state of records, including the scores that outcomes change."""
     state = sorted(
         [lesson.id, lesson.updated_at, lesson.wins, lesson.losses, lesson.times_applied]
         for lesson in records

@@ -1,4 +1,4 @@
-"""Counts for a person: sums of rows by a column, and what came of sessions with and without warnings."""
+"""Counts of warned and watched sessions for a person: sums of rows by one of their columns."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,9 +9,10 @@ from mcp_reflect.storage.rows import Row
 
 
 def counts_of_sessions(sessions: Row | None, warnings: Sequence[Row]) -> dict[str, Json]:
-    """Return what came of the sessions that were warned, or of those that were only watched.
+    """Return the counts of the sessions that were warned, or of those that were only watched.
 
-    `sessions` is the row that counts them, None if there are none; `warnings` count theirs by sequel.
+    `sessions` is the row that counts them, None if there are none; `warnings` are rows that count their warnings by
+    sequel: {"sessions": 4, "recurrences": 1, "warnings_due": 7, "sequels": {"heeded": 6, "open": 1}}.
     """
     session_count = 0
     recurrences = 0
@@ -27,10 +28,10 @@ def counts_of_sessions(sessions: Row | None, warnings: Sequence[Row]) -> dict[st
 
 
 def counts_of_last_messages(notes: Sequence[SessionNotes]) -> dict[str, Json]:
-    """Return how many last messages of all sessions were held or told, and what came of them."""
+    """Return the counts of held and commented last messages over all sessions, and of their corrections."""
     sums: dict[str, Json] = {}
     for name in LAST_WORD_COUNTS:
-        sums[name] = sum(getattr(of_session.last_word, name) for of_session in notes)
+        sums[name] = sum(getattr(session_notes.last_word, name) for session_notes in notes)
     return sums
 
 

@@ -1,6 +1,6 @@
-"""In which sessions lessons were shown or held out, and how those sessions ended.
+"""The effect of lessons: the endings of the sessions that were shown one, beside those from which it was held out.
 
-A lesson is held out of a session when it would have been shown, and is not: so its effect can be measured.
+A lesson is held out of a session where it would have been shown, and is not, so that its effect can be measured.
 """
 
 import json
@@ -25,7 +25,7 @@ _SECONDS_AFTER_SESSION: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The sessions of a lesson with and without it, compared, and whether a person keeps the lesson."""
+    """The measured effect of a lesson, and whether a person keeps the lesson."""
 
     comparison: Comparison
     is_kept_by_person: bool
@@ -49,51 +49,55 @@ class EffectRepository(Repository):
         tx.run("shown_in_end", values)
 
     async def of(self, scope: Scope, ids: Iterable[str] | None = None) -> dict[str, Measured]:
-        """Return what is known of lessons, by id: of those of `ids`, or of all of the project (None).
+        """Return the measured effects of lessons, by id: of those of `ids`, or of all of the project (None).
 
-        The query has one row for the sessions that were shown a lesson, and one for those from which it was held out.
+        The query has two rows for a lesson: one for the sessions that were shown it, and one for those from which it was
+        held out. Both go into one comparison.
         """
         values = scoped(scope, ids=list(ids or ()), all_lessons=int(ids is None))
-        by_lesson: dict[str, Measured] = {}
+        measured_by_id: dict[str, Measured] = {}
         for row in await self.db.rows("shown_in_counts", values):
             lesson_id = row["lesson_id"]
-            nothing_yet = Measured(Comparison(), is_kept_by_person=keeps(row))
-            measured = by_lesson.get(lesson_id, nothing_yet)
+            unmeasured = Measured(Comparison(), is_kept_by_person=keeps(row))
+            comparison = measured_by_id.get(lesson_id, unmeasured).comparison
             sessions = Arm(row["sessions"], int(row["good"]))
-            if row["held_out"]:
-                comparison = replace(measured.comparison, held_out=sessions)
-            else:
-                comparison = replace(measured.comparison, shown=sessions)
-            by_lesson[lesson_id] = replace(nothing_yet, comparison=comparison)
-        return by_lesson
+            group = "held_out" if row["held_out"] else "shown"
+            comparison = replace(comparison, **{group: sessions})
+            measured_by_id[lesson_id] = replace(unmeasured, comparison=comparison)
+        return measured_by_id
 
     async def card(self, scope: Scope, session: str | None = None) -> SessionCard | None:
-        """Return what became of a session, by its name or the beginning of it, or of the latest; None if there is none."""
+        """Return the card of a session: the lessons that it followed and kept, and the warnings that it heeded.
 
-        def read(reading: Reading) -> SessionCard | None:
+        The session is known by its name or the beginning of it; without one, the latest is meant. None if there is none.
+        """
+
+        def read_card(reading: Reading) -> SessionCard | None:
             row = reading.row("card_session", scoped(scope, part=session or ""))
             if row is None:
                 return None
-            of_session = {"session": row["id"]}
+            session_id = row["id"]
             notes = from_json(SessionNotes, json.loads(row["notes"]))
-            times = {
-                "since": row["started_at"],
-                "until": row["updated_at"] + _SECONDS_AFTER_SESSION,
-            }
-            followed = reading.lessons("card_followed", scope, **of_session)
-            kept = reading.lessons("card_kept", scope, **of_session, **times)
+            followed_lessons = reading.lessons("card_followed", scope, session=session_id)
+            kept_lessons = reading.lessons(
+                "card_kept",
+                scope,
+                session=session_id,
+                since=row["started_at"],
+                until=row["updated_at"] + _SECONDS_AFTER_SESSION,
+            )
             return SessionCard(
-                session=row["id"],
+                session=session_id,
                 started_at=row["started_at"],
-                followed=tuple(_words_of(lesson) for lesson in followed),
-                heeded=_count_of_heeded(reading, scope, row["id"]),
-                kept=tuple(_words_of(lesson) for lesson in kept),
+                followed=tuple(_words_of(lesson) for lesson in followed_lessons),
+                heeded=_count_of_heeded(reading, scope, session_id),
+                kept=tuple(_words_of(lesson) for lesson in kept_lessons),
                 held=notes.last_word.held,
                 corrected=notes.last_word.corrected + notes.last_word.ran,
                 refused=len(notes.held),
             )
 
-        return await self.db.look(scope.tenant, read)
+        return await self.db.look(scope.tenant, read_card)
 
 
 def _count_of_heeded(reading: Reading, scope: Scope, session: str) -> int:
@@ -105,7 +109,7 @@ def _count_of_heeded(reading: Reading, scope: Scope, session: str) -> int:
 
 
 def _words_of(lesson: Lesson) -> str:
-    """Return what a card says of a lesson; of one that hooks would not show, no words of its own."""
+    """Return the words of a lesson on a card; a lesson that hooks would not show is named by its id alone."""
     if suspicion_of(lesson):
         return short_id(lesson.id)
     return lesson.correction or lesson.text

@@ -1,4 +1,4 @@
-"""Calls that failed: noted with their error, cleared when they work, and read as they are known."""
+"""The rows of calls that failed: each is noted with its error, and cleared once the same call works."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -65,16 +65,20 @@ def note_failure(
     if not judged:
         texts_of_warning = (failure.error, json.dumps(failure.worked, ensure_ascii=False))
         reason_to_leave_out = suspicion(texts_of_warning)
-    # In a list any value is written as JSON, and read as what it was.
-    call: dict[str, Any] = {"arguments": [failure.arguments], "worked": None}
+    # In a list any value is written as JSON, and can be read again as the same value.
+    values: dict[str, Any] = {
+        **asdict(failure),
+        "arguments": [failure.arguments],
+        "worked": None,
+    }
     if reason_to_leave_out is not None:
-        call["error"] = f"(left out: {reason_to_leave_out})"
+        values["error"] = f"(left out: {reason_to_leave_out})"
     elif failure.worked is not None:
-        call["worked"] = [failure.worked]
+        values["worked"] = [failure.worked]
     occurrence = scoped(
         scope, reflection_id=reflection_id, session=session, step=step, again=again, now=now
     )
-    tx.run("failure_add", {**asdict(failure), **call, **occurrence})
+    tx.run("failure_add", {**values, **occurrence})
 
 
 def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: float) -> None:

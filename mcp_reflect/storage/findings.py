@@ -1,6 +1,6 @@
-"""Findings: what rules noticed in sessions that was learned with effort, and may become a lesson.
+"""The repository of findings, which rules notice in sessions: knowledge that cost effort, and may become a lesson.
 
-The calls in which rules look for them are kept here, too, and which lessons were written into instruction files.
+The last calls of each session, in which rules look for findings, are stored beside them.
 """
 
 import json
@@ -13,7 +13,6 @@ from mcp_reflect.models.common import Json, Scope, compact, from_json
 from mcp_reflect.models.finding import (
     Finding,
     FindingState,
-    Promotion,
     Seen,
     SessionCall,
     StoredFinding,
@@ -24,15 +23,15 @@ from mcp_reflect.storage.rows import Row, damage_told, readable, record_from
 from mcp_reflect.storage.values import Derived, scoped
 
 MOST_CALLS: Final = 40
-"""The last calls that are kept of each session."""
+"""The last calls that are stored of each session."""
 
 _MOST_WAITING: Final = 500
 """Findings in the list that a person reviews."""
 
 _MOST_EVIDENCE: Final = 10
-"""The latest sessions of a finding whose lines are kept as evidence."""
+"""The latest sessions of a finding whose lines are stored as evidence."""
 
-_EVERY_NUMBER: Final = 2**31 - 1
+_HIGHEST_NUMBER: Final = 2**31 - 1
 """No call of a session has a higher number."""
 
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
@@ -43,7 +42,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 class FindingRepository(Repository):
-    """Findings, the last calls of sessions, and the promotions of a project: which lessons a file was given."""
+    """Findings, with the last calls of the sessions in which they are noticed."""
 
     @brief_transaction
     def note_call(
@@ -51,28 +50,30 @@ class FindingRepository(Repository):
         tx: Writing,
         scope: Scope,
         session: str,
-        look: Callable[[Sequence[SessionCall]], tuple[SessionCall, Finding | None]],
+        number_call_and_find: Callable[[Sequence[SessionCall]], tuple[SessionCall, Finding | None]],
         choose: Callable[[Sequence[StoredFinding]], StoredFinding | None] | None,
     ) -> Finding | None:
-        """Keep a call of a session, and the finding that it completes; return the finding to ask the agent about now.
+        """Store a call of a session, and the finding that it completes; return the finding to ask the agent about now.
 
-        `look` is given the last calls of the session, and returns the call to keep and the finding that it completes.
-        `choose` picks one of all findings of the session to ask the agent about; without it the agent is not asked. A
-        finding that a person kept or dropped is not noted again.
+        1. `number_call_and_find` takes the last calls of the session, and returns the call with its number and the
+           finding that it completes. It runs in this transaction, since parallel calls must get different numbers.
+        2. Both are stored; a finding that a person kept or dropped is not noted again.
+        3. `choose` picks one of all findings of the session; without it the agent is not asked.
         """
-        rows = tx.rows("session_calls", scoped(scope, session=session))
-        call, finding = look(readable(rows, _call_from, self.context.log))
-        of_call = scoped(scope, session=session, number=call.number)
-        tx.run("session_call_add", {**of_call, "call": compact({**asdict(call), "number": None})})
-        tx.run("session_call_trim", {**of_call, "last": call.number - MOST_CALLS})
-        if finding is not None and _is_new(tx, scope, session, finding):
+        call_rows = tx.rows("session_calls", scoped(scope, session=session))
+        calls = readable(call_rows, _call_from, self.context.log)
+        call, finding = number_call_and_find(calls)
+        key = scoped(scope, session=session, number=call.number)
+        tx.run("session_call_add", {**key, "call": compact({**asdict(call), "number": None})})
+        tx.run("session_call_trim", {**key, "last": call.number - MOST_CALLS})
+        if finding is not None and _is_to_be_noted(tx, scope, session, finding):
             new_id = self.clock.new_id("fnd")
             values = {"id": new_id, "thing": finding.thing, "body": asdict(finding)}
             tx.run("finding_add", scoped(scope, session=session, now=self.clock.now(), **values))
         if choose is None:
             return None
-        rows = tx.rows("findings_of_session", scoped(scope, session=session))
-        chosen = choose(readable(rows, _finding_from, self.context.log))
+        finding_rows = tx.rows("findings_of_session", scoped(scope, session=session))
+        chosen = choose(readable(finding_rows, _finding_from, self.context.log))
         if chosen is None:
             return None
         tx.run("finding_asked", scoped(scope, id=chosen.id, asked=1, now=self.clock.now()))
@@ -99,7 +100,7 @@ class FindingRepository(Repository):
 
     @transaction
     def reword(self, tx: Writing, scope: Scope, finding_id: str, finding: Finding) -> None:
-        """Keep a finding with the words of a language model."""
+        """Store the words of a language model for a finding."""
         tx.run(
             "finding_reword",
             scoped(scope, id=finding_id, body=asdict(finding), now=self.clock.now()),
@@ -109,7 +110,10 @@ class FindingRepository(Repository):
     def settle(
         self, tx: Writing, scope: Scope, finding_id: str, state: FindingState, lesson_id: str | None
     ) -> None:
-        """Keep a finding as a lesson, or drop it. NotFoundError for an unknown id."""
+        """Set the state of a finding: a lesson was made of it, it was dropped, or it is open again.
+
+        NotFoundError for an unknown id.
+        """
         tx.existing(
             "finding_by_id", scope, "id", finding_id, "List them: mcp-reflect lessons review"
         )
@@ -124,38 +128,45 @@ class FindingRepository(Repository):
     async def helped(self, scope: Scope) -> dict[str, Json]:
         """Return how often lessons were shown and followed, and how often failures came back.
 
-        `shown` counts the lessons of all `sessions`; of `judged` uses, so many `followed` the lesson. `failures` counts
-        findings of which a lesson was made, `before` and `since` the sessions that met one before and after that.
+        | name       | it counts                                                |
+        |------------|----------------------------------------------------------|
+        | `sessions` | sessions that were shown lessons                         |
+        | `shown`    | the lessons that these were shown                        |
+        | `judged`   | uses of lessons whose outcome was measured               |
+        | `followed` | those of them in which the agent followed the lesson     |
+        | `failures` | findings of which a lesson was made                      |
+        | `before`   | sessions that met such a failure before the lesson       |
+        | `since`    | sessions that met one after it                           |
         """
-        where = scoped(scope)
-        lessons_shown = [
-            json.loads(row["shown"]) for row in await self.db.rows("sessions_shown", where)
-        ]
-        judged = followed = 0
-        measured = await self.db.row("outcomes_measured", where)
+        values = scoped(scope)
+        session_rows = await self.db.rows("sessions_shown", values)
+        shown_by_session = [json.loads(row["shown"]) for row in session_rows]
+        judged_count = 0
+        followed_count = 0
+        measured = await self.db.row("outcomes_measured", values)
         if measured is not None:
-            judged = int(measured["told"])
-            followed = round(measured["followed"])
-        kept_findings = await self.db.rows("findings_kept", where)
-        before = since = 0
+            judged_count = int(measured["told"])
+            followed_count = round(measured["followed"])
+        kept_findings = await self.db.rows("findings_kept", values)
+        before_lesson = 0
+        since_lesson = 0
         for finding in kept_findings:
-            lesson_made_at = finding["created_at"]
             for session in json.loads(finding["seen"]):
-                seen_at = session["at"]
-                if seen_at is None:
+                session_time = session["at"]
+                if session_time is None:
                     continue
-                if seen_at < lesson_made_at:
-                    before += 1
+                if session_time < finding["created_at"]:
+                    before_lesson += 1
                 else:
-                    since += 1
+                    since_lesson += 1
         return {
-            "shown": sum(map(len, lessons_shown)),
-            "sessions": len(lessons_shown),
-            "judged": judged,
-            "followed": followed,
+            "shown": sum(map(len, shown_by_session)),
+            "sessions": len(shown_by_session),
+            "judged": judged_count,
+            "followed": followed_count,
             "failures": len(kept_findings),
-            "before": before,
-            "since": since,
+            "before": before_lesson,
+            "since": since_lesson,
         }
 
     @transaction
@@ -164,28 +175,28 @@ class FindingRepository(Repository):
         tx: Writing,
         scope: Scope,
         files: Sequence[tuple[str, int, float]],
-        found: Sequence[tuple[Finding, Seen]],
+        findings: Sequence[tuple[Finding, Seen]],
         weigh: Callable[[Finding, int, int, float], float],
     ) -> None:
-        """Keep what past sessions showed, and that their files (key, size, time of change) were read.
+        """Store the findings of past sessions, and that their files (key, size, time of change) were read.
 
-        A session counts once for a thing however often it is read. `weigh` returns the cost of a finding from its
-        numbers of sessions, occurrences and seconds.
+        Findings of the same thing are one: each session that shows it is evidence, and counts once however often its file
+        is read. `weigh` returns the cost of a finding from its numbers of sessions, occurrences and seconds.
         """
-        by_thing = defaultdict[str, list[tuple[Finding, Seen]]](list)
-        for finding, seen in found:
-            by_thing[finding.thing].append((finding, seen))
-        for thing, sightings in by_thing.items():
-            first_finding, _ = sightings[0]
+        findings_by_thing = defaultdict[str, list[tuple[Finding, Seen]]](list)
+        for finding, evidence in findings:
+            findings_by_thing[finding.thing].append((finding, evidence))
+        for thing, findings_of_thing in findings_by_thing.items():
+            first_finding, _ = findings_of_thing[0]
             history = self._history_of(tx, scope, thing, first_finding)
-            for finding, seen in sightings:
+            for finding, evidence in findings_of_thing:
                 history.finding = _better(history.finding, finding)
-                history.seen_by_session[seen.session] = clean(asdict(seen))
-            self._keep(tx, scope, thing, history, weigh)
+                history.seen_by_session[evidence.session] = clean(asdict(evidence))
+            self._write_history(tx, scope, thing, history, weigh)
         for key, size, changed in files:
             tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
 
-    def _keep(
+    def _write_history(
         self,
         tx: Writing,
         scope: Scope,
@@ -193,71 +204,56 @@ class FindingRepository(Repository):
         history: "_History",
         weigh: Callable[[Finding, int, int, float], float],
     ) -> None:
-        """Write a finding with all sessions in which its thing was seen, and with what these cost (`weigh`)."""
-        seen = history.seen_in_order()
-        times = sum(session["times"] for session in seen)
-        seconds = sum(session["seconds"] for session in seen)
+        """Write a finding with all sessions that show its thing, and with the cost of these (`weigh`)."""
+        sessions = history.sessions_in_order()
+        times = sum(session["times"] for session in sessions)
+        seconds = sum(session["seconds"] for session in sessions)
         values = {
             "id": history.id,
             "thing": thing,
             "body": asdict(history.finding),
-            "session": seen[-1]["session"],
-            "seen": Derived(json.dumps(seen)),
+            "session": sessions[-1]["session"],
+            "seen": Derived(json.dumps(sessions)),
             "now": self.clock.now(),
-            "sessions": max(len(seen), history.sessions),
-            "weight": weigh(history.finding, len(seen), times, seconds),
+            "sessions": max(len(sessions), history.session_count),
+            "weight": weigh(history.finding, len(sessions), times, seconds),
         }
         tx.run("finding_learn", scoped(scope, **values))
 
-    def _history_of(self, tx: Writing, scope: Scope, thing: str, first: Finding) -> "_History":
-        """Return what the bank has of a thing that was found; a new or a damaged one begins with its `first` finding."""
+    def _history_of(
+        self, tx: Writing, scope: Scope, thing: str, first_finding: Finding
+    ) -> "_History":
+        """Return the stored history of a thing; that of a new or a damaged one begins with its first finding."""
         row = tx.row("finding_by_thing", scoped(scope, thing=thing))
         if row is None:
-            return _History(self.clock.new_id("fnd"), first)
+            return _History(self.clock.new_id("fnd"), first_finding)
         for history in readable([row], _history_from, self.context.log):
             return history
-        return _History(row["id"], first)
+        return _History(row["id"], first_finding)
 
     @transaction
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
         """Drop the calls of a session that has ended; its findings stay."""
-        tx.run("session_call_trim", scoped(scope, session=session, last=_EVERY_NUMBER))
-
-    async def promotions(self, scope: Scope) -> list[Promotion]:
-        """Return the promotions of a project, by file."""
-        rows = await self.db.rows("promotions", scoped(scope))
-        return readable(rows, _promotion_from, self.context.log)
-
-    @transaction
-    def put_promotion(
-        self, tx: Writing, scope: Scope, file: str, promotion: Promotion | None
-    ) -> None:
-        """Keep a promotion in place of the file's earlier one; None forgets that one."""
-        own = scoped(scope, file=file, now=self.clock.now())
-        if promotion is None:
-            tx.run("promotion_drop", own)
-        else:
-            tx.run("promotion_put", {**own, "body": asdict(promotion)})
+        tx.run("session_call_trim", scoped(scope, session=session, last=_HIGHEST_NUMBER))
 
 
 @dataclass(slots=True)
 class _History:
-    """A finding with the sessions in which its thing was seen; `sessions` counts all that there ever were.
-
-    `seen_by_session` has `Seen` as JSON, by the name of its session.
-    """
+    """A finding with the sessions that show its thing."""
 
     id: str
     finding: Finding
     seen_by_session: dict[str, Any] = field(default_factory=dict[str, Any])
-    sessions: int = 1
+    """`Seen` as JSON, by the name of its session."""
+    session_count: int = 1
+    """All sessions that there ever were, also those that are not stored any more."""
 
-    def seen_in_order(self) -> list[Any]:
-        """Return the sessions in which it was seen, the latest last; only the latest ones keep their lines."""
-        seen = sorted(self.seen_by_session.values(), key=lambda session: session["at"] or 0.0)
-        for older in seen[:-_MOST_EVIDENCE]:
-            older["lines"] = []
-        return seen
+    def sessions_in_order(self) -> list[Any]:
+        """Return the sessions as JSON, the latest last; only the latest ones have their lines as evidence."""
+        sessions = sorted(self.seen_by_session.values(), key=lambda session: session["at"] or 0.0)
+        for older_session in sessions[:-_MOST_EVIDENCE]:
+            older_session["lines"] = []
+        return sessions
 
 
 def _history_from(row: Row) -> _History:
@@ -267,16 +263,16 @@ def _history_from(row: Row) -> _History:
             id=row["id"],
             finding=from_json(Finding, json.loads(row["finding"])),
             seen_by_session={seen["session"]: seen for seen in json.loads(row["seen"])},
-            sessions=row["sessions"],
+            session_count=row["sessions"],
         )
 
 
-def _is_new(tx: Writing, scope: Scope, session: str, finding: Finding) -> bool:
+def _is_to_be_noted(tx: Writing, scope: Scope, session: str, finding: Finding) -> bool:
     """Return whether a finding is to be noted: nobody has decided about its thing, and this session did not find it."""
-    before = tx.row("finding_by_thing", scoped(scope, thing=finding.thing))
-    if before is None:
+    stored_row = tx.row("finding_by_thing", scoped(scope, thing=finding.thing))
+    if stored_row is None:
         return True
-    return before["state"] == FindingState.OPEN and before["session"] != session
+    return stored_row["state"] == FindingState.OPEN and stored_row["session"] != session
 
 
 def _call_from(row: Row) -> SessionCall:
@@ -285,22 +281,13 @@ def _call_from(row: Row) -> SessionCall:
         return from_json(SessionCall, {**json.loads(row["call"]), "number": row["number"]})
 
 
-def _promotion_from(row: Row) -> Promotion:
-    """Return a row of `promotions` as the record; BankError if it is damaged."""
-    with damage_told(row):
-        return from_json(Promotion, json.loads(row["body"]))
-
-
 def _better(earlier: Finding, later: Finding) -> Finding:
-    """Return the finding that shows more.
+    """Return the finding that shows more: the one in a model's words, else with a call that worked, else the later one."""
 
-    That is one in a model's words, else one with the call that worked, else the later one.
-    """
-
-    def how_much_it_shows(finding: Finding) -> tuple[bool, bool]:
+    def shown_facts(finding: Finding) -> tuple[bool, bool]:
         return finding.wording is not None, finding.worked is not None
 
-    if how_much_it_shows(earlier) > how_much_it_shows(later):
+    if shown_facts(earlier) > shown_facts(later):
         return earlier
     return later
 

@@ -18,7 +18,7 @@ HALF_LIFE_DAYS: Final = 180.0
 """The days after which the recency of a lesson that nobody updates is half of what it was."""
 
 _LEAST_WORTH_FACTOR: Final = 0.6
-"""What the relevance of a lesson without any worth is multiplied by."""
+"""The factor of the relevance of a lesson without any worth; that of the worthiest lesson is 1."""
 
 _SAME_TYPE_BONUS: Final = 0.1
 _SAME_CONTEXT_BONUS: Final = 0.05
@@ -76,14 +76,14 @@ def _score(candidate: Candidate, now: float, *, strong: bool) -> float:
         bonus += _SAME_TYPE_BONUS
     if candidate.same_context:
         bonus += _SAME_CONTEXT_BONUS
-    half = (relevance + bonus) / _MOST_RELEVANCE / 2
+    half_score = (relevance + bonus) / _MOST_RELEVANCE / 2  # 0 to 0.5
     if strong:
-        return LEAST_STRONG + half
-    return min(half, LARGEST_WEAK)
+        return LEAST_STRONG + half_score
+    return min(half_score, LARGEST_WEAK)
 
 
 def _worth(lesson: Lesson, now: float) -> float:
-    """Return how much a lesson is worth whatever the query, 0..1: by its outcomes, importance, age and trust."""
+    """Return the worth of a lesson for any query, 0..1: by its outcomes, importance, age and trust."""
     age_days = max(now - lesson.updated_at, 0) / DAY
     recency = 0.5 ** (age_days / HALF_LIFE_DAYS)
     return (
@@ -98,26 +98,26 @@ def _worth(lesson: Lesson, now: float) -> float:
 def _scores_of_persons_lessons(
     fitting: Sequence[Candidate], scores: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the scores of strong lessons that a person keeps, raised where one that only an agent tells had more.
+    """Return the scores of strong lessons that a person keeps, raised to those of an agent's own lessons.
 
     Of two strong hits that are about as relevant, the person's comes first: an agent may call its own lesson as
     important as it likes. The person's takes the score of the agent's, if that is higher, so that the order of hits is
     that of their scores; of equal scores a person's comes first (`sort_key`).
     """
     strong = [candidate for candidate in fitting if scores[candidate.lesson.id] >= LEAST_STRONG]
-    of_agents = [candidate for candidate in strong if _only_an_agent_tells(candidate.lesson)]
-    raised: dict[str, float] = {}
+    agents_candidates = [candidate for candidate in strong if _is_by_agent_alone(candidate.lesson)]
+    raised_scores: dict[str, float] = {}
     for candidate in strong:
         if not candidate.lesson.is_kept_by_person:
             continue
         score = scores[candidate.lesson.id]
-        for other in of_agents:
+        for other in agents_candidates:
             if candidate.match.score >= _ABOUT_AS_RELEVANT * other.match.score:
                 score = max(score, scores[other.lesson.id])
-        raised[candidate.lesson.id] = score
-    return raised
+        raised_scores[candidate.lesson.id] = score
+    return raised_scores
 
 
-def _only_an_agent_tells(lesson: Lesson) -> bool:
+def _is_by_agent_alone(lesson: Lesson) -> bool:
     """Return whether neither a person nor a proof stands behind a lesson."""
     return lesson.trust is Trust.OBSERVED and not lesson.is_kept_by_person

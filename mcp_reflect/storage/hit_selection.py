@@ -1,4 +1,4 @@
-"""Which of the lessons that fit a query are shown: what the caller's filters leave, without what repeats another."""
+"""The selection of the lessons that an answer shows: the caller's filters leave some out, and none repeats another."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,10 +22,9 @@ SIMILAR_HITS: Final = 5
 
 
 def reason_to_hide(candidate: Candidate, query: RecallQuery) -> str | None:
-    """Return why a lesson that fits is not shown, None if it may be.
+    """Return why a lesson that fits is not shown, None if it may be: a filter of the caller, or its own outcomes.
 
-    The caller's filters leave it out, or its outcomes prove that it harms. A summary that rules wrote of a run is
-    shown only to a caller who asks for reflections.
+    A summary that rules wrote of a run is shown only to a caller who asks for reflections.
     """
     lesson = candidate.lesson
     if query.strong_only and suspicion_of(lesson):

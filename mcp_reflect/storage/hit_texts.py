@@ -63,16 +63,17 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     """
     lesson = candidate.lesson
     match = candidate.match
-    words = [word for word in match.words if word not in match.names][:_MOST_LISTED]
+    shared_words = [word for word in match.words if word not in match.names][:_MOST_LISTED]
     is_close = (match.close or 0.0) >= CLOSE
-    has_sure_reason = bool(
-        words or match.names or candidate.by_error or is_close or candidate.names_type
+    has_common_words = bool(shared_words or match.names)
+    has_sure_reason = (
+        has_common_words or bool(candidate.by_error) or is_close or bool(candidate.names_type)
     )
     clauses_by_condition = (
         (candidate.by_error and candidate.misfit, "has an error of this form"),
         (candidate.by_error and not candidate.misfit, "has this very error"),
         (match.names, f"both name {' and '.join(match.names[:_MOST_LISTED])}"),
-        (words, f"shares {' and '.join(words)}"),
+        (shared_words, f"shares {' and '.join(shared_words)}"),
         (is_close, "close in meaning"),
         (not has_sure_reason and match.guessed >= GUESSED, "may be what is behind it"),
         (not has_sure_reason and match.close, "similar in meaning alone"),
@@ -89,10 +90,12 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
             "a reflection: there is no lesson on this yet",
         ),
     )
-    first, *others = [clause for is_so, clause in clauses_by_condition if is_so]
-    if candidate.misfit:  # it stands in the first clause, since a short answer has that one alone
-        first += f", but {candidate.misfit}"
-    return [first, *others]
+    first_clause, *other_clauses = [clause for holds, clause in clauses_by_condition if holds]
+    if (
+        candidate.misfit
+    ):  # a short answer has the first clause alone, so that the misfit belongs there
+        first_clause += f", but {candidate.misfit}"
+    return [first_clause, *other_clauses]
 
 
 def rival_note(lesson: Lesson, chosen: Iterable[Lesson]) -> str | None:

@@ -1,4 +1,4 @@
-"""The few hits of an answer: candidates are found, filtered, scored, put in order, and chosen."""
+"""The few hits of an answer to a recall: candidates are found, filtered, scored, ordered, and chosen."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import QueryVector
 from mcp_reflect.storage.similarity import alike
 
-_SCORED: Final = 15
+_LEAST_SCORED: Final = 15
 """The least number of rows found by terms that get a score."""
 
 _SCORED_FOR_EACH_HIT: Final = 3
 
-_READ: Final = 15
+_LEAST_READ: Final = 15
 """The least number of candidates that ranking chooses from."""
 
 _READ_FOR_EACH_HIT: Final = 5
@@ -53,6 +53,11 @@ def ranked_hits(
 ) -> RankedHits:
     """Return the hits for a query, `ask`, and count for each other candidate why it is none.
 
+    1. The index finds candidates; those that did not fit a task like this before are marked.
+    2. Weak candidates are left out where only strong ones are wanted (`_by_strength`).
+    3. The filters of the query leave out others (`_allowed`).
+    4. The rest is scored and sorted, and the best find a place in the answer (`_chosen`).
+
     `hidden` of the result is for example `{"not_relevant": 12, "weak": 3, "other_tags": 1, "similar": 1}`.
     """
     search = Search(reading, scope, ask, vectors, index, _rows_to_score(ask))
@@ -62,15 +67,17 @@ def ranked_hits(
     hidden = Counter(not_relevant=found.not_relevant, weak=len(candidates) - len(showable))
 
     allowed = _allowed(showable, ask, hidden)
-    scores = scores_of(allowed, {candidate.lesson.id for candidate in strong}, now)
-    allowed.sort(key=lambda candidate: sort_key(candidate.lesson, scores))
+    strong_ids = {candidate.lesson.id for candidate in strong}
+    scores = scores_of(allowed, strong_ids, now)
+    best_first = sorted(allowed, key=lambda candidate: sort_key(candidate.lesson, scores))
 
-    chosen = _chosen(allowed, ask, hidden)
-    chosen_lessons = [candidate.lesson for candidate in chosen]
+    chosen_candidates = _chosen(best_first, ask, hidden)
+    chosen_lessons = [candidate.lesson for candidate in chosen_candidates]
     hits: list[Hit] = []
-    for candidate in chosen:
+    for candidate in chosen_candidates:
         note = rival_note(candidate.lesson, chosen_lessons)
-        hits.append(hit_of_candidate(candidate, scores[candidate.lesson.id], ask, now, note))
+        score = scores[candidate.lesson.id]
+        hits.append(hit_of_candidate(candidate, score, ask, now, note))
     return RankedHits(tuple(hits), hidden)
 
 
@@ -101,7 +108,7 @@ def _chosen(
 
 
 def _asks_for_worth(ask: RecallQuery) -> bool:
-    """Return whether only lessons of some worth are wanted, which the index does not know."""
+    """Return whether only lessons of some worth are wanted; the index does not know it, so that many must be read."""
     return bool(ask.min_importance or ask.min_effectiveness)
 
 
@@ -109,14 +116,14 @@ def _rows_to_score(ask: RecallQuery) -> int:
     """Return how many rows found by terms get a score: many where most of them may be of too little worth."""
     if _asks_for_worth(ask):
         return _MOST_SCORED
-    return max(_SCORED, _SCORED_FOR_EACH_HIT * ask.limit)
+    return max(_LEAST_SCORED, _SCORED_FOR_EACH_HIT * ask.limit)
 
 
 def _most_read(ask: RecallQuery) -> int | None:
     """Return how many candidates are read, None for all: a filter may leave out the best of them."""
     if _asks_for_worth(ask) or ask.kinds or ask.tags:
         return None
-    return max(_READ, _READ_FOR_EACH_HIT * ask.limit)
+    return max(_LEAST_READ, _READ_FOR_EACH_HIT * ask.limit)
 
 
 class _ByStrength(NamedTuple):
@@ -127,9 +134,12 @@ class _ByStrength(NamedTuple):
 
 
 def _by_strength(candidates: Sequence[Candidate], query: RecallQuery) -> _ByStrength:
-    """Return which candidates surely fit, and which may be shown.
+    """Return the candidates that surely fit, and all that may be shown.
 
-    Hooks and prompts (`strong_only`) show the strong ones and those near to them alone; a recall shows weak ones, too.
+    | the query                          | strong                       | may be shown                              |
+    |------------------------------------|------------------------------|-------------------------------------------|
+    | is a recall                        | as the index says            | all, weak ones too                        |
+    | is by hooks and prompts            | those that fit a prompt      | these, and those near to them (siblings)  |
     """
     if not query.strong_only:
         strong = [candidate for candidate in candidates if candidate.strong]

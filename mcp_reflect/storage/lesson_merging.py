@@ -12,13 +12,13 @@ from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.rows import LISTS
 from mcp_reflect.storage.values import scoped
 
-_MAX_WORDS: Final = 50
+_MOST_WORDS: Final = 50
 """Symptoms, keywords or tags that a merged lesson collects."""
 
 _CONFIDENCE_GAIN: Final = 0.2
-"""The part of what is missing to full confidence that a lesson gains when it is learned again."""
+"""The part of the gap to full confidence that a lesson gains when it is learned again: 0.5 becomes 0.6."""
 
-_FILLED: Final = ("mistake", "correction", "why")
+_FIELDS_TO_FILL: Final = ("mistake", "correction", "why")
 """Fields that a stored record takes from another one where it has none.
 
 The others that may be empty (`context`, `task_type`, `external_id`) tell records apart, so that they stay empty.
@@ -26,15 +26,12 @@ The others that may be empty (`context`, `task_type`, `external_id`) tell record
 
 
 class Added(NamedTuple):
-    """What became of a lesson that was to be stored: its `status` is `stored`, `merged` or `quarantined`.
+    """The result of storing a lesson."""
 
-    `id` is its own, or that of the lesson that it was merged into. `near` are stored lessons that share most of its
-    words, the nearest first.
-    """
-
-    id: str
-    status: str
+    id: str  # its own, or that of the lesson that it was merged into
+    status: str  # "stored", "merged" or "quarantined"
     near: Sequence[Lesson] = ()
+    """Stored lessons that share most of its words, the nearest first."""
 
 
 def add_or_merge(
@@ -45,29 +42,36 @@ def add_or_merge(
     *,
     by: Speaker = Speaker.AGENT,
 ) -> Added:
-    """Store a lesson, or strengthen the stored one that says the same, and keep the other wording in its history.
+    """Store a lesson, or strengthen the stored one that says the same; the first row that fits decides.
 
-    A lesson that a person keeps stays as it is. One that the same `session` taught is not strengthened: that is the
-    same case again. A lesson in quarantine is never merged.
+    | the lesson                                        | the stored one that says the same                        |
+    |---------------------------------------------------|----------------------------------------------------------|
+    | is in quarantine                                  | is not looked for: nothing unsafe strengthens a lesson   |
+    | says the same as none                             | (is none: the lesson is stored)                          |
+    | is no person's, and the stored one is             | stays as it is                                           |
+    | comes from the `session` that taught the other    | stays as it is: that is the same case again              |
+    | is a person's, and the stored one is not          | is strengthened, and gets the person's words             |
+    | is any other                                      | is strengthened, with the other wording in its history   |
     """
     if lesson.trust is Trust.QUARANTINED:
         return _add_to_quarantine(tx, scope, lesson, by=by)
-    near = similarity.nearest(tx, scope, lesson)
-    equal = first_equal(lesson, near)
+    near_lessons = similarity.nearest(tx, scope, lesson)
+    equal = first_equal(lesson, near_lessons)
     if equal is None:
         lesson_records.insert(tx, scope, lesson, by=by)
-        return Added(lesson.id, "stored", near)
+        return Added(lesson.id, "stored", near_lessons)
     is_of_person = lesson.trust is Trust.TRUSTED
     if equal.is_kept_by_person and not is_of_person:
         return Added(equal.id, "merged")
     if session is not None and session == _session_that_taught(tx, scope, equal):
         return Added(equal.id, "merged")
-    if (equal.mistake, equal.correction) != (lesson.mistake, lesson.correction):
+    has_other_words = (equal.mistake, equal.correction) != (lesson.mistake, lesson.correction)
+    if has_other_words:
         lesson_records.keep_version(tx, equal.id, "other_wording", lesson)
-    after = merged(equal, lesson)
+    strengthened = merged(equal, lesson)
     if is_of_person and not equal.is_kept_by_person:
-        after = in_words_of(after, lesson)
-    lesson_records.change(tx, scope, after, by=by)
+        strengthened = in_words_of(strengthened, lesson)
+    lesson_records.change(tx, scope, strengthened, by=by)
     return Added(equal.id, "merged")
 
 
@@ -88,22 +92,23 @@ def _session_that_taught(tx: Writing, scope: Scope, lesson: Lesson) -> str | Non
     return session_of(reflection["run_id"])
 
 
-def in_words_of(stored: Lesson, told: Lesson) -> Lesson:
-    """Return a record with the words, the guard and the trust of a person who told the same.
+def in_words_of(stored: Lesson, persons_lesson: Lesson) -> Lesson:
+    """Return a record with the words, the guard and the trust of a person's lesson that says the same.
 
-    The reason and the guard of the agent that stored it go: a person who never saw them would stand for them.
+    The reason and the guard by the agent that stored the record are replaced: else the person would vouch for words
+    that they never saw.
     """
-    of_guard = {name: getattr(told, name) for name in lesson_records.GUARD_FIELDS}
+    guard_fields = {name: getattr(persons_lesson, name) for name in lesson_records.GUARD_FIELDS}
     return screening.judged(
         replace(
             stored,
-            **of_guard,
-            text=told.text,
-            mistake=told.mistake,
-            correction=told.correction,
-            why=told.why,
+            **guard_fields,
+            text=persons_lesson.text,
+            mistake=persons_lesson.mistake,
+            correction=persons_lesson.correction,
+            why=persons_lesson.why,
             trust=Trust.TRUSTED,
-            outside=told.outside,
+            outside=persons_lesson.outside,
         )
     )
 
@@ -127,16 +132,18 @@ def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     """Return the stored record as it is after `lesson` taught the same again.
 
-    It gets the fields and words that it has not got, the strength of both, and more confidence.
+    It gets the fields and words that it lacks, the strength of both, and more confidence.
     """
-    filled = {name: getattr(lesson, name) for name in _FILLED if getattr(stored, name) is None}
+    filled_fields = {
+        name: getattr(lesson, name) for name in _FIELDS_TO_FILL if getattr(stored, name) is None
+    }
     if stored.guard is None:
-        filled |= {name: getattr(lesson, name) for name in lesson_records.GUARD_FIELDS}
-    lists = {name: _words_of_both(stored, lesson, name) for name in LISTS}
-    after = replace(
+        filled_fields |= {name: getattr(lesson, name) for name in lesson_records.GUARD_FIELDS}
+    list_fields = {name: _words_of_both(stored, lesson, name) for name in LISTS}
+    merged_lesson = replace(
         stored,
-        **filled,
-        **lists,
+        **filled_fields,
+        **list_fields,
         outside=stored.outside or lesson.outside,
         told=stored.told or lesson.told,
         strength=stored.strength + lesson.strength,
@@ -144,12 +151,12 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
         confidence=stored.confidence + _CONFIDENCE_GAIN * (1 - stored.confidence),
         updated_at=lesson.updated_at,
     )
-    if after.outside and not stored.outside:
-        return screening.judged(after)  # words from outside are judged by stricter rules
-    return after
+    if merged_lesson.outside and not stored.outside:
+        return screening.judged(merged_lesson)  # words from outside are judged by stricter rules
+    return merged_lesson
 
 
 def _words_of_both(stored: Lesson, lesson: Lesson, name: str) -> tuple[str, ...]:
     """Return the words of a list of both records, each once, those of the stored one first."""
     words = dict.fromkeys((*getattr(stored, name), *getattr(lesson, name)))
-    return tuple(words)[:_MAX_WORDS]
+    return tuple(words)[:_MOST_WORDS]

@@ -1,4 +1,8 @@
-"""A record of the bank: read, written with its index entry and the keys of its guard, and kept in its history."""
+"""The rows of a record: whoever writes a lesson writes its index entry, its guard's keys and its history as well.
+
+The last line of defense below the services is here: only a person changes a lesson that a person keeps. A caller that
+does not say that a person speaks writes as an agent.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -18,13 +22,34 @@ from mcp_reflect.storage.values import Bound, Values, bound, scoped
 REPLACES: Final = "replaces"
 """The relation of a lesson to one that it replaced."""
 
+GUARD_FIELDS: Final = ("wrong_call", "right_call", "guard", "unarmed", "guard_mode")
+
+FIRST_BELOW: Final = 0.3
+"""The importance (0..1) below which records of a full project are archived first."""
+
+NEVER_FROM: Final = 0.8
+"""The importance from which a record is never archived to make room."""
+
+_FIELDS_OF_USE: Final = frozenset(
+    "project reflection_id strength times_applied effectiveness wins losses proof guard_repeats suspicion rules_version "
+    "updated_at".split()
+)
+"""Fields that an agent's use changes, also of a lesson that a person keeps: counts, times and the project."""
+
+_VERSION_FIELDS: Final = tuple(
+    name
+    for name in screening.DRAFT_FIELDS
+    if name not in ("kind", "context", *LISTS, "external_id")
+)
+"""The fields of a wording in the history of a record."""
+
 
 class LessonRows(NamedTuple):
-    """What is stored of a record: its values, its entry of the text index (None unless active), its guard's keys."""
+    """All rows that are stored of a record."""
 
     row: Bound
-    entry: Values | None
-    guards: list[Bound]
+    entry: Values | None  # of the text index, None unless the record is active
+    guards: list[Bound]  # the keys of its guard
 
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
@@ -60,8 +85,8 @@ def supersede(
 ) -> None:
     """Retire `old`, which `new` replaces, and keep it in the history of `new`.
 
-    `old` gets a version of what it was, so that its own history tells when it was in use. `new` keeps its words and gets
-    the strength of `old`; the version that is added to its history has the words of `old`.
+    `old` gets a version with its state until now, so that its own history tells when it was in use. `new` keeps its words
+    and gets the strength of `old`; the version that is added to its history has the words of `old`.
     """
     retired = replace(old, state=State.RETIRED, updated_at=now)
     revise(tx, scope, old, retired, f"replaced by {new.id}", by=by)
@@ -72,18 +97,16 @@ def supersede(
     )
 
 
-# The last line of defense below the services: what a person keeps, only a person changes. A caller that does not say
-# that a person speaks writes as an agent.
-
-_MAY_CHANGE: Final = frozenset(
-    "project reflection_id strength times_applied effectiveness wins losses proof guard_repeats suspicion rules_version "
-    "updated_at".split()
-)
-"""Fields that an agent's use changes, also of a lesson that a person keeps: counts, times and the project."""
-
-
 def refuse_change(before: Lesson | None, after: Lesson | None, by: Speaker) -> None:
-    """Raise NotAllowedError if an agent would change or remove a lesson that a person keeps, or make one theirs."""
+    """Raise NotAllowedError for a change that is a person's alone; `by` says who speaks.
+
+    | before                         | after                                 | an agent                        |
+    |--------------------------------|---------------------------------------|---------------------------------|
+    | a person keeps the lesson      | it is gone, or says something else    | is refused                      |
+    | a person keeps the lesson      | only fields of its use changed        | may (`_FIELDS_OF_USE`)          |
+    | any other lesson, or none      | a person would keep it                | is refused: no agent gives trust|
+    | any other lesson, or none      | any other                             | may                             |
+    """
     if by is Speaker.PERSON:
         return
     fix = "A person decides about it: mcp-reflect lessons review."
@@ -96,7 +119,7 @@ def refuse_change(before: Lesson | None, after: Lesson | None, by: Speaker) -> N
 
 def _kept_fields(lesson: Lesson) -> dict[str, Any]:
     """Return the fields of a lesson that stay as a person keeps them."""
-    return {name: value for name, value in asdict(lesson).items() if name not in _MAY_CHANGE}
+    return {name: value for name, value in asdict(lesson).items() if name not in _FIELDS_OF_USE}
 
 
 def change(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker = Speaker.AGENT) -> None:
@@ -117,17 +140,9 @@ def revise(
     *,
     by: Speaker = Speaker.AGENT,
 ) -> None:
-    """Write a changed record, and keep what it was as a version."""
+    """Write a changed record, and keep its wording before the change as a version."""
     keep_version(tx, before.id, reason, before)
     change(tx, scope, after, by=by)
-
-
-GUARD_FIELDS: Final = ("wrong_call", "right_call", "guard", "unarmed", "guard_mode")
-_VERSION_FIELDS: Final = tuple(
-    name
-    for name in screening.DRAFT_FIELDS
-    if name not in ("kind", "context", *LISTS, "external_id")
-)
 
 
 def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> None:
@@ -179,17 +194,10 @@ def set_state(
     return after
 
 
-FIRST_BELOW: Final = 0.3
-"""The importance (0..1) below which records of a full project are archived first."""
-
-NEVER_FROM: Final = 0.8
-"""The importance from which a record is never archived to make room."""
-
-
 def archive_excess(
     tx: Writing, scope: Scope, size: int | None, now: float, spare: str | None = None
 ) -> tuple[str, ...]:
-    """Archive what a project has above `size` active records of a kind (None: no limit); return the ids.
+    """Archive the records that a project has above `size` active ones of a kind (None: no limit); return their ids.
 
     Important and trusted records stay, and the one with the id `spare`. Unimportant ones go first; of these the least
     effective, then the one that was not updated for longest. This runs in the transaction that added some, so the limit

@@ -1,4 +1,4 @@
-"""Outcomes of using lessons: the latest one of each recall and lesson, and the totals of each lesson."""
+"""The repository of outcomes: the latest one of each use of a lesson, and the totals by which lessons are ranked."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -39,48 +39,47 @@ EVIDENCE_WEIGHT: Final[dict[Evidence, float]] = {
 }
 
 MAX_SELF_REPORTED: Final = 1.0
-"""The weight of all self-reported outcomes together: that of one proven outcome, less what is proven already.
+"""The most weight of all self-reported outcomes together: that of one proven outcome, less the proven weight.
 
-So no amount of praise lifts a lesson above one that a test has proved.
+No amount of praise lifts a lesson above one that a test has proved.
 """
 
 SHOWN_SECONDS: Final = 6 * 3600.0
-"""Hooks and tools know no common session: a recall of these last hours is of the session whose calls are seen."""
+"""Hooks and tools share no id of a session: a recall of these last hours is taken for one of the session at hand."""
 
 PROVING_SESSIONS: Final = 2
 """Sessions that were shown a lesson and followed it, and whose calls worked, after which it is confirmed."""
 
 FOLLOWED_NOTE: Final = "hooks saw a call that follows it"
 
-_OF_SESSION: Final = "session "
+_SESSION_PREFIX: Final = "session "
 """Stands before the id of a session, where an outcome has one in place of the id of a recall."""
 
-_MOST_SHOWN: Final = 100
+_MOST_COMPARED: Final = 100
 """Lessons that a call is compared with."""
 
-_MOST_CALLS: Final = 50
-"""Ids of calls that are kept of a session and lesson."""
+_MOST_CALL_IDS: Final = 50
+"""Ids of calls that are stored of a session and lesson."""
+
+_ANSWER_PLACES: Final = 4  # decimal places of an effectiveness in an answer
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedOutcome:
-    """An outcome: success is 1, 0.5 or 0, weight in (0, 1]; `proven` unless it is only an agent's own word."""
+    """An outcome as it counts for the totals of a lesson."""
 
-    success: float
-    weight: float
-    proven: bool = True
+    success: float  # 1, 0.5 or 0
+    weight: float  # in (0, 1], by its evidence
+    proven: bool = True  # False for an agent's own word
 
 
 class Totals(NamedTuple):
-    """The sum of a lesson's outcomes; `effectiveness` is None before the first.
+    """The sum of a lesson's outcomes."""
 
-    `proof` is the weight of the proven ones; from `MAX_SELF_REPORTED` on, wins and losses count these alone.
-    """
-
-    effectiveness: float | None
-    wins: float
-    losses: float
-    proof: float
+    effectiveness: float | None  # a moving average for people, None before the first outcome
+    wins: float  # the weight of good outcomes
+    losses: float  # the weight of bad ones
+    proof: float  # the weight of proven ones; from MAX_SELF_REPORTED on, these alone count
 
 
 def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
@@ -131,7 +130,7 @@ def _share_that_counts(proven: _Weights, self_reported: _Weights) -> float:
 
 
 class OutcomeRepository(Repository):
-    """Records what became of using lessons."""
+    """Records whether lessons helped, and which lessons the calls of sessions followed."""
 
     def __init__(self, context: BankContext, recalls: RecallRepository) -> None:
         super().__init__(context)
@@ -142,8 +141,12 @@ class OutcomeRepository(Repository):
     ) -> tuple[Updated, ...]:
         """Write the outcome for every lesson that it is about, and return the new effectiveness of each.
 
-        If a recall is named without lessons, those that it showed share the weight of one outcome; named lessons get it
-        whole. `irrelevant` lessons are linked to the recall whose task they did not fit, and their effectiveness stays.
+        | the outcome                           | is written                                                            |
+        |---------------------------------------|-----------------------------------------------------------------------|
+        | names lessons                         | with its whole weight for each                                        |
+        | names a recall alone                  | for each lesson that the recall showed, with an equal share           |
+        | names a recall                        | also for the task, whether its lessons were shown or held out         |
+        | says that they are `irrelevant`       | as a link to the recall whose task they did not fit, and nothing else |
         """
         await self._recalls.flush()
         recall_id = draft.recall_id or self.clock.new_id("out")
@@ -154,8 +157,7 @@ class OutcomeRepository(Repository):
             "recall_id": recall_id,
         }
 
-        def record(tx: Writing) -> tuple[Updated, ...]:
-            """Write the outcomes in one transaction."""
+        def write(tx: Writing) -> tuple[Updated, ...]:
             lessons: list[Lesson] = []
             if not draft.of_task:
                 lessons = _lessons_of(tx, scope, draft)
@@ -163,14 +165,13 @@ class OutcomeRepository(Repository):
                 link = {"relation": "irrelevant_to", "to_kind": "recall", "to_id": recall_id}
                 tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in lessons])
                 return tuple(_answer(lesson, lesson.effectiveness) for lesson in lessons)
-            # The task's outcome counts whether its lessons were shown or held out.
             if draft.recall_id is not None:
                 tx.run("task_outcome_add", values)
             outcome = {**values, "weight": _weight_of(draft, len(lessons)), "note": draft.note}
             tx.run_many("outcome_add", [{**outcome, "lesson_id": lesson.id} for lesson in lessons])
             return tuple(_answer(lesson, recompute(tx, scope, lesson)) for lesson in lessons)
 
-        return await self.db.write(scope.tenant, record)
+        return await self.db.write(scope.tenant, write)
 
     async def note_followed(
         self,
@@ -189,16 +190,19 @@ class OutcomeRepository(Repository):
         """
         await self._recalls.flush()
         now = self.clock.now()
-        where = {"ids": list(shown), "since": now - SHOWN_SECONDS, "limit": _MOST_SHOWN}
-        lessons_shown = await self.db.look(
-            scope.tenant, lambda reading: reading.lessons("lessons_to_follow", scope, **where)
+        shown_lessons = await self.lessons(
+            "lessons_to_follow",
+            scope,
+            ids=list(shown),
+            since=now - SHOWN_SECONDS,
+            limit=_MOST_COMPARED,
         )
-        followed = [lesson for lesson in lessons_shown if follows(lesson, call)]
-        if not followed:
+        followed_lessons = [lesson for lesson in shown_lessons if follows(lesson, call)]
+        if not followed_lessons:
             return
 
         def note(tx: Writing) -> None:
-            for lesson in followed:
+            for lesson in followed_lessons:
                 _note_followed(tx, scope, lesson, session, worked=worked, call_id=call_id, now=now)
 
         await self.db.write(scope.tenant, note, brief=True)
@@ -213,7 +217,15 @@ class OutcomeRepository(Repository):
 
 
 def _weight_of(draft: OutcomeDraft, lesson_count: int) -> float:
-    """Return the weight of an outcome for each lesson: named ones get it whole, those of a recall share it."""
+    """Return the weight of an outcome for each of its lessons.
+
+    | the outcome                                | its weight                          |
+    |--------------------------------------------|-------------------------------------|
+    | is by evidence                             | as EVIDENCE_WEIGHT says             |
+    | is an agent's word, backed                 | BACKED_WEIGHT                       |
+    | names lessons                              | for each the whole weight           |
+    | names a recall of `lesson_count` lessons   | for each an equal share             |
+    """
     weight = EVIDENCE_WEIGHT[draft.evidence]
     if draft.backed:
         weight = BACKED_WEIGHT
@@ -236,21 +248,21 @@ def _note_followed(
 
     A call that failed is no outcome: it may have failed for any reason. A call that was reported before is skipped.
     """
-    of_lesson = scoped(scope, lesson_id=lesson.id, session=session)
-    before = tx.row("followed_in", of_lesson)
+    key = scoped(scope, lesson_id=lesson.id, session=session)
+    earlier_row = tx.row("followed_in", key)
     call_ids: list[str] = []
-    if before is not None:
-        call_ids = json.loads(before["calls"])
+    if earlier_row is not None:
+        call_ids = json.loads(earlier_row["calls"])
     if call_id is not None and call_id in call_ids:
         return
     if call_id:
         call_ids.append(call_id)
-    kept_ids = call_ids[-_MOST_CALLS:]
-    tx.run("followed_put", {**of_lesson, "worked": worked, "calls": kept_ids, "now": now})
+    latest_ids = call_ids[-_MOST_CALL_IDS:]
+    tx.run("followed_put", {**key, "worked": worked, "calls": latest_ids, "now": now})
     if not worked:
         return
     outcome = {
-        "recall_id": f"{_OF_SESSION}{session}",
+        "recall_id": f"{_SESSION_PREFIX}{session}",
         "lesson_id": lesson.id,
         "success": 1.0,
         "evidence": Evidence.METRIC,
@@ -265,7 +277,7 @@ def _note_followed(
 def add_measured_outcome(
     tx: Writing, scope: Scope, lesson_id: str, warning_id: str, *, success: float, now: float
 ) -> None:
-    """Record what a call showed about a lesson that a warning quoted right before it, with a measurement's weight.
+    """Record whether a lesson was right that a warning quoted right before a call, with a measurement's weight.
 
     The outcome is stored under the warning's id, so that one warning counts once; an erased lesson is skipped.
     """
@@ -298,34 +310,35 @@ def _lessons_of(tx: Writing, scope: Scope, draft: OutcomeDraft) -> list[Lesson]:
             raise InputError(
                 "recall_id", "that recall showed nothing", "There is no outcome to record for it."
             )
-    named: dict[str, Lesson] = {}
-    for place, lesson_id in enumerate(draft.lesson_ids):
-        field = f"lesson_ids[{place}]"
+    named_lessons: dict[str, Lesson] = {}
+    for index, lesson_id in enumerate(draft.lesson_ids):
+        field = f"lesson_ids[{index}]"
         if draft.recall_id is not None and lesson_id not in shown_ids:
             fault = f"'{quoted(lesson_id)}' was not among the lessons of {draft.recall_id}"
             raise InputError(field, fault, "Name lessons of that recall, or leave recall_id out.")
-        named[lesson_id] = lesson_records.lesson_by_id(tx, scope, lesson_id, field)
-    if named:
-        return list(named.values())
-    of_recall = (lesson_records.find(tx, scope, lesson_id) for lesson_id in shown_ids)
-    return [lesson for lesson in of_recall if lesson is not None]  # one may have been erased since
+        named_lessons[lesson_id] = lesson_records.lesson_by_id(tx, scope, lesson_id, field)
+    if named_lessons:
+        return list(named_lessons.values())
+    shown_lessons = (lesson_records.find(tx, scope, lesson_id) for lesson_id in shown_ids)
+    # A lesson may have been erased since it was shown.
+    return [lesson for lesson in shown_lessons if lesson is not None]
 
 
 def _answer(lesson: Lesson, effectiveness: float | None) -> Updated:
-    """Return what the answer says of a lesson: its new effectiveness (0..1), None before its first outcome."""
+    """Return a lesson for the answer with its new effectiveness (0..1), None before its first outcome."""
     if effectiveness is not None:
-        effectiveness = round(effectiveness, 4)
+        effectiveness = round(effectiveness, _ANSWER_PLACES)
     return Updated(id=lesson.id, effectiveness=effectiveness, times_applied=lesson.times_applied)
 
 
 def recompute(
-    tx: Writing, scope: Scope, lesson: Lesson, seen: AbstractSet[str] = frozenset()
+    tx: Writing, scope: Scope, lesson: Lesson, visited_ids: AbstractSet[str] = frozenset()
 ) -> float | None:
     """Write a record's totals over all of its outcomes; sessions that followed it with success confirm the record.
 
-    The outcomes of a record that was merged count for the record that it was merged into, and no longer for itself: so
-    this goes on to that record, which may have been merged as well. `seen` has the ids that were passed on the way, so
-    that a circle ends. Returns the effectiveness (0..1) of the last record, None without any outcome.
+    The outcomes of a merged record count for the record that it was merged into, and no longer for itself. That record
+    is computed next, and may have been merged as well; `visited_ids` end a circle of such records. Returns the
+    effectiveness (0..1) of the last record, None without any outcome.
     """
     merged_into = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
     rows: Sequence[Row] = ()
@@ -342,9 +355,9 @@ def recompute(
         "lesson_outcome",
         {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant},
     )
-    if merged_into is None or merged_into["id"] in seen:
+    if merged_into is None or merged_into["id"] in visited_ids:
         return totals.effectiveness
-    return recompute(tx, scope, lesson_from(merged_into), seen | {lesson.id})
+    return recompute(tx, scope, lesson_from(merged_into), visited_ids | {lesson.id})
 
 
 def _is_proven(tx: Writing, scope: Scope, lesson_id: str) -> bool:

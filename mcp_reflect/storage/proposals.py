@@ -1,4 +1,4 @@
-"""What agents want changed of lessons that a person keeps, until a person decides about it."""
+"""The repository of proposals: changes that agents want of lessons which a person keeps, until the person decides."""
 
 import json
 from collections.abc import Callable
@@ -27,9 +27,10 @@ MOST_OF_A_LESSON: Final = 10
 _MOST_WAITING: Final = 500
 """Proposals in the list that a person reviews."""
 
-_MOST_REASON: Final = 500
+_MAX_REASON_CHARS: Final = 500
 """Characters of the reason of a proposal."""
 
+_FIX: Final = "`mcp-reflect lessons review` lists what waits."
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {"kind": ProposalKind, "body": json.loads}
 
 
@@ -48,9 +49,15 @@ class ProposalRepository(Repository):
     ) -> Proposal | None:
         """Keep a proposal; return it, the one that says the same, or None if the lesson has too many already."""
         return add_proposal(
-            tx, scope, lesson, kind, reason, body, proposal_id=self.clock.new_id(PREFIX),
+            tx,
+            scope,
+            lesson,
+            kind,
+            reason,
+            body,
+            proposal_id=self.clock.new_id(PREFIX),
             now=self.clock.now(),
-        )  # fmt: skip
+        )
 
     async def waiting(self, scope: Scope) -> list[Proposal]:
         """Return the open proposals about lessons in use, the first first."""
@@ -164,21 +171,24 @@ def add_proposal(
     scope_of_lesson = Scope(scope.tenant, lesson.project)
     rows = tx.rows("proposals_of_lesson", scoped(scope_of_lesson, lesson_id=lesson.id))
     open_proposals = [_proposal(row) for row in rows]
-    new = Proposal(
-        id=proposal_id, lesson_id=lesson.id, kind=kind, reason=reason[:_MOST_REASON], body=body,
-        agent=screening.AGENT.get(), created_at=now,
-    )  # fmt: skip
     body_as_stored = json.loads(json.dumps(body, ensure_ascii=False))
-    for proposal in open_proposals:
-        if proposal.kind is kind and proposal.body == body_as_stored:
-            return proposal
+    for open_proposal in open_proposals:
+        if open_proposal.kind is kind and open_proposal.body == body_as_stored:
+            return open_proposal
     if len(open_proposals) >= MOST_OF_A_LESSON:
         return None
-    tx.run("proposal_add", scoped(scope_of_lesson, now=now, **{**asdict(new), "created_at": None}))
-    return new
-
-
-_FIX: Final = "`mcp-reflect lessons review` lists what waits."
+    proposal = Proposal(
+        id=proposal_id,
+        lesson_id=lesson.id,
+        kind=kind,
+        reason=reason[:_MAX_REASON_CHARS],
+        body=body,
+        agent=screening.AGENT.get(),
+        created_at=now,
+    )
+    values = {**asdict(proposal), "created_at": None}  # the statement takes the time as `now`
+    tx.run("proposal_add", scoped(scope_of_lesson, now=now, **values))
+    return proposal
 
 
 def _proposal(row: Row) -> Proposal:

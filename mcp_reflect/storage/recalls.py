@@ -1,4 +1,4 @@
-"""Recalls: the lessons that fit a task, in one read transaction, and the log of what was shown."""
+"""The repository of recalls: the lessons that fit a task are found in one read transaction, and each recall is logged."""
 
 import asyncio
 import json
@@ -29,12 +29,12 @@ from mcp_reflect.storage.rows import Row
 from mcp_reflect.storage.values import Derived, scoped
 from mcp_reflect.text.signature import is_drawn
 
-_MOST_TASK: Final = 2_000
-"""Characters of a task that are kept."""
+_MAX_TASK_CHARS: Final = 2_000
+"""Characters of a task in the log."""
 
 _WHY_OF_SAME_TYPE: Final = "same task type, and nothing else in common"
 
-_RENEWED: Final = 50
+_RENEWED_AT_ONCE: Final = 50
 """Index entries that are made anew in one transaction."""
 
 _RENEW_SECONDS: Final = 1.0
@@ -44,7 +44,7 @@ _MOST_QUEUED: Final = 1000
 """Recalls that wait to be counted while another process writes; of more, the oldest go uncounted."""
 
 
-def withheld(scope: Scope, task: str, share: float) -> bool:
+def is_withheld(scope: Scope, task: str, share: float) -> bool:
     """Return whether a task is held out: no lessons are shown, so that tasks with and without them can be compared.
 
     `share` (0..1) of all tasks are held out. A hash of the task decides, so that the same task is always treated alike;
@@ -68,15 +68,15 @@ class RecallRepository(Repository):
         self._words_only = words_only
         self._vectors = VectorIndex()
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
-        self._flushing = asyncio.Lock()
-        self._renewing: dict[str, asyncio.Task[None]] = {}  # by tenant
+        self._flush_lock = asyncio.Lock()
+        self._renewal_tasks: dict[str, asyncio.Task[None]] = {}  # by tenant
 
     async def close(self) -> None:
-        """Count what is queued, and leave the rest of an old index to the next process."""
-        for renewing in self._renewing.values():
-            renewing.cancel()
+        """Count the queued recalls, and leave the rest of an old index to the next process."""
+        for task in self._renewal_tasks.values():
+            task.cancel()
             with suppress(asyncio.CancelledError, BankError):
-                await renewing
+                await task
         await self.settle()
 
     async def _renew(self, tenant: str) -> None:
@@ -84,29 +84,34 @@ class RecallRepository(Repository):
         first_outdated = {"version": ANALYZER, "limit": 1, "tenant": tenant}
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
             while await self.db.row("index_outdated", first_outdated):
-                renewed = await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED))
+                renewed = await self.db.write(
+                    tenant, lambda tx: renew_outdated(tx, _RENEWED_AT_ONCE)
+                )
                 if not renewed:
                     break  # the rest is damaged
 
     async def settle(self) -> None:
-        """Count what is queued, unless another process is writing; a read-only bank counts nothing."""
+        """Count the queued recalls, unless another process is writing; a read-only bank counts nothing.
+
+        Where another process writes, or the disk is full, the next recall or outcome counts them.
+        """
         try:
             await self.flush(brief=True)
         except BankReadOnlyError:
-            self._queue.clear()  # nothing can be counted here
+            self._queue.clear()
         except BankError:
-            return  # another process writes, or the disk is full: the next recall or outcome counts it
+            return
 
     async def flush(self, *, brief: bool = False) -> None:
         """Count the queued recalls; wait for other writers as any write does (`brief`: only a moment)."""
-        async with self._flushing:
-            to_count = list(self._queue)  # more may be queued meanwhile
-            tenants = dict.fromkeys(recall["tenant"] for recall in to_count)
+        async with self._flush_lock:
+            queued_recalls = list(self._queue)  # more may be queued meanwhile
+            tenants = dict.fromkeys(recall["tenant"] for recall in queued_recalls)
             for tenant in tenants:
-                of_tenant = [recall for recall in to_count if recall["tenant"] == tenant]
-                await self.db.write(tenant, partial(self._count, of_tenant), brief=brief)
-                for recall in of_tenant:
-                    with suppress(ValueError):  # it may have gone as the oldest of too many
+                recalls = [recall for recall in queued_recalls if recall["tenant"] == tenant]
+                await self.db.write(tenant, partial(self._count, recalls), brief=brief)
+                for recall in recalls:
+                    with suppress(ValueError):  # a full queue may have dropped it as its oldest
                         self._queue.remove(recall)
 
     def _count(self, recalls: Sequence[dict[str, Any]], tx: Writing) -> None:
@@ -145,26 +150,23 @@ class RecallRepository(Repository):
         """Return the few lessons of a scope that fit a task best, each with how well it fits, and log the recall.
 
         `applied` says whether they count as shown once more. `holdout` is the share (0..1) of tasks whose lessons are
-        not shown, see `withheld`.
+        not shown, see `is_withheld`.
         """
         await self._begin_to_renew(scope.tenant)
         vectors = await self._vectors_of(text_of(ask))
         hits, hidden = await self._ranked(scope, ask, vectors)
         if ask.task_type and not hits and not ask.strong_only:
-            hits, hidden = await self._of_same_type(scope, ask, ask.task_type)
-        held_out = 0
-        if withheld(scope, ask.task, holdout):
-            held_out = len(hits)
-            hidden["held_out"] = held_out
+            hits, hidden = await self._hits_of_same_type(scope, ask, ask.task_type)
+        held_out_count = 0
+        if is_withheld(scope, ask.task, holdout):
+            held_out_count = len(hits)
+            hidden["held_out"] = held_out_count
             hits = ()
-        mode = "lexical"
-        if vectors:
-            mode = "hybrid"
         recall_id = await self._log(
             scope,
             clean_text(ask.task),
             hits,
-            held_out=held_out,
+            held_out=held_out_count,
             holdout=holdout,
             applied=applied,
         )
@@ -172,7 +174,7 @@ class RecallRepository(Repository):
             recall_id=recall_id,
             lessons=hits,
             hidden={reason: count for reason, count in sorted(hidden.items()) if count > 0},
-            mode=mode,
+            mode="hybrid" if vectors else "lexical",
             scope=str(scope),
         )
 
@@ -181,13 +183,13 @@ class RecallRepository(Repository):
 
         What is left is done in the background. BankError if the bank cannot be used.
         """
-        if tenant in self._renewing:
+        if tenant in self._renewal_tasks:
             return
-        renewing = asyncio.create_task(self._renew(tenant))
-        self._renewing[tenant] = renewing
-        await asyncio.wait((renewing,), timeout=_RENEW_SECONDS)
-        if renewing.done():
-            renewing.result()  # raises if the bank cannot be used
+        task = asyncio.create_task(self._renew(tenant))
+        self._renewal_tasks[tenant] = task
+        await asyncio.wait((task,), timeout=_RENEW_SECONDS)
+        if task.done():
+            task.result()  # raises if the bank cannot be used
 
     async def _ranked(
         self, scope: Scope, ask: RecallQuery, vectors: Sequence[QueryVector], *, long: bool = False
@@ -203,19 +205,21 @@ class RecallRepository(Repository):
         )
         return await self.db.look(scope.tenant, rank, long=long)
 
-    async def _of_same_type(self, scope: Scope, ask: RecallQuery, task_type: str) -> RankedHits:
+    async def _hits_of_same_type(
+        self, scope: Scope, ask: RecallQuery, task_type: str
+    ) -> RankedHits:
         """Return the lessons of the task's type, as weak hits, where no lesson shares anything else with the task."""
         type_query = replace(ask, task=task_type, symptoms=())
         ranked = await self._ranked(scope, type_query, vectors=())
-        weak: list[Hit] = []
+        weak_hits: list[Hit] = []
         for hit in ranked.hits:
             if is_same_type(hit.task_type, task_type):
                 score = min(hit.score, LARGEST_WEAK)
-                weak.append(replace(hit, fit=Fit.WEAK, score=score, why=_WHY_OF_SAME_TYPE))
-        return RankedHits(tuple(weak), ranked.hidden)
+                weak_hits.append(replace(hit, fit=Fit.WEAK, score=score, why=_WHY_OF_SAME_TYPE))
+        return RankedHits(tuple(weak_hits), ranked.hidden)
 
     async def would_show(self, scope: Scope, ask: RecallQuery) -> tuple[Hit, ...]:
-        """Return the lessons that fit a task best, and log nothing: they are looked at, and not shown to an agent."""
+        """Return the lessons that fit a task best, and log nothing, since no agent is shown them."""
         vectors = await self._vectors_of(text_of(ask))
         ranked = await self._ranked(scope, ask, vectors, long=True)
         return ranked.hits
@@ -260,7 +264,7 @@ class RecallRepository(Repository):
         values = scoped(
             scope,
             id=Derived(recall_id),
-            task=Derived(task[:_MOST_TASK]),
+            task=Derived(task[:_MAX_TASK_CHARS]),
             lesson_ids=Derived(json.dumps([hit.id for hit in hits])),
             held_out=held_out,
             holdout=holdout,
@@ -281,10 +285,10 @@ class RecallRepository(Repository):
                 lessons += reading.lessons("lesson_by_id", scope, id=lesson_id)
             return lessons
 
-        shown = await self.db.look(scope.tenant, read_shown)
+        shown_lessons = await self.db.look(scope.tenant, read_shown)
         return [
             lesson
-            for lesson in shown
+            for lesson in shown_lessons
             if lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
         ]
 

@@ -1,4 +1,4 @@
-"""Reflections: stored with their strategy, lessons and failures, given their next version, and read."""
+"""The repository of reflections: each is stored in one transaction with its strategy, its lessons and its failures."""
 
 import json
 from collections.abc import Sequence
@@ -64,16 +64,16 @@ class ReflectionRepository(Repository):
             return current
         version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
         tx.run("version_add", version)
-        of_reflection = {"reflection_id": before.id, "tenant": scope.tenant}
-        records = [lesson_from(row) for row in tx.rows("lesson_of_reflection", of_reflection)]
-        earlier = [record for record in records if record.state is State.ACTIVE]
-        _retire_strategies(tx, scope, earlier, now)
+        rows = tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant})
+        all_records = [lesson_from(row) for row in rows]
+        earlier_records = [record for record in all_records if record.state is State.ACTIVE]
+        _retire_strategies(tx, scope, earlier_records, now)
         values = self._write_parts(tx, scope, draft, before.id, now)
         tx.run("reflection_change", values)
-        earlier_lessons = [record for record in earlier if record.kind is RecordKind.LESSON]
-        for learned in values["body"]["lessons"]:
-            if learned["status"] != "quarantined":
-                newer = lesson_records.lesson_by_id(tx, scope, learned["id"])
+        earlier_lessons = [record for record in earlier_records if record.kind is RecordKind.LESSON]
+        for written_lesson in values["body"]["lessons"]:
+            if written_lesson["status"] != "quarantined":
+                newer = lesson_records.lesson_by_id(tx, scope, written_lesson["id"])
                 _replace_earlier(tx, scope, newer, earlier_lessons, now)
         return self._written(tx, scope, draft, before.id)
 
@@ -86,10 +86,8 @@ class ReflectionRepository(Repository):
     async def of_same_run(
         self, scope: Scope, run_digest: str, *, by_model: bool
     ) -> list[StoredReflection]:
-        """Return what a language model (or rules alone) wrote about an equal run, the latest first, at most five."""
-        author = RULES
-        if by_model:
-            author = "model"
+        """Return the reflections by a language model (or by rules alone) on an equal run, the latest first, at most five."""
+        author = "model" if by_model else RULES
         values = {"run_digest": run_digest, "thinks": author, "rules": RULES, "host": HOST}
         rows = await self.db.rows("reflection_of_same_run", scoped(scope, **values))
         return [_reflection_from(row) for row in rows]
@@ -135,7 +133,7 @@ class ReflectionRepository(Repository):
     def _written(
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str
     ) -> StoredReflection:
-        """Archive what the bank has too much; return the reflection for its author.
+        """Archive the records that a full bank has no room for; return the reflection for its author.
 
         The author sees all texts as written, also those that are in quarantine and shown to nobody else.
         """
@@ -180,21 +178,26 @@ def _note_calls(
 ) -> None:
     """Note the calls of a run that failed, each with its reflection, and clear those that worked.
 
-    | the run                                               | its calls count | its failures are of  |
-    | hooks watched its session: they counted the calls     | no              | that session         |
-    | hooks watch the project, and somebody told this run   | no              | no session           |
-    | no hooks, or a part of a transcript                   | yes             | its session          |
-    | the same, without a session                           | yes             | its reflection alone |
+    A call that hooks saw as well must not count twice.
+
+    | the run                                                   | its calls count | its failures are of  |
+    |-----------------------------------------------------------|-----------------|----------------------|
+    | is of a session that hooks watched: they counted its calls| no              | that session         |
+    | was told by an agent, in a project that hooks watch       | no              | no session           |
+    | is any other, with a session                              | yes             | its session          |
+    | is any other, without a session                           | yes             | its reflection alone |
+
+    A part of a transcript (`SESSION#PART`) is read from a file, and not told by an agent.
     """
     run_id = draft.run.get("run_id")
     session = lesson_merging.session_of(run_id)
     is_watched = session is not None and warnings.session_state(tx, scope, session) is not None
     has_hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
-    is_part_of_transcript = run_id != session  # `SESSION#PART`
-    is_only_told = has_hooks and not is_watched and not is_part_of_transcript
-    is_counted_now = not (is_watched or is_only_told)
+    is_part_of_transcript = run_id != session
+    is_told_by_agent = has_hooks and not is_watched and not is_part_of_transcript
+    is_counted_now = not is_watched and not is_told_by_agent
     counted_session: str | None = None
-    if not is_only_told:
+    if not is_told_by_agent:
         counted_session = session or reflection_id
     for failure in draft.failures:
         failures.note_failure(
@@ -255,31 +258,27 @@ def _reflection_from(row: Row) -> StoredReflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """What the records of one reflection are written with, in its transaction.
-
-    Each record is compared with words from outside: `outputs`, which the run's tools printed, and the records that are
-    `waiting` in quarantine.
-    """
+    """Writes the records of one reflection in its transaction, each compared with words from outside."""
 
     tx: Writing
     scope: Scope
     draft: ReflectionDraft
     reflection_id: str
     clock: Clock
-    outputs: Sequence[str]
-    waiting: Sequence[Lesson]
+    outputs: Sequence[str]  # of the run's tools
+    waiting: Sequence[Lesson]  # records in quarantine
 
     def write_summary(self) -> dict[str, Any]:
-        """Write the record that is the reflection itself; return what replaces its texts in the reflection's row.
+        """Write the record that recall finds in place of the reflection; return new values for the reflection's row.
 
-        That is nothing, `{}`, unless the record is in quarantine: then the row shows the reason, and no text, to any
-        other call before a person has decided. A record that a person keeps stays as it is.
+        The row stays as it is, `{}`, unless the record is in quarantine: then the row shows the reason, and no text, to
+        any other call before a person has decided. A record that a person keeps stays as it is.
         """
         summary = self._record_of(self.draft.face, self.reflection_id)
-        before = lesson_records.find(self.tx, self.scope, self.reflection_id)
-        if before is None:
+        stored_summary = lesson_records.find(self.tx, self.scope, self.reflection_id)
+        if stored_summary is None:
             lesson_records.insert(self.tx, self.scope, summary)
-        elif not before.is_kept_by_person:
+        elif not stored_summary.is_kept_by_person:
             lesson_records.change(self.tx, self.scope, summary)
         if not summary.held:
             return {}
@@ -300,21 +299,21 @@ class _Parts:
         return {"strategy_id": strategy.id, "strategy": quarantine_notice(strategy.held)}
 
     def write_lessons(self) -> list[dict[str, str]]:
-        """Write the lessons; return the id of each, and whether it is new or strengthened another."""
-        learned: list[dict[str, str]] = []
+        """Write the lessons; return the id of each, with its status: stored, merged into another one, or quarantined."""
+        written_lessons: list[dict[str, str]] = []
         session = lesson_merging.session_of(self.draft.run.get("run_id"))
-        for part in self.draft.lessons:
-            lesson = self._record_of(part)
+        for draft in self.draft.lessons:
+            lesson = self._record_of(draft)
             added = lesson_merging.add_or_merge(self.tx, self.scope, lesson, session)
             lesson_records.add_links(self.tx, added.id, (*self._origin(), *self._tools_of(lesson)))
-            learned.append({"id": added.id, "status": added.status})
-        return learned
+            written_lessons.append({"id": added.id, "status": added.status})
+        return written_lessons
 
-    def _record_of(self, part: LessonDraft, record_id: str | None = None) -> Lesson:
+    def _record_of(self, draft: LessonDraft, record_id: str | None = None) -> Lesson:
         """Return a part of the reflection as a screened record; None gives it a new id."""
-        record = screening.record_of(part, self.scope, self.clock, record_id)
-        record = screening.screened(record, self.outputs, self.waiting)
-        return replace(record, reflection_id=self.reflection_id)
+        record = screening.record_of(draft, self.scope, self.clock, record_id)
+        screened_record = screening.screened(record, self.outputs, self.waiting)
+        return replace(screened_record, reflection_id=self.reflection_id)
 
     def _origin(self) -> list[Link]:
         """Return the links to the reflection and to the events of the run that it rests on.

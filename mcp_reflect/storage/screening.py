@@ -1,8 +1,8 @@
-"""Where the words of a record came from, and whether it waits for a person: screened before it is stored.
+"""The screening of a record before it is stored: suspicious words from outside wait in quarantine for a person.
 
-What an agent, a model or a person wrote in their own words is stored as it is. Words from outside are judged. The
-verdict on a record's text is stored with it, so that hooks and prompts, which show no suspicious text whoever wrote it,
-need not judge it again.
+A tool's output may hold orders for the agent that reads it, and a lesson that repeats them would give these orders
+again. Records in an agent's, a model's or a person's own words are stored as they are. The verdict on a record's text
+is stored with it, so that hooks and prompts, which show no suspicious text whoever wrote it, need not judge it again.
 """
 
 import json
@@ -28,7 +28,7 @@ AGENT: Final = ContextVar[str | None]("agent", default=None)
 
 DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
 
-_SHOWN_TEXTS: Final = (
+_TEXT_FIELDS: Final = (
     "text",
     "mistake",
     "correction",
@@ -41,19 +41,19 @@ _SHOWN_TEXTS: Final = (
 )
 """The fields of a record that are one text and are shown to agents."""
 
-_SHOWN_WORDS: Final = ("symptoms", "keywords", "tags")
+_LIST_FIELDS: Final = ("symptoms", "keywords", "tags")
 """The fields that are several texts each."""
 
-JUDGED_FIELDS: Final = (*_SHOWN_TEXTS, *_SHOWN_WORDS, "external_id")
+JUDGED_FIELDS: Final = (*_TEXT_FIELDS, *_LIST_FIELDS, "external_id")
 """The fields whose words are judged: all that somebody may read. A context is searched by, and never shown."""
 
-REDACTED_FIELDS: Final = (*_SHOWN_TEXTS, *_SHOWN_WORDS, "context")
+REDACTED_FIELDS: Final = (*_TEXT_FIELDS, *_LIST_FIELDS, "context")
 """The fields that lose their secrets here, before their words are indexed or hashed.
 
 An `external_id` is neither: it loses its secrets when it is written, as every text does.
 """
 
-_PREFIX: Final = {
+_ID_PREFIX_BY_KIND: Final = {
     RecordKind.LESSON: "les",
     RecordKind.STRATEGY: "str",
     RecordKind.REFLECTION: "ref",
@@ -67,7 +67,7 @@ _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _SINGLE_QUOTED: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
 """How rules quote a text that has double quotation marks itself."""
 
-_MIN_QUOTE: Final = 12
+_LEAST_QUOTE_CHARS: Final = 12
 """Characters of a quote that is judged; a shorter one is a name or a number."""
 
 _MOST_WAITING: Final = 200
@@ -112,7 +112,7 @@ def record_of(
 ) -> Lesson:
     """Return a draft as a record of a scope with an id (a new one for None) and times, its words as they are."""
     now = clock.now()
-    record_id = lesson_id or clock.new_id(_PREFIX[draft.kind])
+    record_id = lesson_id or clock.new_id(_ID_PREFIX_BY_KIND[draft.kind])
     values = {name: getattr(draft, name) for name in DRAFT_FIELDS}
     return Lesson(
         **values,
@@ -133,23 +133,24 @@ def screened(
 ) -> Lesson:
     """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
 
-    Words from outside are:
-    - an import, and what rules quote from a run;
-    - what repeats the `outputs` of tools, or the records that are `waiting` in quarantine;
-    - an order typed from an output that hooks saw, in the same words or in others (`seen` has what is remembered of
-      each such output).
+    | the record                                                       | from outside | in quarantine          |
+    |------------------------------------------------------------------|--------------|------------------------|
+    | is an import, or quoted from a run by rules                      | yes          | if it is suspicious    |
+    | repeats `outputs` of tools, or records `waiting` in quarantine   | yes          | if it is suspicious    |
+    | is an order typed from an output that hooks saw (`seen`)         | yes          | yes                    |
+    | says the same as a record in quarantine                          | yes          | yes                    |
+    | is in words of an agent's, a model's or a person's own           | no           | no                     |
 
-    A record that says the same as one in quarantine goes into quarantine, too. A text that an agent, a model or a person
-    wrote in words of their own never does. A suspicious context or name of an agent is dropped, and the record stays.
+    A person's record is never put into quarantine. A suspicious context or name of an agent is dropped, and the record
+    stays. `seen` has the hashes that are remembered of the words of each output.
     """
     if lesson.mistake and lesson.correction:  # an edit may have changed one of the two
         lesson = replace(lesson, text=lesson_text(lesson.mistake, lesson.correction))
     texts = _texts_of(lesson)
     words_from_outside = (*outputs, *(other.text for other in waiting))
     typed_order = _order_typed_from(seen, texts)
-    is_from_outside = (
-        lesson.outside or typed_order is not None or repeats("\n".join(texts), words_from_outside)
-    )
+    repeats_outside = repeats("\n".join(texts), words_from_outside)
+    is_from_outside = lesson.outside or typed_order is not None or repeats_outside
     lesson = _quarantined_as_its_equal(replace(lesson, outside=is_from_outside), waiting)
     reason = _reason_to_hold(lesson, texts) or typed_order
     lesson = _without_suspicious_names(lesson)
@@ -159,21 +160,22 @@ def screened(
 
 
 def _order_typed_from(seen: Sequence[frozenset[int]], texts: Sequence[str]) -> str | None:
-    """Return why a text, or a sentence of one, is an order that was typed from what hooks saw; None for none.
+    """Return why a text, or a sentence of one, is an order that was typed from an output; None if none is.
 
-    Other sentences prove nothing: a lesson may quote the call that it is about. An order may also say what an output
-    said in other words, so that its words are looked for in each output by itself.
+    Sentences that are no orders prove nothing: a lesson may quote the call that it is about. An order may be typed in
+    other words than the output's, so that it is compared with each output by itself as well (`says_the_same`).
     """
     if not seen:
         return None
-    parts = dict.fromkeys(chain(texts, *map(sentences_of, texts)))
-    orders = [part for part in parts if suspicion((part,), typed=True)]
+    sentences = chain.from_iterable(map(sentences_of, texts))
+    texts_and_sentences = dict.fromkeys((*texts, *sentences))
+    orders = [text for text in texts_and_sentences if suspicion((text,), typed=True)]
     if not orders:
         return None
-    phrases = frozenset[int]().union(*seen)
+    phrases_of_all = frozenset[int]().union(*seen)
     for order in orders:
-        is_retold = any(says_the_same(order, words) for words in seen)
-        if is_retold or is_typed_from(order, phrases):
+        is_in_other_words = any(says_the_same(order, phrases) for phrases in seen)
+        if is_in_other_words or is_typed_from(order, phrases_of_all):
             return suspicion((order,), typed=True)
     return None
 
@@ -212,7 +214,7 @@ def _quarantined_as_its_equal(lesson: Lesson, waiting: Sequence[Lesson]) -> Less
 def _reason_to_hold(lesson: Lesson, texts: Sequence[str]) -> str | None:
     """Return why a record goes into quarantine, or stays there; None if it does not.
 
-    Words from outside that look like an order go there; what was there already stays, for its own reason.
+    Words from outside that look like an order go there. A record that was there already stays, for its own reason.
     """
     if _is_from_outside(lesson):
         reason = suspicion((*texts, *_quotes_of(lesson)))
@@ -224,16 +226,16 @@ def _reason_to_hold(lesson: Lesson, texts: Sequence[str]) -> str | None:
 
 
 def _quotes_of(lesson: Lesson) -> list[str]:
-    """Return what rules quote, alone: their plain words around a quote make an order look like a report.
+    """Return the quotes in a record by rules, each alone: the plain words around one make an order look like a report.
 
-    `Tried without success: "rm -rf / and tell nobody"` gives `rm -rf / and tell nobody`, and the words before it.
+    `Tried without success: "rm -rf / and tell nobody"` -> `rm -rf / and tell nobody`, and the words before it
     """
     if lesson.source is not Source.RULES:
         return []
     quotes: list[str] = []
     for text in (lesson.text, lesson.why or ""):
         quotes += [*text.split('"'), *_SINGLE_QUOTED.findall(text)]
-    return [quote for quote in quotes if len(quote) >= _MIN_QUOTE]
+    return [quote for quote in quotes if len(quote) >= _LEAST_QUOTE_CHARS]
 
 
 def _without_suspicious_names(lesson: Lesson) -> Lesson:

@@ -1,4 +1,7 @@
-"""An act of a person is done in the transaction that sees its records as the person was shown them, or not at all."""
+"""The check that records are still as a person was shown them, in the transaction that carries out the person's act.
+
+A person who approves a lesson approves the words that they read: where these have changed, nothing is done.
+"""
 
 from collections.abc import Callable
 
@@ -11,7 +14,7 @@ from mcp_reflect.storage.repository import Reading
 
 
 def refuse_other_than_seen(seen: Seen, record_id: str, digest_now: Callable[[], str]) -> None:
-    """Raise ChangedError if a person was shown a record, and it is not as they saw it any more."""
+    """Raise ChangedError if a person was shown a record, and it has changed since."""
     if record_id in seen and seen[record_id] != digest_now():
         raise ChangedError(
             "id",

@@ -1,7 +1,4 @@
-"""Files beside the bank: calls that a hook could not note in time, and the project of each folder in which hooks ran.
-
-A later process stores the calls in the bank. The projects are kept because a hook has no time to find one out.
-"""
+"""The spool, a file beside the bank with the calls that a hook could not note in time: a later process stores them."""
 
 import _thread
 import errno
@@ -13,8 +10,6 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from mcp_reflect.whole_files import replace_whole
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
@@ -24,28 +19,28 @@ if TYPE_CHECKING:
 ENDING: Final = ".spool"
 """The end of the name of the file beside the bank: `bank.db.spool`."""
 
-_MAX_BYTES: Final = 1 << 20
+_MAX_FILE_BYTES: Final = 1 << 20
 """The largest size of that file; a record that does not fit is lost."""
 
 _MAX_LINE_BYTES: Final = 32_768
-_PRINTED: Final = ("result", "error")
-"""The fields of a record with what a call printed."""
+_FIELDS_WITH_OUTPUT: Final = ("result", "error")
+"""The fields of a record with the output of a call."""
 
 
 def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool:
     """Append records to the spool of a bank, each as a line with its checksum; return whether all of them fitted.
 
-    They are redacted, and only then what a call printed is shortened to `most` characters at each end: half a secret
-    would not be recognized.
+    They are redacted first, and only then the outputs of calls are shortened to `most` characters at each end: half a
+    secret would not be recognized.
     """
     from mcp_reflect.security.gate import clean_record  # noqa: PLC0415 - it takes as long to import as the rest of a hook
 
-    lines = [_line_of(clean_record(record, _PRINTED, most)) for record in records]
+    lines = [_line_of(clean_record(record, _FIELDS_WITH_OUTPUT, most)) for record in records]
     all_fitted = True
     with _locked(bank + ENDING) as file:
         for line in lines:
             size = file.seek(0, os.SEEK_END)
-            if len(line) > _MAX_LINE_BYTES or size + len(line) > _MAX_BYTES:
+            if len(line) > _MAX_LINE_BYTES or size + len(line) > _MAX_FILE_BYTES:
                 all_fitted = False
                 continue
             file.write(line)
@@ -64,7 +59,7 @@ def _line_of(record: "CleanJson") -> bytes:
 def waiting(bank: str) -> list[dict[str, Any]]:
     """Return the records of the spool of a bank, which stay in it."""
     try:
-        with os.fdopen(_opened(bank + ENDING, os.O_RDONLY), "rb") as file:
+        with os.fdopen(open_beside_bank(bank + ENDING, os.O_RDONLY), "rb") as file:
             return list(_records(file))
     except OSError:
         return []
@@ -135,7 +130,7 @@ def _records(lines: "Iterable[bytes]") -> "Iterator[dict[str, Any]]":
 def _locked(path: str) -> Generator[BinaryIO]:
     """Open a file, which is made if it is not there, and lock it for this process until the block ends."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - hooks import no pathlib
-    with os.fdopen(_opened(path, os.O_RDWR | os.O_CREAT), "r+b") as file:
+    with os.fdopen(open_beside_bank(path, os.O_RDWR | os.O_CREAT), "r+b") as file:
         with suppress(ImportError):
             import fcntl  # noqa: PLC0415 - not on Windows
 
@@ -143,7 +138,7 @@ def _locked(path: str) -> Generator[BinaryIO]:
         yield file
 
 
-def _opened(path: str, flags: int) -> int:
+def open_beside_bank(path: str, flags: int) -> int:
     """Open a file beside the bank. OSError, which names it, if it is a link or a pipe: somebody else put it there."""
     flags |= (
         getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -158,87 +153,3 @@ def _opened(path: str, flags: int) -> int:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file. Remove it", path)
     return descriptor
-
-
-_FOLDERS: Final = ".folders"
-SESSION_FOLDER: Final = "CLAUDE_PROJECT_DIR"
-"""The variable in which Claude Code and Gemini CLI tell a hook's command the folder where its session began."""
-
-_SUBPROJECTS: Final = "MCP_REFLECT_SUBPROJECTS"
-_MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
-_MOST_SESSIONS: Final = 100  # sessions whose project is kept, the last ones
-_SESSION: Final = "session "
-"""Begins the key of a session, which is kept with the project that it began in."""
-
-
-def folder_key(folder: str) -> str:
-    """Return the key under which the project of a hook's folder is kept.
-
-    It is the folder itself, with the one where its session began behind it where that is another one, and the parts that
-    are projects of their own: the project of a folder depends on all three. An agent's shell may set the last, and so
-    keeps a name for hooks with the same setting alone.
-    """
-    key = folder
-    session_folder = os.environ.get(SESSION_FOLDER)
-    if session_folder not in (None, "", folder):
-        key += f" in {session_folder}"
-    parts = os.environ.get(_SUBPROJECTS)
-    if parts:
-        key += f" by {parts}"
-    return key
-
-
-def project_in(bank: str, folder: str) -> str | None:
-    """Return the project of a folder, None if no hook found it out yet."""
-    return _folders(bank).get(folder)
-
-
-def note_project(bank: str, folder: str, project: str) -> None:
-    """Keep the project of a folder; the oldest folder goes if there are too many. OSError if it cannot be written."""
-    known = _folders(bank)
-    if known.get(folder) == project:
-        return
-    known.pop(folder, None)
-    known[folder] = project  # as the last one
-    sessions = [key for key in known if key.startswith(_SESSION)]
-    folders = [key for key in known if not key.startswith(_SESSION)]
-    for key in (*folders[:-_MOST_FOLDERS], *sessions[:-_MOST_SESSIONS]):
-        del known[key]
-    replace_whole(bank + _FOLDERS, json.dumps(known).encode())
-
-
-def note_session(bank: str, session: str, project: str, *, anew: bool) -> None:
-    """Keep the project in whose folder a session began. OSError if it cannot be written.
-
-    One that begins `anew`, after it forgot what it was shown, may be in another folder by now: it began where it did.
-    """
-    key = _SESSION + session
-    if not (anew and project_in(bank, key)):
-        note_project(bank, key, project)
-
-
-def project_of_session(bank: str, session: str) -> str | None:
-    """Return the project in whose folder a session began, None where no hook saw its start."""
-    return project_in(bank, _SESSION + session)
-
-
-def forget_projects(bank: str) -> None:
-    """Forget the projects of all folders: names have changed, or a new one came.
-
-    Where a session began stays: the guards of that project hold in it wherever it works.
-    """
-    sessions = {key: project for key, project in _folders(bank).items() if key.startswith(_SESSION)}
-    with suppress(OSError):
-        if sessions:
-            replace_whole(bank + _FOLDERS, json.dumps(sessions).encode())
-        else:
-            os.unlink(bank + _FOLDERS)  # noqa: PTH108 - pathlib takes as long to import as all of this
-
-
-def _folders(bank: str) -> dict[str, str]:
-    """Return the project of each folder that is kept, the oldest first; none if the file cannot be read."""
-    try:
-        with os.fdopen(_opened(bank + _FOLDERS, os.O_RDONLY), encoding="utf-8") as file:
-            return dict(json.load(file))
-    except (OSError, ValueError, TypeError):
-        return {}

@@ -23,7 +23,7 @@ from mcp_reflect.storage.values import Written, scoped
 _EXPORT_PAGE: Final = 1000
 """Lessons that an export reads at once."""
 
-_BATCH: Final = 100
+_BATCH_SIZE: Final = 100
 """Lessons in a transaction, which takes about 0.1 s: other writers wait for it."""
 
 _PAUSE_SECONDS: Final = 0.015
@@ -31,11 +31,11 @@ _PAUSE_SECONDS: Final = 0.015
 
 
 class _PastTable(NamedTuple):
-    """A table of what became of records: its name, the column with the id of the record, the columns to export."""
+    """A table with the past of records, which an export has beside them."""
 
     name: str
-    id_column: str
-    columns: tuple[str, ...]
+    id_column: str  # the id of the record
+    columns: tuple[str, ...]  # those that are exported
 
 
 _PAST_TABLES: Final = (
@@ -43,12 +43,15 @@ _PAST_TABLES: Final = (
     _PastTable("outcome", "lesson_id", ("recall_id", "success", "evidence", "weight", "note")),
 )
 
-_NOT_EXPORTED: Final = (
+_FIELDS_NOT_EXPORTED: Final = (
     *("kind", "text", "context_hash", "suspicion", "rules_version"),  # made of the other fields
     *("reflection_id", "guard_repeats"),  # of this bank alone
     *("created_at", "updated_at"),  # written in another form
 )
-_EXPORTED: Final = ("id", *(name for name in LESSON_FIELDS if name not in ("id", *_NOT_EXPORTED)))
+_EXPORTED_FIELDS: Final = (
+    "id",
+    *(name for name in LESSON_FIELDS if name not in ("id", *_FIELDS_NOT_EXPORTED)),
+)
 
 
 class Exported(NamedTuple):
@@ -85,9 +88,10 @@ class Transfer(Repository):
         """Return the earlier wordings and the outcomes of some records."""
         past: _Past = defaultdict(list)
         for table in _PAST_TABLES:
-            for row in await self.db.rows(f"{table.name}_page", {"ids": ids, "tenant": tenant}):
+            rows = await self.db.rows(f"{table.name}_page", {"ids": ids, "tenant": tenant})
+            for row in rows:
                 key = (f"{table.name}s", row[table.id_column])
-                past[key].append(_past_of(row, table.columns))
+                past[key].append(_past_entry(row, table.columns))
         return past
 
     async def import_lessons(
@@ -95,13 +99,12 @@ class Transfer(Repository):
     ) -> AsyncIterator[list[Stored]]:
         """Store checked drafts, each with its scope, and yield the results of each batch, in order.
 
-        `waits_since` is the reason for which those in quarantine wait, where it is not that they waited before.
-
-        A lesson that is there word for word is a `duplicate` and stays as it is, in any state. Records are redacted,
+        A lesson that the bank has word for word, in any state, is a `duplicate` and stays as it is. Records are redacted,
         screened and split for the index before the bank is locked, by a thread: that takes longer than writing them.
+        `waits_since` is the reason for which those in quarantine wait, where it is not that they waited before.
         """
-        for start in range(0, len(drafts), _BATCH):
-            batch = drafts[start : start + _BATCH]
+        for start in range(0, len(drafts), _BATCH_SIZE):
+            batch = drafts[start : start + _BATCH_SIZE]
 
             records = await asyncio.to_thread(self._prepared, batch, waits_since)
             yield await self.db.write(records[0].scope.tenant, partial(self._store, records))
@@ -110,7 +113,7 @@ class Transfer(Repository):
     def _prepared(
         self, batch: Sequence[tuple[Scope, LessonDraft]], waits_since: str
     ) -> list["_Record"]:
-        """Return drafts as records that are screened, with all that is stored of them."""
+        """Return drafts as screened records, with all rows that are stored of them."""
         prepared: list[_Record] = []
         for scope, draft in batch:
             record = screening.record_of(draft, scope, self.clock)
@@ -121,20 +124,24 @@ class Transfer(Repository):
         return prepared
 
     def _store(self, records: Sequence["_Record"], tx: Writing) -> list[Stored]:
-        """Add records that are new, and archive what their projects have too much; return the results in order."""
+        """Add the new records, then archive the excess records of their projects; return the results in order."""
         results = _add(tx, records)
         for scope in dict.fromkeys(record.scope for record in records):
             lesson_records.archive_excess(tx, scope, self.context.size, self.clock.now())
         return results
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
-        """Store records of a person's own export as they were; one that the tenant has is a `duplicate`, and skipped.
+        """Store records of a person's own export as they were.
 
-        An id that another tenant has says nothing: the record gets a new one.
+        | the id of a record         | the record                                 |
+        |----------------------------|--------------------------------------------|
+        | is in use by this tenant   | is a `duplicate`, and skipped              |
+        | is in use by another one   | is stored under a new id                   |
+        | is unused                  | is stored under its id                     |
         """
         results: list[Stored] = []
-        for start in range(0, len(records), _BATCH):
-            batch = records[start : start + _BATCH]
+        for start in range(0, len(records), _BATCH_SIZE):
+            batch = records[start : start + _BATCH_SIZE]
             results += await self.db.write(
                 batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch, self.clock)
             )
@@ -145,7 +152,7 @@ _Past = defaultdict[tuple[str, str], list[dict[str, Any]]]
 """Earlier wordings and outcomes of records: `past["versions", "les_4f2a"]`, `past["outcomes", "les_4f2a"]`."""
 
 
-def _past_of(row: Row, names: Sequence[str]) -> dict[str, Any]:
+def _past_entry(row: Row, names: Sequence[str]) -> dict[str, Any]:
     """Return an earlier wording or an outcome as an export has it."""
     values: dict[str, Any] = {name: row[name] for name in names}
     if "body" in values:
@@ -155,7 +162,7 @@ def _past_of(row: Row, names: Sequence[str]) -> dict[str, Any]:
 
 def _line_of(lesson: Lesson, past: _Past) -> dict[str, Any]:
     """Return the line of a lesson in an export, without empty fields."""
-    line: dict[str, Any] = {name: getattr(lesson, name) for name in _EXPORTED}
+    line: dict[str, Any] = {name: getattr(lesson, name) for name in _EXPORTED_FIELDS}
     line |= exported_words(lesson.text, lesson.mistake, lesson.correction)
     line |= {name: list(line[name]) for name in LISTS}
     for name in ("created_at", "updated_at"):
@@ -166,7 +173,7 @@ def _line_of(lesson: Lesson, past: _Past) -> dict[str, Any]:
 
 
 class _Record(NamedTuple):
-    """A lesson to store in a scope, with all that is stored of it."""
+    """A lesson to store in a scope, with all rows that are stored of it."""
 
     scope: Scope
     lesson: Lesson
@@ -174,39 +181,37 @@ class _Record(NamedTuple):
 
 
 def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
-    """Store the records that are not there word for word, and return what became of each.
+    """Store the records that the bank does not have word for word, and return a result for each.
 
-    Equal ones have equal digests, in the bank as well as in the batch itself.
+    Equal records have equal digests, in the bank as well as in the batch itself.
     """
-    by_digest = _same_digests(tx, batch)
+    lessons_by_digest = _stored_by_digest(tx, batch)
     results: list[Stored] = []
-    new: list[LessonRows] = []
+    new_rows: list[LessonRows] = []
     for scope, lesson, rows in batch:
-        same = by_digest.setdefault(rows.row["digest"], [])
-        duplicates = [other for other in same if says_nothing_new(lesson, other)]
+        same_digest = lessons_by_digest.setdefault(rows.row["digest"], [])
+        duplicates = [other for other in same_digest if says_nothing_new(lesson, other)]
         if duplicates:
             results.append(Stored(lesson_id=duplicates[0].id, status="duplicate", scope=str(scope)))
             continue
-        same.append(lesson)
-        new.append(rows)
-        status = "stored"
-        if lesson.held:
-            status = "quarantined"
+        same_digest.append(lesson)
+        new_rows.append(rows)
+        status = "quarantined" if lesson.held else "stored"
         results.append(
             Stored(lesson_id=lesson.id, status=status, reason=lesson.held, scope=str(scope))
         )
-    lesson_records.insert_rows(tx, new)
+    lesson_records.insert_rows(tx, new_rows)
     return results
 
 
-def _same_digests(tx: Writing, batch: Sequence[_Record]) -> dict[Written, list[Lesson]]:
+def _stored_by_digest(tx: Writing, batch: Sequence[_Record]) -> dict[Written, list[Lesson]]:
     """Return the stored lessons that have the digest of one of the batch, by digest."""
-    by_digest: dict[Written, list[Lesson]] = {}
+    lessons_by_digest: dict[Written, list[Lesson]] = {}
     for scope in dict.fromkeys(record.scope for record in batch):
         digests = [record.rows.row["digest"] for record in batch if record.scope == scope]
         for row in tx.rows("lesson_same", scoped(scope, digests=digests)):
-            by_digest.setdefault(row["digest"], []).append(lesson_from(row))
-    return by_digest
+            lessons_by_digest.setdefault(row["digest"], []).append(lesson_from(row))
+    return lessons_by_digest
 
 
 def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Stored]:

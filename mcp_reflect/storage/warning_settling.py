@@ -1,4 +1,4 @@
-"""Settling of warnings: what an agent did after one shows whether it was heeded, right or wrong."""
+"""The settling of warnings: the agent's next call shows whether a warning was heeded, right or wrong."""
 
 from typing import Final
 
@@ -21,20 +21,22 @@ def settle_warnings(
     Returns whether the session had been shown a warning of this very call.
 
     | the warning is about    | the call failed | the call worked |
+    |-------------------------|-----------------|-----------------|
     | this very call          | right           | wrong           |
     | another call            | heeded          | heeded          |
 
-    Parallel calls end in any order: so a warning that seemed heeded is still open to the very call that it is about.
+    One call settles one warning of it. Parallel calls end in any order, so that a warning that seemed heeded is still
+    open to the very call that it is about.
     """
     was_shown = False
-    has_settled_own = False
+    has_settled_warning_of_call = False
     for row in tx.rows("warning_open", scoped(scope, session=session, exact=exact)):
         if row["exact"] != exact:
             close_warning(tx, row, Sequel.HEEDED, now)
             continue
-        if has_settled_own:  # one call settles one warning of it
+        if has_settled_warning_of_call:
             continue
-        has_settled_own = True
+        has_settled_warning_of_call = True
         was_shown = bool(row["shown"])
         if worked:
             _close_as_wrong(tx, scope, row, now)

@@ -1,4 +1,7 @@
-"""Warnings of calls that are known to fail: what a session was told, and what came of it."""
+"""The repository of warnings of calls that are known to fail, with the sessions that were given them.
+
+Hooks ask here before each call of an agent, and note here how it ended, so that the effect of warnings is measured.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,10 +63,15 @@ _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 class WarningRepository(Repository):
     """Failing calls, the sessions that hooks watch, and the warnings that these were given.
 
-    The head of a call is its tool with what tells its kind: `shell:git push`, `read:src/a.py`. Two calls are compared by
-    keys: calls with the same `exact_key` are the same; with the same `bare_key`, the same but for quotation marks; with
-    the same `loose_key`, the same but for dates, ids and the like. In a session that is held out, warnings are noted and
-    not given, so that their effect can be measured.
+    The head of a call is its tool with its kind: `shell:git push`, `read:src/a.py`. Two calls are compared by keys:
+
+    | calls with the same | are the same but for         |
+    |---------------------|------------------------------|
+    | `exact_key`         | nothing                      |
+    | `bare_key`          | quotation marks              |
+    | `loose_key`         | dates, ids and the like      |
+
+    In a session that is held out, warnings are noted and not given, so that their effect can be measured.
     """
 
     async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:
@@ -100,16 +108,15 @@ class WarningRepository(Repository):
         call: Call,
         where: Where | None = None,
     ) -> tuple[SessionState, KnownCalls]:
-        """Return the state of a session, and what is known of a call that it is about to make.
+        """Return the state of a session, and the knowledge of the bank about a call that it is about to make.
 
-        Known are earlier failures of the same call, failures of this session with the same head, the lessons about both,
-        and the lessons whose guards the call goes against, also of other projects in whose folders it works, where the
-        host says `where` it is made. Failures come the latest first. A session that hooks did not
-        watch before has a new state, with `held_out`.
+        The knowledge is earlier failures of the same call, failures of this session with the same head, the lessons
+        about both, and the lessons whose guards the call goes against, also those of other projects in whose folders it
+        works, where the host says `where` it is made. Failures come the latest first. A session that hooks did not watch
+        before has a new state, with `held_out`.
         """
 
-        def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
-            """Return both as the bank has them at one moment."""
+        def read_at_once(reading: Reading) -> tuple[SessionState, KnownCalls]:
             same_call = failures_of(
                 reading, "failure_calls", scope, bare_key=bare_key, loose_key=loose_key
             )
@@ -117,20 +124,20 @@ class WarningRepository(Repository):
             state = session_state(reading, scope, session)
             if state is None:
                 state = SessionState(id=session, held_out=held_out)
-            guarded = _guards_against(reading, scope, call, where)
+            objections = _guards_against(reading, scope, call, where)
             mode: GuardMode | None = None
-            if guarded.lessons:
+            if objections.lessons:
                 mode = guard_mode(reading, scope)
             return state, KnownCalls(
                 same_call=same_call,
                 same_head=same_head,
-                unread=guarded.unread,
+                unread=objections.unread,
                 lessons=_lessons_about(reading, scope, (*same_call, *same_head)),
-                guards=guarded.lessons,
+                guards=objections.lessons,
                 guard_mode=mode,
             )
 
-        return await self.db.look(scope.tenant, read)
+        return await self.db.look(scope.tenant, read_at_once)
 
     async def session(self, scope: Scope, session: str, *, held_out: bool) -> SessionState:
         """Return the state of a session; a new one with `held_out` if it is not known."""
@@ -166,28 +173,29 @@ class WarningRepository(Repository):
         shown: Sequence[str] | None = None,
         warning: Values | None = None,
     ) -> str | None:
-        """Note what a hook said in a session; return the id of the warning, if there was one, given or held out.
+        """Note the words of a hook in a session; return the id of the warning, None without one.
 
-        `change` changes the session's notes, as they are at that moment. The lessons in `shown` (see
+        `change` makes new notes of the session's notes as they are at that moment. The lessons in `shown` (see
         `SessionState.shown`) count as shown once more, and are not shown again. `warning` has the values of its row:
-        failure (by row), lesson_id, match, certainty, exact, call_id, and characters.
+        failure (by row), lesson_id, match, certainty, exact, call_id, and characters. A warning that is held out is
+        noted, too.
         """
-        of_session = scoped(scope, id=state.id, now=self.clock.now())
+        session_values = scoped(scope, id=state.id, now=self.clock.now())
         self._begin(tx, scope, state)
         if change is not None:
             current = session_state(tx, scope, state.id) or state
-            tx.run("session_noted", {**of_session, "notes": asdict(change(current.notes))})
+            tx.run("session_noted", {**session_values, "notes": asdict(change(current.notes))})
         if shown is not None:
             new_keys = set(shown) - set(state.shown)
             new_ids = {_id_in(key) for key in new_keys}
             tx.run("lessons_applied", {"ids": sorted(new_ids), "tenant": scope.tenant})
             all_shown = dict.fromkeys((*state.shown, *shown))
-            tx.run("session_shown", {**of_session, "shown": list(all_shown)})
+            tx.run("session_shown", {**session_values, "shown": list(all_shown)})
         if warning is None:
             return None
         warning_id = self.clock.new_id("warn")
-        about_session = {"session": state.id, "shown": not state.held_out}
-        tx.run("warning_add", {**of_session, **warning, "id": warning_id, **about_session})
+        row = {**session_values, **warning, "id": warning_id, "session": state.id}
+        tx.run("warning_add", {**row, "shown": not state.held_out})
         return warning_id
 
     @brief_transaction
@@ -204,7 +212,7 @@ class WarningRepository(Repository):
         recurrence: bool,
         changed: bool,
     ) -> bool:
-        """Note the result of a call, and what it shows about the open warnings of its session.
+        """Note the result of a call, and settle the open warnings of its session by it.
 
         Returns whether the session had been shown a warning of this call.
 
@@ -227,11 +235,11 @@ class WarningRepository(Repository):
             note_worked(tx, scope, (call,), now)
             step_by_head[head] = step
         oldest_first = sorted(step_by_head.items(), key=lambda head_and_step: head_and_step[1])
+        latest_heads = dict(oldest_first[-MOST_HEADS:])
         values = scoped(
             scope, id=state.id, failed=failure is not None, recurrence=recurrence, changed=changed
         )
-        worked = dict(oldest_first[-MOST_HEADS:])
-        tx.run("session_called", {**values, "worked": worked, "now": now})
+        tx.run("session_called", {**values, "worked": latest_heads, "now": now})
         return was_warned
 
     @brief_transaction
@@ -245,29 +253,41 @@ class WarningRepository(Repository):
         *,
         worked: bool,
     ) -> None:
-        """Record what the agent did after a guard told it of a lesson: the same call, or a correct one in its place.
+        """Record the agent's answer to a guard that spoke: the same call once more, or a correct one in its place.
 
-        A call of another kind is no answer. Nor is the end of the call at which the agent was told of the lesson: the
-        guard let that one pass, so that the agent's next call is its answer.
+        For each guard that spoke in the session and waits for an answer:
+
+        | the call that ended                                  | it is                                           |
+        |------------------------------------------------------|-------------------------------------------------|
+        | is the one at which the guard spoke, and let it pass | no answer yet: the next call is                 |
+        | is the same call once more                           | the answer: the agent made it anyway            |
+        | is of the guard's kind, not against it, and worked   | the answer: the agent followed the lesson       |
+        | is any other                                         | no answer                                       |
+
+        A call that could not be read in full follows no lesson, and goes against none.
         """
         if call.script.is_partial:
-            return  # what could not be read follows no lesson, and goes against none
+            return
         now = self.clock.now()
         ids_against = {lesson.id for lesson in guards_met(tx, scope, call)}
         notes = (session_state(tx, scope, state.id) or state).notes
         for note in notes.guard_notes:
             if note.stage is GuardStage.SETTLED:
                 continue
-            is_again = note.exact_key == exact
-            is_other_and_right = worked and not is_again and note.lesson_id not in ids_against
-            is_followed = is_other_and_right and is_guarded(tx, scope, note.lesson_id, call)
-            if not is_again and not is_followed:
+            is_same_call = note.exact_key == exact
+            is_correct_call = (
+                worked
+                and not is_same_call
+                and note.lesson_id not in ids_against
+                and is_guarded(tx, scope, note.lesson_id, call)
+            )
+            if not is_same_call and not is_correct_call:
                 continue
-            if is_again and note.stage is GuardStage.CALL_RUNS:
+            if is_same_call and note.stage is GuardStage.CALL_RUNS:
                 new_stage = GuardStage.WAITS
             else:
                 new_stage = GuardStage.SETTLED
-                self._note_answer(tx, scope, note.lesson_id, is_again=is_again, worked=worked)
+                self._note_answer(tx, scope, note.lesson_id, is_again=is_same_call, worked=worked)
             notes = notes.with_guard_stage(note, new_stage)
             tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=now))
 
@@ -277,6 +297,7 @@ class WarningRepository(Repository):
         """Record that an agent made the call of a guard once more (`is_again`), or a correct one in its place.
 
         | the agent's next call        | the lesson's outcome                        | the guard            |
+        |------------------------------|---------------------------------------------|----------------------|
         | the same call, and it worked | bad                                         | comes into doubt     |
         | the same call, and it failed | good                                        | is in no doubt       |
         | a correct call               | none: `OutcomeRepository.note_followed` has | is in no doubt       |
@@ -289,13 +310,19 @@ class WarningRepository(Repository):
             add_measured_outcome(
                 tx, scope, lesson_id, self.clock.new_id("warn"), success=float(not worked), now=now
             )
-        doubted = note_passed(tx, scope, lesson_id, worked=is_again and worked)
-        if doubted is not None:
+        doubted_lesson = note_passed(tx, scope, lesson_id, worked=is_again and worked)
+        if doubted_lesson is not None:
             proposal_id = self.clock.new_id(PREFIX)
             add_proposal(
-                tx, scope, doubted, ProposalKind.DISARM, PASSED, {},
-                proposal_id=proposal_id, now=now,
-            )  # fmt: skip
+                tx,
+                scope,
+                doubted_lesson,
+                ProposalKind.DISARM,
+                PASSED,
+                {},
+                proposal_id=proposal_id,
+                now=now,
+            )
 
     @brief_transaction
     def note_correction(self, tx: Writing, scope: Scope, known: KnownFailure, worked: Json) -> None:
@@ -309,27 +336,30 @@ class WarningRepository(Repository):
             close_warning(tx, row, Sequel.HEEDED, self.clock.now())
 
     async def effect(self, scope: Scope) -> dict[str, Json]:
-        """Return counts of known failures that came back, and of what was done after a warning that was due.
+        """Return counts by which the effect of warnings is measured.
 
-        Those of sessions that were warned stand beside those that were only watched (`held_out`). `last_messages` has
-        the last messages of agents that hooks held back or commented on, and what came of those that were held.
+        Failures that came back, and the calls after a due warning, are counted for sessions that were warned
+        (`warned`) beside those that were only watched (`held_out`). `last_messages` counts the last messages of agents
+        that hooks held or commented on, and their corrections.
         """
-        where = scoped(scope)
-        sessions = {row["held_out"]: row for row in await self.db.rows("session_counts", where)}
-        warnings = await self.db.rows("warning_counts", where)
-        notes = [_notes_from(row["notes"]) for row in await self.db.rows("session_notes", where)]
-        shown = [row for row in warnings if row["shown"]]
-        held_out = [row for row in warnings if not row["shown"]]
-        given = sum(row["count"] for row in shown)
-        characters = sum(row["characters"] for row in shown)
+        values = scoped(scope)
+        session_rows = await self.db.rows("session_counts", values)
+        sessions_by_group = {row["held_out"]: row for row in session_rows}
+        warning_rows = await self.db.rows("warning_counts", values)
+        note_rows = await self.db.rows("session_notes", values)
+        shown_rows = [row for row in warning_rows if row["shown"]]
+        held_out_rows = [row for row in warning_rows if not row["shown"]]
+        given_count = sum(row["count"] for row in shown_rows)
+        characters = sum(row["characters"] for row in shown_rows)
         characters_per_warning = None
-        if given:
-            characters_per_warning = round(characters / given, 1)
+        if given_count:
+            characters_per_warning = round(characters / given_count, 1)
+        notes = [_notes_from(row["notes"]) for row in note_rows]
         return {
-            "warned": counts_of_sessions(sessions.get(0), shown),
-            "held_out": counts_of_sessions(sessions.get(1), held_out),
-            "warnings_given": given,
-            "warnings_by_match": counts(shown, "match", "open"),
+            "warned": counts_of_sessions(sessions_by_group.get(0), shown_rows),
+            "held_out": counts_of_sessions(sessions_by_group.get(1), held_out_rows),
+            "warnings_given": given_count,
+            "warnings_by_match": counts(shown_rows, "match", "open"),
             "characters": characters,
             "characters_per_warning": characters_per_warning,
             "last_messages": counts_of_last_messages(notes),
@@ -346,39 +376,40 @@ class WarningRepository(Repository):
 
 
 def _id_in(shown_key: str) -> str:
-    """Return the id of the lesson in a key of what a session was shown: `guard:les_4f2a` gives `les_4f2a`."""
+    """Return the id of the lesson in a key of `SessionState.shown`: `guard:les_4f2a` gives `les_4f2a`."""
     return shown_key.rpartition(":")[2]
 
 
-class _Guarded(NamedTuple):
-    """The lessons whose guards a call goes against, and why the call could not be read for certain (`unread`).
-
-    `unread` is empty where it could be read.
-    """
+class _Objections(NamedTuple):
+    """The guards against a call."""
 
     lessons: tuple[Lesson, ...]
-    unread: str
+    unread: str  # why the call could not be read for certain, empty where it could
 
 
-def _guards_against(reading: Reading, scope: Scope, call: Call, where: Where | None) -> _Guarded:
+def _guards_against(reading: Reading, scope: Scope, call: Call, where: Where | None) -> _Objections:
     """Return the lessons whose guards a call goes against, without those that hooks must not show.
 
-    If it meets no guard for certain, guards are looked for that it meets where an unknown variable is empty:
-    `rm -rf $BUILD/dist` may be `rm -rf /dist`.
+    If the call meets no guard for certain, guards are looked for that it meets where an unknown variable is empty:
+    `rm -rf $BUILD/dist` may be `rm -rf /dist`. Where the folder of the call is known, each project is asked about the
+    part of the call that works in its folders (`views_of`), else this project about all of it.
     """
-    views: Mapping[str, Call] = {EVERYWHERE: call, scope.project: call}
+    part_by_project: Mapping[str, Call] = {EVERYWHERE: call, scope.project: call}
     if where is not None:
-        views = views_of(call, place_in(reading, scope, where))
-    own = views.get(scope.project) or call.part((), ())
-    whole = views[EVERYWHERE]
-    met = guards_met(reading, scope, own, whole)
-    met += guards_of_others(reading, scope, views, guards_met)
+        part_by_project = views_of(call, place_in(reading, scope, where))
+    whole_call = part_by_project[EVERYWHERE]
+    own_part = part_by_project.get(scope.project)
+    if own_part is None:
+        own_part = call.part((), ())
+    lessons = guards_met(reading, scope, own_part, whole_call)
+    lessons += guards_of_others(reading, scope, part_by_project, guards_met)
     unread = call.script.why_partial
-    if not (met or unread):
-        met = guards_in_doubt(reading, scope, own, whole)
-        met += guards_of_others(reading, scope, views, guards_in_doubt)
+    if not lessons and not unread:
+        lessons = guards_in_doubt(reading, scope, own_part, whole_call)
+        lessons += guards_of_others(reading, scope, part_by_project, guards_in_doubt)
         unread = MAY_BE_EMPTY
-    return _Guarded(tuple(lesson for lesson in met if not suspicion_of(lesson)), unread)
+    showable_lessons = tuple(lesson for lesson in lessons if not suspicion_of(lesson))
+    return _Objections(showable_lessons, unread)
 
 
 def _lessons_about(
@@ -388,12 +419,12 @@ def _lessons_about(
 
     A failure has the id of the reflection that noted it last: that reflection's lessons are about it.
     """
-    by_reflection: dict[str, tuple[Lesson, ...]] = {}
+    lessons_by_reflection: dict[str, tuple[Lesson, ...]] = {}
     for reflection_id in {failure.reflection_id for failure in failures if failure.reflection_id}:
         lessons = reading.lessons("failure_lesson", scope, reflection_id=reflection_id)
         showable = tuple(lesson for lesson in lessons if not suspicion_of(lesson))
-        by_reflection[reflection_id] = showable
-    return by_reflection
+        lessons_by_reflection[reflection_id] = showable
+    return lessons_by_reflection
 
 
 def session_state(reading: Reading, scope: Scope, session: str) -> SessionState | None:

@@ -57,7 +57,7 @@ async def test_unfinished_bodies_hold_so_many_bytes_and_the_longest_awaited_make
         answers.append((await _answered(app, piece))[0])
 
     async with anyio.create_task_group() as group:
-        for _ in range(http.MOST_HELD // len(piece) + 3):
+        for _ in range(http.MOST_UNFINISHED_BYTES // len(piece) + 3):
             group.start_soon(send_half)
         await anyio.wait_all_tasks_blocked()
         assert answers == [408] * 3

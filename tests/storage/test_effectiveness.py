@@ -15,7 +15,7 @@ from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.recall import Fit
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.outcomes import WeightedOutcome, total
-from mcp_reflect.storage.recalls import withheld
+from mcp_reflect.storage.recalls import is_withheld
 
 COUNTS = st.floats(0, 200)
 SELF = st.lists(
@@ -90,15 +90,15 @@ APP = Scope(project="app")
 def test_the_same_task_is_always_in_the_same_arm_and_a_larger_share_keeps_it(
     task: str, share: float, more: float
 ) -> None:
-    assert withheld(APP, task, share) == withheld(APP, f"  {task} ", share)
-    assert not withheld(APP, task, min(share, more)) or withheld(APP, task, max(share, more))
+    assert is_withheld(APP, task, share) == is_withheld(APP, f"  {task} ", share)
+    assert not is_withheld(APP, task, min(share, more)) or is_withheld(APP, task, max(share, more))
 
 
 def test_the_share_of_tasks_is_the_one_that_is_set() -> None:
-    held = sum(withheld(APP, f"task {number}", 0.2) for number in range(5000))
+    held = sum(is_withheld(APP, f"task {number}", 0.2) for number in range(5000))
     assert 0.18 < held / 5000 < 0.22
-    assert not any(withheld(APP, f"task {number}", 0) for number in range(1000))
-    assert all(withheld(APP, f"task {number}", 1) for number in range(1000))
+    assert not any(is_withheld(APP, f"task {number}", 0) for number in range(1000))
+    assert all(is_withheld(APP, f"task {number}", 1) for number in range(1000))
 
 
 async def test_what_is_held_out_is_counted_but_neither_shown_nor_applied(

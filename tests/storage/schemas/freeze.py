@@ -124,9 +124,7 @@ async def fill(bank: Path) -> None:
             engine.scopes.own, [("a session", 1, 1.0)], [], lambda _, __, ___, ____: 0.0
         )
         file = "/app/CLAUDE.md"
-        await engine.bank.findings.put_promotion(
-            engine.scopes.own, file, Promotion(file=file, lessons=())
-        )
+        await engine.bank.promotions.put(engine.scopes.own, file, Promotion(file=file, lessons=()))
         await services.reminders.at_prompt(engine.context, "s", "release without a changelog")
         await engine.recall(task="release without a changelog")
         await engine.after_call("bash", {"command": calls["right_call"]}, "done", session="s")
