@@ -31,12 +31,12 @@ class Limits:
     max_label_chars: int = 200  # Characters of an id, a name, a tag or a keyword
     max_list_items: int = 20  # Tags, keywords, symptoms, ids, criteria or suggestions in one list
     max_sent_events: int = 100_000  # Events of a run that are taken; more is refused
-    max_events: int = 2_000  # A longer trace loses events from its middle, and the result says so
+    max_events: int = 1_000  # A longer trace loses events from its middle, and the result says so
     max_event_chars: int = (
         20_000  # A longer text in an event is cut from its middle, and the result says so
     )
     max_trace_chars: int = (
-        400_000  # A trace with more text loses events from its middle, and the result says so
+        250_000  # A trace with more text loses events from its middle, and the result says so
     )
     max_work_chars: int = 200_000  # Characters of the work that critique checks, over all its steps
     max_steps: int = 200  # Steps of that work, and of a corrected one
@@ -47,11 +47,12 @@ class Limits:
         20_000  # Characters of a reflection, an issue or a corrected step in an analysis
     )
     max_queries: int = 50  # Queries of a search, sent or proposed
+    max_queries_chars: int = 100_000  # Characters of all queries that are sent
     max_query_chars: int = 4_000  # Characters of one text in a query, a plan or a catalog
     max_filter_chars: int = 10_000  # Characters of a query's filters, as JSON
     max_tables: int = 200  # Entries of a catalog
     max_catalog_words: int = 60_000  # Words of all vocabularies of a catalog
-    max_catalog_chars: int = 1_000_000  # Characters of those words
+    max_catalog_chars: int = 400_000  # Characters of all texts of a catalog
     max_recalled: int = 50  # Lessons that a recall may ask for
     max_recalled_chars: int = 100_000  # Characters of lesson text that a recall may ask for
     max_prompt_chars: int = 100_000  # Characters of an argument of a prompt (slash command)

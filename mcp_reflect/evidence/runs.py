@@ -20,7 +20,7 @@ MOST_RESULTS: Final = 400
 MOST_READ: Final = 60_000
 """Characters of one result that are read: a quarter from its start, the rest from its end."""
 
-MOST_READ_IN_ALL: Final = 400_000
+MOST_READ_IN_ALL: Final = 250_000
 """Characters of all results that are read, the latest first; names of secrets count more (`reading_weight`)."""
 
 _KINDS: Final = (ProofKind.TESTS, ProofKind.TYPES, ProofKind.LINT, ProofKind.BUILD)

@@ -16,6 +16,7 @@ _LEAST_WORDS: Final = 3
 """Of a sentence before another one in lower case, so that "approx. five" is none where the list does not know it."""
 
 _MOST_BEFORE: Final = 200  # characters before a stop that are looked at
+_LONGEST_LAST_WORD: Final = 50  # characters of what `_LAST_WORD` finds, without blanks
 _STOP: Final = re.compile(r"[.!?][\"')\]*_]{0,3}\s+|[。！？]\s*")
 _LAST_WORD: Final = re.compile(r"([^\s(\"'`]{1,40}[`)]?)\.[\"')\]*_]{0,3}\s*$")
 _UPPER: Final = re.compile(r"[A-Z0-9`\"'(\[*_~✓✔✅❌•À-Þ]")
@@ -60,7 +61,7 @@ def _is_end(before: str, after: str) -> bool:
     """
     if not after or before.rstrip()[-1] in "。！？":
         return True
-    word = _LAST_WORD.search(before)
+    word = _LAST_WORD.search(before.rstrip()[-_LONGEST_LAST_WORD:])
     if word is None:  # it ends in `!` or `?`
         return _UPPER.match(after) is not None
     last = word[1].lower()

@@ -31,10 +31,10 @@ def terms_of(text: str) -> set[str]:
 
 def _names_in(text: str) -> Iterator[str]:
     """Yield the names of files, functions and versions: words that are joined by signs, in camelCase, or hashes."""
-    for match in _TOKEN.finditer(text):
-        if match[0].isalpha() and match[0].islower():
+    for written in dict.fromkeys(_TOKEN.findall(text)):
+        if written.isalpha() and written.islower():
             continue  # a plain word, as most are
-        token = match[0].rstrip("./:\\-")
+        token = written.rstrip("./:\\-")
         if len(token) > _LONGEST_NAME or token.replace(".", "").isdigit():
             continue
         is_joined = any(sign in token for sign in "._/:\\-")

@@ -287,6 +287,7 @@ class ReplanArguments(Arguments):
         list[JsonValue],
         fields.most("max_queries"),
         BeforeValidator(_queries),
+        fields.in_all("max_queries_chars"),
         WithJsonSchema(_QUERIES),
     ] = Field(default_factory=list[JsonValue])
     results: Annotated[
@@ -300,6 +301,7 @@ class ReplanArguments(Arguments):
         list[Any],
         fields.most("max_tables"),
         BeforeValidator(fields.as_objects),
+        fields.in_all("max_catalog_chars"),
         WithJsonSchema(_CATALOG),
     ] = Field(default_factory=list[Any])
     suggestions: Annotated[fields.Phrases, Field(description="What the search tool proposed")] = ()

@@ -22,6 +22,7 @@ CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | f
 _ROOM_FOR_HASH: Final = 50  # characters by which a text that was shortened is longer than its ends
 _DIGITS_OF_HASH: Final = 16
 _READ_AT_ONCE: Final = 200_000  # characters of an argument that are read here
+_EACH_TEXT: Final = 100  # characters that are read in the time which each text takes beside its own
 
 
 def clean_value(value: Any) -> CleanJson:
@@ -54,7 +55,7 @@ def _is_short(value: object) -> bool:
         item = waiting.pop()
         room -= 1
         if isinstance(item, str):
-            room -= len(item)
+            room -= len(item) + _EACH_TEXT
         elif isinstance(item, Mapping):
             pairs = cast("Mapping[Any, Any]", item)
             waiting += [*pairs.keys(), *pairs.values()]

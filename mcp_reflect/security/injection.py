@@ -202,7 +202,8 @@ def _judge(text: str, own: bool, typed: bool = False) -> str | None:
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
     rules = _rules().typed if typed else _rules().rules
-    reasons = (_judge_sentence(*pair, own, rules) for pair in pairwise(sentences))
+    pairs = dict.fromkeys(pairwise(sentences))  # a text that says the same over and over
+    reasons = (_judge_sentence(*pair, own, rules) for pair in pairs)
     return next(filter(None, reasons), None)
 
 
@@ -211,13 +212,10 @@ def _judge_sentence(sentence: str, following: str, own: bool, rules: Sequence[_R
     honest = _rules()
 
     def fits(link: _Link) -> bool:
-        return (
-            any(
-                _holds(group, sentence) or (link.next_too and _holds(group, following))
-                for group in link.groups
-            )
-            is not link.absent
-        )
+        for group in link.groups:
+            if _holds(group, sentence) or (link.next_too and _holds(group, following)):
+                return not link.absent
+        return link.absent
 
     for rule in rules:
         if all(map(fits, rule.links)) and all(

@@ -47,6 +47,7 @@ CALLS: list[tuple[str, int, str, dict[str, Any], str]] = [
     ("max_queries", 1, "replan_search", {**SEARCH, "queries": [QUERY, {**QUERY, "query_text": "b"}]}, "queries"),
     ("max_queries", 1, "replan_search", {**SEARCH, "analysis": {"new_queries": [QUERY, QUERY]}},
      "analysis.new_queries"),
+    ("max_queries_chars", 40, "replan_search", {**SEARCH, "queries": [LONG]}, "queries"),
     ("max_query_chars", 40, "replan_search", {**SEARCH, "queries": [{**QUERY, "query_text": LONG}]},
      "queries[0].query_text"),
     ("max_query_chars", 40, "replan_search", {**SEARCH, "catalog": [{"table": "talks", "description": LONG}]},
@@ -66,6 +67,7 @@ SIZES: dict[str, Any] = {
     "max_sent_events": 12,
     "max_analysis_chars": len(LONG) + len("reflection"),
     "max_filter_chars": len(LONG) + 1,
+    "max_catalog_chars": len(LONG) + len("tableavocabulary"),
 }
 ELSEWHERE = {
     "max_message_bytes", "max_events", "max_event_chars",
