@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
@@ -155,8 +154,7 @@ def views_of(text: str) -> Iterator[Changes]:
         yield from _views_of_lines(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Decoding:
+class Decoding(NamedTuple):
     """A way in which programs write a text, and its undoing.
 
     `signs`: one of them stands in a text that has it. For `only_across` and `is_local` see `Changes`.
