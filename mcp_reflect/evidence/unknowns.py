@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import isqrt
 from typing import Final
 
 from mcp_reflect.evidence.equations import Equation, equations_in
@@ -23,12 +22,12 @@ from mcp_reflect.evidence.expressions import (
     numbers_in,
     read_expression,
 )
+from mcp_reflect.evidence.polynomials import Polynomial, polynomial_of, rational_roots, value_at
 from mcp_reflect.evidence.sum_words import is_another_arithmetic, words_for, words_of_a_work
 from mcp_reflect.evidence.written_numbers import Style, write_number
 
 _MOST_READ: Final = 20_000  # characters of a work
 _MOST_EQUATIONS: Final = 60
-_MOST_BITS: Final = 256
 _LETTER: Final = re.compile(r"(?<![^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹])([a-z])(?![^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _TIMES: Final = re.compile(r"(?<=[\d)])\s*x\s*(?=[\d($€£])")
 _NEAR_EQUALS: Final = re.compile(r"[^\n;,=]{0,60}=[^\n;,=]{0,60}")
@@ -43,13 +42,9 @@ _DOUBTFUL: Final = re.compile(
 
 _NEAR_SHARE: Final = Fraction(1, 50)  # of a root, by which a rounded one may differ
 _NEAR_LEAST: Final = Fraction(1, 100)  # by which any rounded root may differ
-_IRRATIONAL_SHARE: Final = Fraction(
-    1, 20
-)  # of a claimed solution, within which an irrational root may lie
+_IRRATIONAL_SHARE: Final = Fraction(1, 20)
+"""The part of a claimed solution within which an irrational root may lie."""
 _IRRATIONAL_LEAST: Final = Fraction(1, 10)
-
-Polynomial = tuple[Fraction, Fraction, Fraction]
-"""The coefficients of 1, x and x²."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[CheckedEqua
     first = relations[0]
     if first.solution is not None:
         return
-    roots = _roots(first.zero)
+    roots = rational_roots(first.zero)
     if roots is None:
         return
     solving_step: int | None = None
@@ -173,13 +168,10 @@ def _relation(step: int, equation: Equation, letter: str) -> _Relation | None:
     has_units = any(number.unit or number.is_percent for number in numbers)
     if has_units or equation.unit_behind.lower() in words_for("scales"):
         return None
-    first, second = _polynomial(left), _polynomial(right)
-    if first is None or second is None:
+    zero = polynomial_of(Operation("-", left, right))
+    if zero is None or not (zero[1] or zero[2]):
         return None
-    constant, linear, square = (a - b for a, b in zip(first, second, strict=True))
-    if not (linear or square):
-        return None
-    return _Relation(step, equation, left, right, zero=(constant, linear, square))
+    return _Relation(step, equation, left, right, zero)
 
 
 def _has_unknown(tree: Tree) -> bool:
@@ -193,93 +185,6 @@ def _has_unknown(tree: Tree) -> bool:
             return _has_unknown(tree.left) or _has_unknown(tree.right)
         case _:
             return False
-
-
-def _polynomial(tree: Tree) -> Polynomial | None:
-    """Return the coefficients of a tree, None if it is no polynomial of the second degree or less."""
-    match tree:
-        case WrittenNumber():
-            return (tree.value, Fraction(0), Fraction(0))
-        case Unknown():
-            return (Fraction(0), Fraction(1), Fraction(0))
-        case Negative():
-            inner = _polynomial(tree.inner)
-            if inner is None:
-                return None
-            return (-inner[0], -inner[1], -inner[2])
-        case Operation():
-            left, right = _polynomial(tree.left), _polynomial(tree.right)
-            if left is None or right is None:
-                return None
-            combined = _combined(tree.operator, left, right)
-            if combined is None or not _is_small(combined):
-                return None
-            return combined
-
-
-def _is_small(polynomial: Polynomial) -> bool:
-    """Return whether the coefficients need so few bits that computing with them stays quick."""
-    return all(
-        max(part.numerator.bit_length(), part.denominator.bit_length()) <= _MOST_BITS
-        for part in polynomial
-    )
-
-
-def _combined(operator: str, left: Polynomial, right: Polynomial) -> Polynomial | None:
-    """Return the polynomial of an operation on two; None where its degree is above two or it is none."""
-    match operator:
-        case "+":
-            return (left[0] + right[0], left[1] + right[1], left[2] + right[2])
-        case "-":
-            return (left[0] - right[0], left[1] - right[1], left[2] - right[2])
-        case "*":
-            return _product(left, right)
-        case "/":
-            return _quotient(left, right)
-        case _:
-            return _power(left, right)
-
-
-def _product(left: Polynomial, right: Polynomial) -> Polynomial | None:
-    """Return a product; None where it has a third power. (a + bx)(c + dx) = ac + (ad + bc)x + bdx²"""
-    if left[2] * right[2] or left[1] * right[2] or left[2] * right[1]:
-        return None
-    return (
-        left[0] * right[0],
-        left[0] * right[1] + left[1] * right[0],
-        left[0] * right[2] + left[1] * right[1] + left[2] * right[0],
-    )
-
-
-def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
-    """Return a quotient by a plain number; any other is no polynomial."""
-    if right[1] or right[2] or not right[0]:
-        return None
-    return (left[0] / right[0], left[1] / right[0], left[2] / right[0])
-
-
-def _power(left: Polynomial, right: Polynomial) -> Polynomial | None:
-    """Return a first or second power: all others are of too high a degree."""
-    if right[1] or right[2] or right[0] not in (1, 2):
-        return None
-    if right[0] == 1:
-        return left
-    return _product(left, left)
-
-
-def _roots(zero: Polynomial) -> tuple[Fraction, ...] | None:
-    """Return the rational roots; empty where they are not rational, None where there are none."""
-    constant, linear, square = zero
-    if not square:
-        return (-constant / linear,)
-    inside = linear * linear - 4 * square * constant
-    if inside < 0:
-        return None
-    above, below = isqrt(inside.numerator), isqrt(inside.denominator)
-    if above * above != inside.numerator or below * below != inside.denominator:
-        return ()
-    root = Fraction(above, below)
-    return ((-linear + root) / (2 * square), (-linear - root) / (2 * square))
 
 
 def _holds_for_a_root(
@@ -297,7 +202,7 @@ def _holds_for_a_root(
     """
     if not roots:
         return _holds_for_irrational_root(relation, first)
-    if any(_value(relation.zero, root) == 0 for root in roots):
+    if any(value_at(relation.zero, root) == 0 for root in roots):
         return True
     if relation.may_be_rounded and _may_have_a_root_near(relation, roots):
         return None
@@ -306,7 +211,7 @@ def _holds_for_a_root(
 
 def _may_have_a_root_near(relation: _Relation, roots: Sequence[Fraction]) -> bool:
     """True if a root of an equation is near one of the given roots, or if its own roots cannot be told."""
-    own_roots = _roots(relation.zero)
+    own_roots = rational_roots(relation.zero)
     if not own_roots:
         return True
     return any(_is_near(its_root, root) for its_root, root in product(own_roots, roots))
@@ -322,18 +227,13 @@ def _holds_for_irrational_root(relation: _Relation, first: Polynomial) -> bool |
 
     A root lies near it where the polynomial changes its sign around it.
     """
-    claimed_roots = _roots(relation.zero)
+    claimed_roots = rational_roots(relation.zero)
     if relation.solution is None or not claimed_roots:
         return None
     claimed = claimed_roots[0]
     width = max(abs(claimed) * _IRRATIONAL_SHARE, _IRRATIONAL_LEAST)
-    has_root_near = _value(first, claimed - width) * _value(first, claimed + width) <= 0
+    has_root_near = value_at(first, claimed - width) * value_at(first, claimed + width) <= 0
     return None if has_root_near else False
-
-
-def _value(polynomial: Polynomial, x: Fraction) -> Fraction:
-    """Return the value of a polynomial for a value of the unknown."""
-    return polynomial[0] + polynomial[1] * x + polynomial[2] * x * x
 
 
 def _checked(
@@ -361,10 +261,10 @@ def _checked(
 
 def _expected_result(relation: _Relation, root: Fraction) -> str | None:
     """Return what the right side has to be for the root; None where it is no known number, and for the goal itself."""
-    left = _polynomial(relation.left)
+    left = polynomial_of(relation.left)
     if left is None or not relation.has_known_result or relation.step == 0:
         return None
-    value = _value(left, root)
+    value = value_at(left, root)
     shown = numbers_in(relation.right)
     has_decimals = any(number.decimals for number in shown)
     if value.denominator != 1 and not has_decimals:

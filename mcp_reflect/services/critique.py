@@ -13,8 +13,9 @@ from typing import Any
 
 from mcp_reflect.evidence import loop
 from mcp_reflect.evidence.answers import Judging, answer_of
-from mcp_reflect.evidence.judging import read_opinion, read_verdicts
+from mcp_reflect.evidence.judging import read_opinion
 from mcp_reflect.evidence.loop import LoopResult, Version, uncorrected, with_corrections
+from mcp_reflect.evidence.sent_verdicts import read_verdicts
 from mcp_reflect.evidence.verifying import Verified, Verify, verifier
 from mcp_reflect.llm.protocol import TextChunk, TextListener
 from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities

@@ -45,6 +45,7 @@ NEVER = (
     "mcp", "pydantic", "anyio", "httpx2", "anthropic", "numpy", "structlog", "json_repair", "unittest", "email", "http",
     "urllib.request", "multiprocessing", "importlib.metadata", "importlib.resources", "zipfile", "html", "xml",
     "mcp_reflect.llm", "mcp_reflect.schemas", "mcp_reflect.server", "mcp_reflect.dashboard", "mcp_reflect.evidence.judging",
+    "mcp_reflect.evidence.opinion_fields",
     "mcp_reflect.replan", "mcp_reflect.services.reflect", "mcp_reflect.services.critique",
     "mcp_reflect.services.replan",
     "mcp_reflect.models.critique", "mcp_reflect.models.reflection", "mcp_reflect.models.search",

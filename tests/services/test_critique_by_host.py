@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.evidence.judging import read_verdicts
+from mcp_reflect.evidence.sent_verdicts import read_verdicts
 from mcp_reflect.models.critique import Claim, Verdict
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era, one_era
