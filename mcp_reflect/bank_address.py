@@ -45,14 +45,22 @@ def bank_place(text: str) -> Path | ServerUrl:
         raise InputError(
             BANK, "it is a path of Windows, and this is another system", "Set its path here."
         )
+    return whole_path(BANK, text)
+
+
+def whole_path(setting: str, text: str) -> Path:
+    """Return the path that a setting names; InputError for a relative one, which would be a file of the repository."""
     try:
-        return Path(text).expanduser()
+        path = Path(text).expanduser()
     except RuntimeError:
+        user = quoted_value(text.partition("/")[0])
         raise InputError(
-            BANK,
-            f"there is no home of '{quoted_value(text.partition('/')[0])}'",
-            "Write the whole path.",
+            setting, f"there is no home of '{user}'", "Write the whole path."
         ) from None
+    if path.is_absolute():
+        return path
+    fault = f"'{quoted_value(text)}' would be a file of the folder that is worked in"
+    raise InputError(setting, fault, "Write the whole path, or one that begins with ~/.")
 
 
 def quoted_value(text: str) -> str:

@@ -25,8 +25,8 @@ class Settings(Limits):
 
     bank: "Path | ServerUrl | None" = setting(
         None,
-        "The bank: a file, or `postgresql://USER:PASSWORD@HOST/DATABASE` (see [operations](operations.md)). Default: "
-        "`bank.db` in the platform's data directory.",
+        "The bank: the whole path of a file, or `postgresql://USER:PASSWORD@HOST/DATABASE` (see [operations](operations.md)). "
+        "Default: `bank.db` in the platform's data directory.",
     )
     project: str | None = setting(
         None,

@@ -14,6 +14,8 @@ GUARDS: Final = "MCP_REFLECT_GUARDS"
 NESTED: Final = "MCP_REFLECTING"
 """Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 
+_FOLDER_OF_WORK: Final = r"[$%]\{?(?:env:)?(?:PWD|OLDPWD|INIT_CWD|\w*PROJECT_DIR)\b"
+"""A variable that hosts, shells and npm set to the folder that is worked in."""
 
 _OPENING_SIGNS: Final = frozenset("`{<!(")
 """What somebody was to fill in begins with one of these: `<path>`, `{{project}}`, `$(pwd)`."""
@@ -75,15 +77,27 @@ def data_folder() -> str:
     return os.path.join(base, "mcp-reflect")  # noqa: PTH118 - same
 
 
+def begins_where_work_is_done(text: str) -> bool:
+    """Return whether a path in a setting begins with a variable for the folder that is worked in: `$PWD/bank.db`.
+
+    Whoever wrote the repository could put a file there that counts as the person's.
+    """
+    if "$" not in text and "%" not in text:
+        return False
+    import re  # noqa: PLC0415 - hooks need it only then
+
+    return re.match(_FOLDER_OF_WORK, text.lstrip(" '\"")) is not None
+
+
 def bank_file(named: str | None) -> str | None:
     """Return the absolute path of the bank that the setting names, or of the default one.
 
-    None for a bank on a server, or a name with a variable that is not set.
+    None for a bank on a server, a name with a variable that is not set, and a file of the folder that is worked in.
     """
     bank = named or os.path.join(data_folder(), "bank.db")  # noqa: PTH118 - same
-    if "://" in bank:
+    if "://" in bank or begins_where_work_is_done(bank):
         return None
-    path = filled_in_name(bank)
-    if not path:
+    path = os.path.expanduser(filled_in_name(bank) or "")  # noqa: PTH111 - same
+    if not os.path.isabs(path):  # noqa: PTH117 - same
         return None
-    return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111 - same
+    return os.path.abspath(path)  # noqa: PTH100 - same

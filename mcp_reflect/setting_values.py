@@ -6,9 +6,15 @@ from dataclasses import Field, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
 
-from mcp_reflect.bank_address import bank_place, quoted_value
+from mcp_reflect.bank_address import bank_place, quoted_value, whole_path
 from mcp_reflect.errors import InputError
-from mcp_reflect.places import BANK, PROJECT, filled_in, filled_in_name
+from mcp_reflect.places import (
+    BANK,
+    PROJECT,
+    begins_where_work_is_done,
+    filled_in,
+    filled_in_name,
+)
 
 _TRUTH: Final = {
     "true": True,
@@ -52,12 +58,16 @@ def setting(
 
 
 def filled_in_setting(name: str, text: str) -> str:
-    """Return the text of the setting `name` with variables such as `$HOME` filled in; InputError if one is not set.
+    """Return the text of the setting `name` with variables such as `$HOME` filled in.
 
-    An address stays as it is: its password may have a `$` or `%`.
+    InputError if one is not set, or leads into the folder that is worked in. An address stays as it is: its password may
+    have a `$` or `%`.
     """
     if "://" in text:
         return text
+    if name != PROJECT and begins_where_work_is_done(text):
+        fault = f"'{quoted_value(text)}' would be a file of the folder that is worked in"
+        raise InputError(name, fault, "Write the whole path itself.")
     fill = filled_in
     if name in (BANK, PROJECT):
         fill = filled_in_name
@@ -87,7 +97,7 @@ def value_of(name: str, text: str, item: Field[Any]) -> Any:
     if convert in (int, float):
         return _number(name, text, item, convert)
     if convert is Path:
-        return Path(text).expanduser()
+        return whole_path(name, text)
     return text
 
 

@@ -36,7 +36,7 @@ def replace_whole(path: str, content: bytes, mode: int = 0o600) -> None:
         raise
 
 
-def open_regular(file: os.PathLike[str]) -> BinaryIO:
+def open_regular(file: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file for reading; OSError for a pipe or a device, where reading may never end."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(file, flags)

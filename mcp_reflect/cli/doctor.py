@@ -26,6 +26,7 @@ from mcp_reflect.cli.running import with_engine
 from mcp_reflect.cli.service_client import ask_as
 from mcp_reflect.cli.stats import report_text, vector_summary
 from mcp_reflect.errors import BankError
+from mcp_reflect.repository_settings import settings_in
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup, damaged, file_access
@@ -86,6 +87,9 @@ async def examine(engine: Engine) -> dict[str, Any]:
     examination.notes += engine.settings.fading()
     for host in HOSTS:
         examination.notes += leftovers(host)
+    for item in settings_in([str(Path.cwd())]):
+        sentences = examination.problems if item.weakens_guards else examination.notes
+        sentences.append(str(item))
     try:
         opened = await engine.bank.open()
         await engine.open()

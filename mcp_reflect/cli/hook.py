@@ -24,6 +24,7 @@ from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.places import BANK
 from mcp_reflect.project_folders import Folder
 from mcp_reflect.projects import Scopes
+from mcp_reflect.repository_settings import settings_in_force, told
 from mcp_reflect.services.claims import accept_claim, tell_new_origin
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import (
@@ -68,6 +69,12 @@ def answer_event(
     `sent` is the host's input, of `size` bytes, and `options` are those of the command. `watch` ends this process when
     its time is over: what is not noted in the bank by then is written into the spool, a file of calls that wait.
     """
+    hook = read_hook(event, sent)
+    if hook is None:
+        return
+    line = _line_on_repository(hook)
+    if line:
+        watch.unchecked = lambda: with_line(None, line)
     settings = replace(
         Settings.from_env(),
         bank_busy_seconds=BUSY_SECONDS,
@@ -75,9 +82,6 @@ def answer_event(
         log_level="error",
     )
     if size > settings.max_hook_bytes:
-        return
-    hook = read_hook(event, sent)
-    if hook is None:
         return
     # The start of a session binds its folder to the project: whatever `.git` says later, that stays.
     settings = replace(settings, stores_names=hook.moment is Moment.START)
@@ -106,9 +110,23 @@ def answer_event(
             answer = _answer(hook, settings, spools, watch.began)
         if answer:
             answer = answer_for_host(answer, os.environ)
+        if line:
+            answer = with_line(answer, line)
         watch.answer(answer)
     finally:
         keep_what_was_not_noted()
+
+
+def _line_on_repository(hook: HookInput) -> str:
+    """Return the line that tells the person which variables of ours a file of the repository sets.
+
+    It is told where settings cannot be read or no bank answers, too: that may be what the file is for. Empty at other
+    moments than a start, where there is nothing to tell, or where the host shows no line.
+    """
+    if hook.moment is not Moment.START or not shows_lines(hook_answer(hook, KEEP)):
+        return ""
+    folders = (os.environ.get(SESSION_FOLDER), hook.folder)
+    return told(settings_in_force(folder for folder in folders if folder))
 
 
 def _answer(

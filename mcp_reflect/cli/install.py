@@ -271,11 +271,19 @@ def _others_with(hooks: HookSettings, host: str, *, here: bool) -> list[str]:
 
 def _server_command(options: Namespace) -> ServerCommand:
     """Return how a host starts the server: the words of the command, and the settings or the service of the options."""
-    settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": options.bank}
+    bank = _whole_bank(options.bank)
+    settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": bank}
     env = {name: value for name, value in settings.items() if value}
     remote = _remote(options)
     program, *arguments = _command_line(options)
     return ServerCommand(program, tuple(arguments), env, remote)
+
+
+def _whole_bank(bank: str | None) -> str | None:
+    """Return the bank as the entry names it: a relative path as a whole one, since a host starts us in any folder."""
+    if not bank or "://" in bank or bank.startswith(("~", "$", "%")):
+        return bank
+    return str(Path(bank).absolute())
 
 
 def _command_line(options: Namespace) -> Sequence[str]:

@@ -13,5 +13,8 @@ def shows_lines(answer: Mapping[str, Any] | None) -> bool:
 
 
 def with_line(answer: Mapping[str, Any] | None, line: str) -> dict[str, Any]:
-    """Return an answer with a line for the person: `{"systemMessage": line, ...}`; the line alone for no answer."""
-    return {"systemMessage": line, **(answer or {})}
+    """Return an answer with one more line for the person: `{"systemMessage": line, ...}`; it alone for no answer."""
+    lines = [line]
+    if answer and "systemMessage" in answer:
+        lines.append(str(answer["systemMessage"]))
+    return {**(answer or {}), "systemMessage": "\n".join(lines)}

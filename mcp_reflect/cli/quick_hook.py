@@ -83,7 +83,7 @@ def run_hook(arguments: list[str]) -> int:
     if arguments[:1] in (["-h"], ["--help"]):
         sys.stdout.write(_HELP)
         return 0
-    if os.environ.get(NESTED):
+    if os.environ.get(NESTED) and _is_within_our_command():
         return 0
     options = _options_in(arguments)
     _set_variables(options)
@@ -111,6 +111,13 @@ def run_hook(arguments: list[str]) -> int:
     finally:
         watch.end()
     return 0
+
+
+def _is_within_our_command() -> bool:
+    """Return whether this hook runs within a command of ours, and no file of the repository only says so."""
+    from mcp_reflect.repository_settings import is_within_our_command  # noqa: PLC0415 - few hooks need it
+
+    return is_within_our_command()
 
 
 def _options_in(arguments: list[str]) -> dict[str, str]:

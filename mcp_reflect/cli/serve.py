@@ -1,11 +1,10 @@
 """Serve MCP over stdio, over HTTP on this machine's loopback, or to a team: `mcp-reflect serve`."""
 
 import gc
-import os
 import signal
 from typing import TYPE_CHECKING
 
-from mcp_reflect.places import NESTED
+from mcp_reflect.repository_settings import is_within_our_command
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -26,7 +25,7 @@ def add_serve_arguments(parser: "CliParser") -> None:
 
 def run_serve(options: "Namespace | None" = None) -> None:
     """Serve MCP over stdio until stdin closes, or over HTTP. Settings are MCP_REFLECT_* (docs/settings.md)."""
-    if os.environ.get(NESTED):
+    if is_within_our_command():
         return
     if options is not None and options.http is not None:
         from mcp_reflect.cli.team import serve_http  # noqa: PLC0415 - a web server

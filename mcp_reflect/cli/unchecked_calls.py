@@ -29,7 +29,12 @@ def refusal_unchecked(
     The words of the call are compared with the names of the guards, as the bank's file has them: that needs no time.
     Of a bank elsewhere this machine keeps the guards themselves.
     """
-    bank = bank_file(os.environ.get(BANK))
+    named = os.environ.get(BANK) or ""
+    bank = bank_file(named)
+    if bank is None and "://" not in named:
+        bank = bank_file(
+            None
+        )  # what names no file that can be a bank lifts no guard of the usual one
     if "url" in options or bank is None:
         return _refusal_unanswered(event, sent, options)
     from mcp_reflect.cli.quick_hook import call_at_hand  # noqa: PLC0415 - calls alone need it

@@ -329,8 +329,7 @@ def test_an_input_that_never_ends_does_not_hold_the_host_up(tmp_path: Path) -> N
 def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(host.bank.parent)
-    monkeypatch.setenv("MCP_REFLECT_BANK", host.bank.name)  # the process works in another folder
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(host.bank))  # the process works in another folder
     transcript = host.folder / "c-1.jsonl"
     transcript.write_text(sessions.claude())
     sent = {
