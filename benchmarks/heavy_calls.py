@@ -56,9 +56,42 @@ def _many_values() -> Iterator[tuple[str, str, dict[str, Any]]]:
         )
     ]
     yield "reflect, 40,000 events", "reflect", {**run, "events": small}
+    yield "reflect, 6,000 calls that fail", "reflect", {**run, "events": _failing_calls(6_000)}
+    yield from _many_claims()
     outputs = [{"tool": f"pytest {place}", "content": f"{place} passed"} for place in range(10_000)]
     work = {"goal": "x", "response": "All 40 tests pass.", "tool_results": outputs}
     yield "critique, 10,000 outputs", "critique", work
+    results = [f"row {place}" for place in range(10_000)]
+    queries = [{"query_text": "a b", "results": results}]
+    search = {"user_message": "qubits", "queries": queries}
+    yield "replan_search, 10,000 results", "replan_search", search
+
+
+def _failing_calls(count: int) -> list[dict[str, Any]]:
+    """Return the events of calls each of which fails in its own way."""
+    events: list[dict[str, Any]] = []
+    for place in range(count):
+        command = {"command": f"make target{place}"}
+        events.append({"tool": "Bash", "arguments": command})
+        events.append({"content": f"Error: no rule {place}", "exit_code": 1})
+    return events
+
+
+def _many_claims() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield a work of very many claims with as many outputs as are read."""
+    claims = " ".join(
+        f"The module{place} has {place} tests and all {place} of them pass." for place in range(60)
+    )
+    outputs = [
+        {
+            "tool": f"pytest tests/module{place}",
+            "content": f"module{place}: {place} passed in {place} s\n" * 20,
+            "exit_code": 0,
+        }
+        for place in range(400)
+    ]
+    work = {"goal": "x", "response": claims, "tool_results": outputs}
+    yield "critique, 60 claims and 400 outputs", "critique", work
 
 
 async def timed(

@@ -5,7 +5,7 @@ Code, quotations and formulas are blanked before a text is read. A run is taken 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -143,8 +143,12 @@ def _equations(tokens: Sequence[Token], offset: int, letter: str) -> Iterator[Eq
     A side that may be part of something larger, "May 3 + 4 = 7", is left out, since its value is not known. `offset` is
     that of the sentence in the step.
     """
+    is_conditional = False
+    done = 0
     for first, end in _runs(tokens, letter):
-        if _is_conditional(tokens, first) or _has_remark_behind(tokens, end):
+        is_conditional = _is_conditional_behind(tokens[done:first], before=is_conditional)
+        done = first
+        if is_conditional or _has_remark_behind(tokens, end):
             continue
         run = tokens[first:end]
         equals_signs = [index for index, one in enumerate(run) if one.kind is TokenKind.EQUALS]
@@ -166,15 +170,19 @@ def _word_at(tokens: Sequence[Token], index: int) -> str:
     return ""
 
 
-def _is_conditional(tokens: Sequence[Token], first: int) -> bool:
-    """True if the clause before a run begins with a condition: "if 2 + 2 = 5", not "if so, 2 + 2 = 5"."""
+def _is_conditional_behind(tokens: Iterable[Token], *, before: bool) -> bool:
+    """Return whether a condition stands behind some tokens: in "if 2 + 2 = 5", not behind "if so,".
+
+    `before` tells it of the tokens in front of these, so that each token of a sentence is looked at once.
+    """
     conditions = words_for("conditions")
-    for token in reversed(tokens[:first]):
+    is_conditional = before
+    for token in tokens:
         if token.text in _CONDITION_ENDS:
-            return False
-        if token.kind is TokenKind.WORD and token.text.lower() in conditions:
-            return True
-    return False
+            is_conditional = False
+        elif token.kind is TokenKind.WORD and token.text.lower() in conditions:
+            is_conditional = True
+    return is_conditional
 
 
 def _has_remark_behind(tokens: Sequence[Token], end: int) -> bool:

@@ -66,6 +66,11 @@ TEXTS: Final[dict[str, str]] = {
     "seed phrases": "seed phrase abandon ability able ",
     "cues": "use password hunter2 to login with key ",
     "overstrikes": "a\b",
+    "stops": "a. ",
+    "tables": "| order | 12 | paid | 3.5 |\n",
+    "lists": "- **Done**: `a.py` is [fixed](http://x.y/z)\n",
+    "short lines": "ok\n",
+    "sentences of another script": "所有测试都通过了。",
     "private keys": "-----BEGIN PRIVATE KEY-----\nMIIE\n",
 }
 """What a text repeats."""
