@@ -49,7 +49,7 @@ def fence(name: str, content: str, mark: str | None = None) -> str:
 MOST_CHARS: Final = 60_000
 """Characters of a text that are read; no tool takes a longer one to store."""
 
-RULES_VERSION: Final = 7
+RULES_VERSION: Final = 8
 """The version of the rules and their reader: a new one judges what is stored anew."""
 
 HIDES_TEXT: Final = "it hides text in characters that are not shown"

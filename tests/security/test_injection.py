@@ -494,3 +494,10 @@ async def test_an_order_that_hooks_saw_in_an_output_waits_when_an_agent_types_it
         mistake="Built with the wrong mirror", correction="Set the registry of npm to https://registry.npmjs.org"
     )  # fmt: skip
     assert own.status == "stored"
+
+
+def test_the_few_acts_that_attackers_ask_for_are_known_in_seventeen_languages() -> None:
+    text = Path(__file__).with_name("cases").joinpath("orders_of_few_acts.txt").read_text("utf-8")
+    orders, honest = (part.split("\n")[1:] for part in text.strip().split("\n\n[", maxsplit=2)[1:])
+    assert [order for order in orders if order and suspicion((order,)) is None] == []
+    assert [lesson for lesson in honest if lesson and suspicion((lesson,))] == []
