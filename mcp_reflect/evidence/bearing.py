@@ -120,10 +120,12 @@ class BearingOutputs:
     ) -> Iterator[BearingOutput]:
         """Yield the last output if it is short and shares a telling word with a claim that no result decides.
 
-        A work mostly speaks of what it saw last, and says it in words of its own.
+        A work mostly speaks of what it saw last, and says it in words of its own. An edit stands by what it wrote alone.
         """
         last = self._last
         if claim.is_open or last is None or len(last.lines) > _SHORT:
+            return
+        if last.is_edit or last.is_rejected:
             return
         if any(line.tells_result or line.place is None for line in bound):
             return

@@ -171,9 +171,10 @@ def _shown_places(output: Output, deciding: AbstractSet[int], room: Room) -> Abs
     """Return the places of the lines that are shown of an output, some of which decide a claim.
 
     A short text is shown whole, of a longer one the line behind each as well: the first line of a function tells what its
-    next one says. What a run or a commit printed, and what an edit wrote, stand by themselves.
+    next one says. What a run or a commit printed, and what an edit wrote or says of its fault, stand by themselves.
     """
-    is_text = not (output.is_run or output.written_places or HISTORY in output.roles)
+    is_change = bool(output.written_places or output.is_rejected)
+    is_text = not (output.is_run or is_change or HISTORY in output.roles)
     if not (deciding and is_text):
         return deciding
     count = len(output.lines)

@@ -127,7 +127,7 @@ def test_lines_that_a_claim_names_are_shown_from_the_file_that_was_read() -> Non
     )
     work = "Line 12: the way where the base ends with an entry (usually)."
     lines = {one.tool: one.lines for one in shown_for(work, commit, LOOK)}
-    assert lines["open rates.py 9"] == ("12:    return int(amount / base)",)
+    assert "12:    return int(amount / base)" in lines["open rates.py 9"]
 
 
 def test_lines_of_tables_are_parted_by_another_mark() -> None:
