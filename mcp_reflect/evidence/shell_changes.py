@@ -25,9 +25,21 @@ _CHANGED: Final = lazy_compile(
 _GIT_CHANGES: Final = frozenset(
     "checkout restore stash reset merge pull rebase cherry-pick apply revert am switch clean".split()
 )
-_GIT_KEEPS: Final = frozenset(
-    "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
-)
+_GIT_KEEPS: Final = {
+    "restore": frozenset(("--staged", "-S")),
+    "clean": frozenset(("-n", "--dry-run")),
+    "pull": frozenset(("--dry-run", "--abort")),
+    "apply": frozenset(("--check", "--cached", "--stat", "--numstat", "--summary")),
+    "merge": frozenset(("--abort", "--quit")),
+    "rebase": frozenset(("--abort", "--quit", "--show-current-patch")),
+    "cherry-pick": frozenset(("--abort", "--quit")),
+    "revert": frozenset(("--abort", "--quit")),
+    "am": frozenset(("--abort", "--quit", "--show-current-patch")),
+}
+"""Options with which an action of git leaves the files, or takes back what it had begun."""
+
+_NEW_BRANCH: Final = frozenset(("-b", "-B", "-c", "-C", "--create", "--force-create"))
+_RESETS_FILES: Final = frozenset(("--hard", "--keep", "--merge"))
 
 
 def removed_files(words: Sequence[str]) -> list[str]:
@@ -88,10 +100,23 @@ def _git_action(words: Sequence[str], answer: str) -> str:
 
 
 def _keeps_files(action: str, rest: Sequence[str]) -> bool:
-    """True where an action of git, as it is called, leaves the files of the working tree, or puts them away."""
-    if action == "stash" or not _GIT_KEEPS.isdisjoint(rest):
+    """Return whether an action of git, as it is called, leaves the files of the working tree, or puts them away.
+
+    | action                | leaves them                                                        |
+    |-----------------------|--------------------------------------------------------------------|
+    | `stash`               | always: it puts changes away, for which `puts_changes_away` is     |
+    | `reset`               | without `--hard`, `--keep` and `--merge`                           |
+    | `checkout`, `switch`  | with a new branch that begins at the present commit: `-b topic`    |
+    | any other             | with an option of `_GIT_KEEPS`                                     |
+    """
+    if action == "stash":
         return True
-    return action == "reset" and "--hard" not in rest
+    if action == "reset":
+        return _RESETS_FILES.isdisjoint(rest)
+    if action in ("checkout", "switch"):
+        begins_here = len(_without_options(rest)) <= 2  # the action and the branch
+        return begins_here and not _NEW_BRANCH.isdisjoint(rest)
+    return not _GIT_KEEPS.get(action, frozenset()).isdisjoint(rest)
 
 
 def _is_formatter(words: Sequence[str], programs: tuple[str, ...]) -> bool:

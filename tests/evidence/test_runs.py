@@ -4,6 +4,7 @@ import pytest
 
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.runs import RunReport, agrees, read_runs
+from mcp_reflect.evidence.shell_changes import what_changed
 from mcp_reflect.models.critique import ToolResult
 from tests.evidence.case_files import output
 
@@ -142,3 +143,29 @@ def test_a_result_that_says_nothing_is_no_evidence() -> None:
     assert agrees(success=True, tool_results=[]) is None
     assert agrees(success=True, tool_results=[ToolResult(content="The sky is blue.")]) is None
     assert agrees(success=False, tool_results=[ToolResult(content="")]) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "changes"),
+    [
+        ("git cherry-pick -n abc", True),
+        ("git revert -n abc", True),
+        ("git merge -n topic", True),
+        ("git reset --keep HEAD~1", True),
+        ("git reset --hard", True),
+        ("git checkout -b x origin/other", True),
+        ("git checkout main", True),
+        ("git reset HEAD~1", False),
+        ("git checkout -b x", False),
+        ("git switch -c x", False),
+        ("git restore --staged a.py", False),
+        ("git clean -n", False),
+        ("git merge --abort", False),
+        ("git apply --check a.patch", False),
+        ("git stash", False),
+    ],
+)
+def test_git_changes_files_or_leaves_them_by_its_action_and_options(
+    command: str, changes: bool
+) -> None:
+    assert bool(what_changed(command.split(), "", "", ())) is changes
