@@ -80,7 +80,7 @@ async def test_fifty_empty_tables_get_a_query_each_and_fit_on_a_page(client: Cli
 
 @one_era
 async def test_a_result_is_bounded_by_what_was_sent(client: Client) -> None:
-    queries = [{"table": f"t{number}", "query_text": "long words " * 360} for number in range(50)]
+    queries = [{"table": f"t{number}", "query_text": "long words " * 175} for number in range(50)]
     call: dict[str, Any] = {"user_message": "long words", "queries": queries}
     found = await told(client, "replan_search", call)
     assert len(json.dumps(found)) < 2.2 * len(json.dumps(call))
