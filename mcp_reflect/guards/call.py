@@ -120,7 +120,11 @@ class Call:
         """The files that it changes, without `./`, `//` and `a/..` in their paths, as seen from the call's own folder."""
         return tuple(
             SeenChange(
-                change.path, removes=change.removes, names=change.names, if_folder=change.if_folder
+                change.path,
+                removes=change.removes,
+                names=change.names,
+                if_folder=change.if_folder,
+                restores=change.restores,
             )
             for change in self.named_changes
         )
@@ -153,6 +157,7 @@ class Call:
                     removes=change.removes,
                     names=change.names,
                     if_folder=change.if_folder,
+                    restores=change.restores,
                 )
 
     @cached_property

@@ -36,8 +36,8 @@ _MOST_FOLDER_CHARS: Final = 1_000
 class NamedChange:
     """A path that a call changes, as seen from the call's own folder: `web/a.js` for `cd web && tee a.js`.
 
-    `is_in_known_folder` is false where nobody knows from which folder it is seen: `cd $X && tee a.js`. `removes`, `names`
-    and `if_folder` are those of `shell.PathChange`.
+    `is_in_known_folder` is false where nobody knows from which folder it is seen: `cd $X && tee a.js`. `removes`, `names`,
+    `if_folder` and `restores` are those of `shell.PathChange`.
     """
 
     path: str
@@ -45,6 +45,7 @@ class NamedChange:
     removes: bool = False
     names: tuple[str, ...] = ()
     if_folder: bool = False
+    restores: bool = False
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,9 @@ class SeenChange:
     """A path that a call changes, as the guards of one project see it.
 
     `path` is absolute where the folder of the call is known, and has no `..` then. `roots` are the folders of the project
-    whose guards are asked, without a slash at the end; none where they are not known. `removes`, `names` and `if_folder`
-    are those of `shell.PathChange`. With `is_in_inner` the path lies in another project inside of this one: then only a
-    guard that names a path with folders, `vendor/lib/a.py`, applies to it.
+    whose guards are asked, without a slash at the end; none where they are not known. `removes`, `names`, `if_folder`
+    and `restores` are those of `shell.PathChange`. With `is_in_inner` the path lies in another project inside of this one:
+    then only a guard that names a path with folders, `vendor/lib/a.py`, applies to it.
     """
 
     path: str
@@ -48,6 +48,7 @@ class SeenChange:
     names: tuple[str, ...] = ()
     if_folder: bool = False
     is_in_inner: bool = False
+    restores: bool = False
 
     def reaches(self, item: str) -> bool:
         """Return whether it changes what a guard names by `item`; the first row that fits decides.
@@ -229,7 +230,7 @@ def _reaches_anchored(
     |---------------|------------------------------------|------------------------------|
     | `dist/a.js`   | `dist/a.js`, `dist/*`, `di*/a.js`  | yes                          |
     | `dist/`       | `dist`, `dist/web/x`, `di*`        | yes                          |
-    | `dist/a.js`   | `dist` is removed                  | yes                          |
+    | `dist/a.js`   | `dist` is removed, or restored     | yes                          |
     | `dist/a.js`   | below `dist`, what is named `*.js` | yes                          |
     | `src/**/*.py` | `src/a/b.py`                       | yes: `*` is for folders, too |
     """
@@ -239,7 +240,7 @@ def _reaches_anchored(
     is_around = _begins_with(item_parts, parts, swapped=True)
     if is_around and change.names:
         return change.names_one_of(item_parts[len(parts) :])
-    if is_around and change.removes:
+    if is_around and (change.removes or change.restores):
         return True
     is_pattern = not WILDCARDS.isdisjoint(item) and len(item) < _MOST_PATTERN_CHARS
     return is_pattern and not change.names and fnmatchcase("/".join(parts), item.lstrip("/"))

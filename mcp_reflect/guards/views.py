@@ -105,4 +105,6 @@ def _projects_reached(change: NamedChange, path: str, place: CallPlace) -> Abstr
 
 def _with_path(change: NamedChange, path: str, roots: tuple[str, ...] = ()) -> SeenChange:
     """Return a change of a path, as seen from the folders of a project."""
-    return SeenChange(path, roots, change.removes, change.names, change.if_folder)
+    return SeenChange(
+        path, roots, change.removes, change.names, change.if_folder, restores=change.restores
+    )

@@ -13,6 +13,7 @@ from mcp_reflect.shell.commands import Command
 from mcp_reflect.shell.files import IN_PLACE, copied_into, patched_files
 from mcp_reflect.shell.options import read_option, values_of
 from mcp_reflect.shell.programs import Invocation
+from mcp_reflect.shell.received import fetched, taken_out
 from mcp_reflect.shell.searches import FOUND, FileSearch, search_of, searches_before
 from mcp_reflect.shell.tables import words_of_table
 
@@ -24,6 +25,7 @@ _TABLES_OF_OPERANDS: Final = (
     "programs that edit in place",
     "programs that rewrite their operands",
     "programs that copy",
+    "programs that replace a pattern in files",
 )
 _ONLY_FOLDERS: Final = frozenset(("-d", "--directory"))  # of `install`: it makes folders
 # Options of git.
@@ -46,6 +48,8 @@ _GIT_VALUED: Final = frozenset(
 )
 _FOLDER_VARIABLES: Final = frozenset(("GIT_DIR", "GIT_WORK_TREE"))
 _NOT_DONE: Final = frozenset(("-n", "--dry-run", "--cached", "-h", "--help"))
+_ONLY_SHOWN: Final = frozenset(("-p", "--preview", "-s", "--simulate"))  # of `sd` and `rpl`
+_PATTERN_WORDS: Final = 2  # of `sd`: what is replaced, and what by
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class PathChange:
     | field         | what it says of the change                                                                            |
     |---------------|-------------------------------------------------------------------------------------------------------|
     | `removes`     | the path is removed with all below it, or moved away                                                  |
+    | `restores`    | the path is written with all that it had below it before: `git restore config`                        |
     | `names`       | not the path itself changes, but what has one of these names or patterns below it, as `find` searches |
     | `if_folder`   | it changes only if the last operand of a `cp` is a folder, which the words do not say                 |
     | `is_redirect` | the shell writes it, in its own folder; all else is in the folder that the program was given          |
@@ -62,6 +67,7 @@ class PathChange:
 
     path: str
     removes: bool = False
+    restores: bool = False
     names: tuple[str, ...] = ()
     if_folder: bool = False
     is_redirect: bool = False
@@ -133,6 +139,9 @@ def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange
     | writes its operands: `tee`, `sed -i`, `prettier --write` | them all                             |
     | copies: `cp`, `ln`                                       | its target                           |
     | `dd of=a`                                                | a                                    |
+    | `tar -xf a.tar b`, `unzip -o a.zip b`                    | what it is told to take out: b       |
+    | `sd old new a`                                           | a                                    |
+    | fetches a file: `docker cp web:/a b`, `aws s3 cp`        | its target: b                        |
     | `find … -delete`                                         | what it finds                        |
     """
     name = invocation.name.lower()
@@ -144,6 +153,13 @@ def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange
         yield from map(PathChange, patched_files("\n".join((*words, command.document))))
         return
     yield from map(PathChange, _files_of_options(name, words))
+    yield from _by_operands(name, words)
+    yield from _by_transfer(name, words)
+    yield from _deleted_by_search(search_of(invocation))
+
+
+def _by_operands(name: str, words: Sequence[str]) -> Iterator[PathChange]:
+    """Yield what a program changes that removes, moves, writes or copies its operands, in this order."""
     operands = _operands(name, words)
     if name in words_of_table("programs that remove their operands"):
         if _NOT_DONE.isdisjoint(words):
@@ -154,10 +170,21 @@ def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange
         yield from map(PathChange, operands)
     elif name in words_of_table("programs that copy") or name == _LINKING:
         yield from map(PathChange, _targets(name, operands, words))
-    elif name == "dd":
+    elif name in words_of_table("programs that replace a pattern in files"):
+        shows_only = not _ONLY_SHOWN.isdisjoint(words)
+        yield from map(PathChange, () if shows_only else operands[_PATTERN_WORDS:])
+
+
+def _by_transfer(name: str, words: Sequence[str]) -> Iterator[PathChange]:
+    """Yield what a program writes of what it gets elsewhere: from a device, an archive, a container or a store."""
+    if name == "dd":
         yield from (PathChange(word[3:]) for word in words if word.startswith("of="))
-    else:
-        yield from _deleted_by_search(search_of(invocation))
+    if name in ("tar", "unzip"):
+        yield from map(PathChange, taken_out(name, words))
+    file = fetched(name, _operands(name, words), words)
+    if file is not None:
+        yield PathChange(file.target)
+        yield PathChange(f"{file.target}/{file.name}", if_folder=True)
 
 
 def _removed(paths: Sequence[str]) -> Iterator[PathChange]:
@@ -346,9 +373,9 @@ def _by_git(words: Sequence[str]) -> Iterator[PathChange]:
     subcommand, *paths = operands
     flags = frozenset(word for word in words if word[:1] == "-")
     if subcommand == "restore" and (_STAGED.isdisjoint(flags) or not _WORKTREE.isdisjoint(flags)):
-        yield from map(PathChange, paths)
+        yield from _restored(paths)
     elif subcommand == "checkout" and _NEW_BRANCH.isdisjoint(flags):
-        yield from map(PathChange, _checked_out(words, paths))
+        yield from _restored(_checked_out(words, paths))
     elif subcommand == "rm" and _NOT_DONE.isdisjoint(flags):
         yield from _removed(paths)
     elif subcommand == "mv" and _NOT_DONE.isdisjoint(flags):
@@ -357,6 +384,12 @@ def _by_git(words: Sequence[str]) -> Iterator[PathChange]:
         yield from map(PathChange, paths)
     elif subcommand == "stash" and paths[:1] in (["push"], ["save"]):
         yield from map(PathChange, paths[1:])
+
+
+def _restored(paths: Sequence[str]) -> Iterator[PathChange]:
+    """Yield the change of paths that git writes as they were, with all below them."""
+    for path in paths:
+        yield PathChange(path, restores=True)
 
 
 def _checked_out(words: Sequence[str], operands: Sequence[str]) -> Sequence[str]:

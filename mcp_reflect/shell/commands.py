@@ -31,11 +31,15 @@ class Inside(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Redirection:
-    """`2> log`: the operator, the file (or the text of `<<<` and `<<`), and the descriptor if one is written."""
+    """`2> log`: the operator, the file (or the text of `<<<` and `<<`), and the descriptor if one is written.
+
+    `choices` are the files that it may be by a variable with several values: `> $f` in a loop over `config/*`.
+    """
 
     operator: str
     target: str
     descriptor: str = ""
+    choices: tuple[str, ...] = ()
 
     @property
     def is_written(self) -> bool:

@@ -11,7 +11,7 @@ from mcp_reflect.shell.programs import Invocation
 from mcp_reflect.shell.tables import words_of_table
 
 _MOST_PATCH_CHARS: Final = 60_000  # of a patch that is looked through
-IN_PLACE: Final = re.compile(r"--in-place|-[^-]?[^-]?i")
+IN_PLACE: Final = re.compile(r"--in-?place|-[^-]?[^-]?i")
 _OUTPUT_OPTIONS: Final = {
     "curl": frozenset(("-o", "--output")),
     "wget": frozenset(("-O", "--output-document")),

@@ -81,9 +81,15 @@ def _file_of(
     operators = [child.type for child in redirect.children if not child.is_named]
     operator = operators[0] if operators else ">"
     target = "-"
+    choices: tuple[str, ...] = ()
     for target_node in targets:
+        variables.names_with_candidates.clear()
         target = text_value(target_node, source, variables).text
-    return Redirection(operator.removesuffix("-"), target, descriptor)
+        names = tuple(variables.names_with_candidates)
+        if names:
+            possible = variables.possible(names)
+            choices = tuple(text_value(target_node, source, chosen).text for chosen in possible)
+    return Redirection(operator.removesuffix("-"), target, descriptor, choices)
 
 
 def _document(redirect: Node, body: Node, source: bytes, variables: Variables) -> str:

@@ -150,6 +150,16 @@ class Runner:
                 parts, context, [*variables.possible(names_with_candidates)], command
             )
 
+    def _keep_possible_targets(self, command: Command) -> None:
+        """Keep the command with each of the files that its redirections may go to, for who asks what may be written."""
+        for index, redirection in enumerate(command.redirections):
+            for target in redirection.choices:
+                self.reading.budget.take_step()
+                redirections = list(command.redirections)
+                redirections[index] = replace(redirection, target=target, choices=())
+                possible = replace(command, redirections=tuple(redirections))
+                self.reading.keep(possible, is_possible=True)
+
     def _run_possible(
         self,
         parts: Sequence[Node],
@@ -176,6 +186,8 @@ class Runner:
     def _follow(self, command: Command, context: ScriptContext) -> None:
         """Read next what a command calls: a function, an alias, the text that it gives to a shell."""
         reading = self.reading
+        if not context.is_possible:
+            self._keep_possible_targets(command)
         name = command.program
         if name == "alias":
             for word in command.arguments:

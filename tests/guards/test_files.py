@@ -354,3 +354,92 @@ def test_a_file_is_found_among_very_many() -> None:
     assert _meets("config/prod.yaml", f"rm {others} config/prod.yaml {others}")
     assert _meets("dist/", f"rm {others} dist/x {others}")
     assert not _meets("config/prod.yaml", f"rm {others} other/config/prod.yaml")
+
+
+PROD = parse_guard("Edit or a shell redirect: config/prod.yaml")
+
+OVERWRITES = """\
+git restore config/
+git restore config
+git restore --source=HEAD~1 config
+git checkout -- config
+git checkout HEAD~1 -- config/
+cd config && git restore .
+for f in config/*; do echo x >> $f; done
+for f in config/*.yaml; do echo x > "$f"; done
+for f in README.md config/prod.yaml; do date >> $f; done
+if a; then f=config/prod.yaml; else f=b; fi; echo x > $f
+yq eval --inplace '.a=1' config/prod.yaml
+sops -e -i config/prod.yaml
+sops --encrypt --in-place config/prod.yaml
+tar -xf a.tar config/prod.yaml
+tar xzf a.tgz config/prod.yaml
+tar -xvf a.tar ./config/prod.yaml
+unzip -o a.zip config/prod.yaml
+unzip -qo a.zip config/prod.yaml
+aws s3 cp s3://b/x config/prod.yaml
+aws s3 cp s3://b/prod.yaml config/ --profile dev
+gsutil cp gs://b/x config/prod.yaml
+gcloud storage cp gs://b/x config/prod.yaml
+docker cp c:/x config/prod.yaml
+docker cp c:/etc/prod.yaml config
+kubectl cp -n web p:/x config/prod.yaml
+gpg -o config/prod.yaml -d x.gpg
+gpg --output=config/prod.yaml -d x.gpg
+kustomize build . -o config/prod.yaml
+sd a b config/prod.yaml
+rpl a b config/prod.yaml"""
+
+LEAVES = """\
+git restore .
+git checkout -- .
+git restore src
+git restore --staged config
+git checkout config
+git diff -- config
+prettier --write .
+npx prettier --write config
+cp -r other/. config/
+for f in config/*; do cat $f; done
+for f in config/*; do cat $f > /tmp/all; done
+for f in config/*; do jq . < $f; done
+for f in src/*; do echo x >> $f; done
+yq eval '.a' config/prod.yaml
+sops -d config/prod.yaml
+tar -tf a.tar config/prod.yaml
+tar -cf a.tar config/prod.yaml
+tar -xf a.tar -C /tmp config/prod.yaml
+tar -xOf a.tar config/prod.yaml
+tar -xf config/prod.yaml
+tar -xf a.tar
+unzip -p a.zip config/prod.yaml
+unzip -o a.zip config/prod.yaml -d /tmp
+unzip -l a.zip config/prod.yaml
+aws s3 cp config/prod.yaml s3://b/x
+aws s3 cp s3://b/x config/prod.yaml --dryrun
+aws s3 cp s3://b/x -
+docker cp config/prod.yaml c:/x
+kubectl cp config/prod.yaml p:/x
+gpg -d config/prod.yaml
+gpg -o /tmp/x -d config/prod.yaml
+kustomize build config/prod.yaml
+sd -p a b config/prod.yaml
+sd config/prod.yaml b README.md"""
+
+
+@pytest.mark.parametrize("command", OVERWRITES.splitlines())
+def test_what_writes_over_a_file_is_held(command: str) -> None:
+    assert matches(PROD, Call("Bash", {"command": command}))
+
+
+@pytest.mark.parametrize("command", LEAVES.splitlines())
+def test_what_may_leave_the_file_as_it_is_passes(command: str) -> None:
+    call = Call("Bash", {"command": command})
+    assert not matches(PROD, call)
+    assert not may_be_met(PROD, call)
+
+
+def test_a_folder_that_git_restores_is_no_file_that_is_guarded_by_its_name_alone() -> None:
+    """It may be one that git does not know: `.env`."""
+    call = Call("Bash", {"command": "git restore web"})
+    assert not matches(parse_guard("Edit: .env"), call)
