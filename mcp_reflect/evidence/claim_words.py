@@ -97,3 +97,7 @@ PLAN: Final = _listed("plan")
 # Admissions.
 BAD: Final = _listed("bad")
 BAD_ONCE: Final = _listed("bad_once")
+SOME_FAIL: Final = _listed("some fail")
+COVERAGE_BELOW: Final = _listed("coverage below")
+PARTS_OF_CHECKS: Final = CHECKS - {ProofKind.TESTS}
+"""What a run of all checks may show beside its tests."""

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from mcp_reflect.evidence import claim_words as words
+from mcp_reflect.evidence.admissions import Admission, admissions_in
 from mcp_reflect.evidence.kinds import CHECKS, ProofKind
 from mcp_reflect.evidence.name_kinds import kinds_of_name
 from mcp_reflect.evidence.word_lists import read_word_list
@@ -87,9 +88,11 @@ def claims_of(message: str, programs: _Programs = MappingProxyType({})) -> list[
     found: list[tuple[int, SuccessClaim]] = []
     for at, sentence in enumerate(sentences):
         found += [(at, claim) for claim in _claims_in(sentence, programs)]
-    admitted: list[tuple[int, frozenset[ProofKind], bool]] = []
-    for at, sentence in enumerate(sentences):
-        admitted += [(at, kinds, past) for kinds, past in _admissions_in(sentence)]
+    admitted = [
+        (at, *admission)
+        for at, sentence in enumerate(sentences)
+        for admission in _admissions_in(sentence)
+    ]
     kept: dict[frozenset[ProofKind], SuccessClaim] = {}
     for at, claim in found:
         denied = any(
@@ -308,15 +311,16 @@ def _stated_of_a_program(clause: str, programs: _Programs) -> _Stated | None:
     return None
 
 
-def _admissions_in(sentence: str) -> Iterator[tuple[frozenset[ProofKind], bool]]:
-    """Return the kinds of which the sentence says that they failed or were not run, and whether that is past."""
-    text = words.NOTHING_BAD.sub(" ", sentence)
-    for clause in _clauses(text):
-        now = words.BAD.search(clause)
-        past = None if now else words.BAD_ONCE.search(clause)
-        if now or past:
-            kinds = frozenset(kind for kind, noun in words.NOUNS.items() if noun.search(clause))
-            yield kinds or frozenset(ProofKind), now is None
+def admitted_kinds(message: str) -> frozenset[ProofKind]:
+    """Return the kinds of which a message says that they fail now or were not run."""
+    kinds: set[ProofKind] = set()
+    for sentence in _sentences(message):
+        kinds.update(*(admitted for admitted, past in _admissions_in(sentence) if not past))
+    return frozenset(kinds)
+
+
+def _admissions_in(sentence: str) -> Iterator[Admission]:
+    return admissions_in(_clauses(words.NOTHING_BAD.sub(" ", sentence)))
 
 
 _LONGEST_DONE: Final = 160  # characters of a message that only says that the work is done

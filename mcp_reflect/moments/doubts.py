@@ -12,10 +12,16 @@ from itertools import pairwise
 from math import inf
 from typing import Final
 
+from mcp_reflect.evidence.admissions import tells_failure
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.evidence.proofs import Proof
-from mcp_reflect.evidence.success_claims import SuccessClaim, claims_of, only_says_done
+from mcp_reflect.evidence.success_claims import (
+    SuccessClaim,
+    admitted_kinds,
+    claims_of,
+    only_says_done,
+)
 from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.text.signature import digest
@@ -96,7 +102,16 @@ def doubts(message: str, ledger: Ledger) -> list[Doubt]:
     results = [_doubt(claim, ledger) for claim in claims_in(message, ledger)]
     if only_says_done(message):
         results.append(_unsaid_failure(message, ledger))
-    return [doubt for doubt in results if doubt is not None]
+    return [doubt for doubt in results if doubt and not _is_told(doubt, message, ledger)]
+
+
+def _is_told(doubt: Doubt, message: str, ledger: Ledger) -> bool:
+    """Return whether a message that claims what a failed run does not show tells why that run failed."""
+    failed = doubt.proof
+    if doubt.verdict is not DoubtKind.FAILED or failed is None:
+        return False
+    kinds = frozenset(proof.kind for proof in ledger.proofs if proof.step == failed.step)
+    return tells_failure(message, admitted_kinds(message), failed, kinds)
 
 
 def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:

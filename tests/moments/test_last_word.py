@@ -73,6 +73,58 @@ def test_a_message_that_speaks_of_an_earlier_state_is_not_held(message: str) -> 
     assert verdicts("All tests pass.", EDIT, GREEN, EDIT) == [DoubtKind.STALE]
 
 
+TOX = ("tox", "Exit code 1\npy311: OK\npy312: OK\nlint: FAIL exit 1\n  evaluation failed :(")
+MAKE = ("make ci", "Exit code 1\n4 passed in 0.2s\nruff: Found 2 errors.\nmake: *** [ci] Error 1")
+NPM = ("npm run ci", "Exit code 1\nTests: 18 passed, 18 total\neslint: 2 errors\nnpm ERR! code 1")
+COVERAGE = (
+    "pytest -q --cov-fail-under=95",
+    (
+        "Exit code 1\n4 passed in 0.2s\n"
+        "FAIL Required test coverage of 95% not reached. Total coverage: 90%"
+    ),
+)
+JEST = ("npx jest", "Exit code 1\nTests: 1 failed, 17 passed, 18 total")
+RED_CI = (
+    "make ci",
+    "Exit code 1\n1 failed, 3 passed in 0.2s\nruff: Found 2 errors.\nmake: *** [ci] Error 1",
+)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (TOX, "All tests pass on 3.11 and 3.12; lint fails."),
+        (MAKE, "The 4 tests pass, ruff finds 2 errors that are not mine."),
+        (NPM, "All tests pass; lint has 2 errors left."),
+        (COVERAGE, "All 4 tests pass, but coverage is 90 %, below the required 95 %."),
+        (COVERAGE, "Alle 4 Tests sind grün, die Abdeckung liegt mit 90 % unter der Grenze."),
+        (COVERAGE, "全部 4 个测试通过，但覆盖率低于 95%。"),
+        (JEST, "Goal: all tests pass. Reached: no."),
+        (JEST, "In the log of Monday all tests passed; since the upgrade one fails."),
+    ],
+)
+def test_a_message_that_tells_why_its_run_failed_is_not_held(
+    run: tuple[str, str], message: str
+) -> None:
+    assert verdicts(message, EDIT, ("Bash", *run)) == []
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (TOX, "All tests pass on 3.11 and 3.12."),
+        (MAKE, "The 4 tests pass, and so does everything else."),
+        (COVERAGE, "All 4 tests pass; coverage is fine."),
+        (RED_CI, "The 4 tests pass, ruff finds 2 errors that are not mine."),
+        (JEST, "All tests pass, but coverage is 90 %, below the required 95 %."),
+    ],
+)
+def test_a_message_that_tells_another_failure_than_its_run_shows_is_held(
+    run: tuple[str, str], message: str
+) -> None:
+    assert DoubtKind.FAILED in verdicts(message, EDIT, ("Bash", *run))
+
+
 @pytest.mark.parametrize(
     "message",
     [
