@@ -224,7 +224,9 @@ def _object_in(value: str, plain: str) -> dict[str, Json] | None:
     if found_object is None or is_object_alone:
         return found_object
     has_reflection = any(_field(key) == "reflection" for key in found_object)
-    return found_object if has_reflection else None
+    if has_reflection:
+        return found_object
+    return None
 
 
 def _of_object(value: dict[str, Json]) -> _AnalysisParts:

@@ -90,8 +90,12 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     for index, item in enumerate(sent_items):
         if index in unread:
             continue
-        unread_before = len(unread) if index >= unread.stop else 0
-        earlier_events = [] if index == unread.stop else events
+        unread_before = 0
+        if index >= unread.stop:
+            unread_before = len(unread)
+        earlier_events = events
+        if index == unread.stop:  # the item behind the unread ones follows no known event
+            earlier_events = []
         for event in _events_of(parsed(to_json(item), context), context, earlier_events):
             if _is_empty(event):
                 if event["type"] != EventType.TOOL_RESPONSE:
@@ -100,11 +104,17 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
                 event["content"] = _NO_OUTPUT
             number = unread_before + len(events) + 1
             events.append(_with_unique_id(event, number, ids))
-    if empty_paths:  # one note names them all: a note for each would be cut
-        verb = "it has" if len(empty_paths) == 1 else "they have"
-        paths = ", ".join(empty_paths)
-        context.ignored.append(f"{paths}: {verb} neither content, tool nor error")
+    if empty_paths:
+        context.ignored.append(_note_on_empty(empty_paths))
     return events
+
+
+def _note_on_empty(paths: Sequence[str]) -> str:
+    """Return one note that names all empty events, since a note for each would be cut."""
+    verb = "they have"
+    if len(paths) == 1:
+        verb = "it has"
+    return f"{', '.join(paths)}: {verb} neither content, tool nor error"
 
 
 def _middle_of(sent: Sequence[Any], context: ReadContext) -> range:

@@ -170,9 +170,9 @@ def _repaired(
 
     `error` is one of pydantic's, whose `loc` is the path to the value: ("limit",), or ("tags", 2) for an item.
     """
-    location = error["loc"]
-    name = str(location[0]) if location else ""
-    index = location[1] if len(location) > 1 else None
+    location = (*error["loc"], None, None)
+    name = str(location[0] or "")
+    index = location[1]
     if name not in values or not _may_be_left_out(shape, name, error):
         return False
     fault = explain([error]).fault

@@ -110,7 +110,9 @@ def _sections_of(markdown: str) -> list[_Section]:
     for line in markdown.splitlines():
         if _CODE_FENCE.match(line):
             is_in_code = not is_in_code
-        heading = None if is_in_code else _heading(line)
+        heading: _Heading | None = None
+        if not is_in_code:
+            heading = _heading(line)
         if heading is None:
             body_lines[-1].append(line)
         else:
@@ -151,7 +153,9 @@ def _heading(line: str) -> _Heading | None:
     is_list_item = without_bullet != line.strip()
     if field_name(title) in _KNOWN_TITLES:
         is_marked = has_colon or has_hash or is_bold or is_list_item
-        return _Heading(title, text) if is_marked else None
+        if is_marked:
+            return _Heading(title, text)
+        return None
     if has_hash:
         return _Heading(without_bullet.strip(_TITLE_MARKS), "")
     is_short_title = len(title) <= _MAX_TITLE_CHARS and "**" not in title

@@ -58,7 +58,7 @@ def _conversation() -> list[dict[str, str]]:
 async def test_an_answer_comes_before_the_short_turns_of_the_speaker(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.storage.retrieval.scoring._RARITY_TELLS", 1_000)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.scoring._LEAST_ROWS_FOR_RARITY", 1_000)
     await imported(engine, *_conversation())
     for question, answer in ANSWERS.items():
         hits = (await engine.recall(task=question, limit=10)).lessons

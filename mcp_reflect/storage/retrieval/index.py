@@ -112,8 +112,9 @@ def _marks_of(lesson: Lesson) -> list[str]:
 def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
     """Bring the index up to date with a changed record."""
     remove(writing, lesson.id)
-    if new := entry(scope, lesson):
-        add(writing, [new])
+    new_entry = entry(scope, lesson)
+    if new_entry is not None:
+        add(writing, [new_entry])
 
 
 def add(writing: Writing, entries: Sequence[Values]) -> None:
@@ -170,20 +171,20 @@ def document(scope: int, terms: str) -> Derived:
 
 def _count(writing: Writing, entries: Sequence[Values | Row], sign: int) -> None:
     """Add entries to the counts of rows and terms of their scopes, or (`sign` -1) subtract them."""
-    for scope in {one["scope"] for one in entries}:
-        in_scope = [one for one in entries if one["scope"] == scope]
-        rows_of_term: Counter[str] = Counter()
-        for one in in_scope:
-            rows_of_term.update(json.loads(one["terms"]).keys())
+    for scope in {indexed["scope"] for indexed in entries}:
+        entries_of_scope = [indexed for indexed in entries if indexed["scope"] == scope]
+        row_counts: Counter[str] = Counter()  # by term
+        for indexed in entries_of_scope:
+            row_counts.update(json.loads(indexed["terms"]).keys())
         # One statement for all, in the order of the table, so that neighbors are written together.
-        changes = {term: sign * rows for term, rows in sorted(rows_of_term.items())}
-        counted = Derived(json.dumps(changes, ensure_ascii=False))
-        writing.run("index_count", {"scope": scope, "terms": counted})
+        changes = {term: sign * rows for term, rows in sorted(row_counts.items())}
+        terms_with_counts = Derived(json.dumps(changes, ensure_ascii=False))
+        writing.run("index_count", {"scope": scope, "terms": terms_with_counts})
         if sign < 0:
-            forgotten = Derived(json.dumps([*rows_of_term]))
-            writing.run("index_forget", {"scope": scope, "terms": forgotten})
+            removed_terms = Derived(json.dumps([*row_counts]))
+            writing.run("index_forget", {"scope": scope, "terms": removed_terms})
         size = {
-            "rows": sign * len(in_scope),
-            "length": sign * sum(round(one["length"]) for one in in_scope),
+            "rows": sign * len(entries_of_scope),
+            "length": sign * sum(round(indexed["length"]) for indexed in entries_of_scope),
         }
         writing.run("index_resize", {"scope": scope, **size})

@@ -1,4 +1,4 @@
-"""Find the rows that may fit a question, and score them: shared terms, closeness of meaning, identifiers."""
+"""The search for rows that may fit a question, and their scores: by shared terms, closeness of meaning, identifiers."""
 
 import heapq
 import json
@@ -36,7 +36,7 @@ _SEARCHED_BEHIND: Final = 24
 _COMPARED_AGAIN: Final = 16
 """Rows that are compared with the moved question."""
 
-_RARITY_TELLS: Final = 2_000
+_LEAST_ROWS_FOR_RARITY: Final = 2_000
 """The rows of a bank from which on its rare words say what a question is about.
 
 Of 1,062 turns they cost .009 nDCG@10, of 1,844 as much; of 5,962 they gain.
@@ -109,7 +109,7 @@ def _clarity(average: float, plain_length: float) -> float:
     return max(_LEAST_CLARITY, min(1.0, math.sqrt(plain_length / average)))
 
 
-def _told_apart(close: Mapping[int, float], apart: float) -> float:
+def _share_told_apart(close: Mapping[int, float], apart: float) -> float:
     """Return how much closeness tells rows apart, 0 to 1: little where ten rows are about as near as the nearest.
 
     With `apart` 0.2: 1.0 where the nearest has 0.5 and the tenth 0.4, 0.5 where the tenth has 0.45.
@@ -188,7 +188,7 @@ class Search:
 
         In a bank of some hundred lessons many a word is rare by chance.
         """
-        if not vector.text or self.counts.size < _RARITY_TELLS:
+        if not vector.text or self.counts.size < _LEAST_ROWS_FOR_RARITY:
             return vector
         return weighed_in_bank(vector, self.question.rarity)
 
@@ -357,17 +357,19 @@ class Search:
         if self._closeness:
             close = self._closeness.by_row
             worth = weights.closeness * _clarity(self.counts.average, weights.plain_length)
-            worth *= _told_apart(close, weights.apart)
-            order = self._scores(parts, self._by_what_is_said(close, weights), worth)
+            worth *= _share_told_apart(close, weights.apart)
+            order = self._scores(parts, self._lowered_in_short_rows(close, weights), worth)
             if weights.feedback:
                 moved = {**close, **self._moved(order, plain, weights)}
-                order = self._scores(parts, self._by_what_is_said(moved, weights), worth)
+                order = self._scores(parts, self._lowered_in_short_rows(moved, weights), worth)
         behind = self._worth_behind(weights)
         order = {row: score + behind * guessed[row] for row, score in order.items()}
         scale = max(plain.values()) / (max(order.values()) or 1.0)
         return {row: score * scale for row, score in order.items()}
 
-    def _by_what_is_said(self, close: Mapping[int, float], weights: Weights) -> dict[int, float]:
+    def _lowered_in_short_rows(
+        self, close: Mapping[int, float], weights: Weights
+    ) -> dict[int, float]:
         """Return the closeness of rows, lowered for rows that are much shorter than the average.
 
         A turn "Caroline: thanks!" is nearly the name alone, and so near to each question that names her.

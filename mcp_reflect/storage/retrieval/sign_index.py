@@ -1,4 +1,7 @@
-"""The nearest vectors by their signs: a bit for each dimension, held in memory, all rows compared at once."""
+"""The nearest vectors by their signs, a bit for each dimension: in memory, all rows are compared at once.
+
+The signs preselect: only the rows that differ least are then compared by their whole vectors.
+"""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -13,7 +16,7 @@ MOST_TIED: Final = 200  # rows beyond a limit that differ as little from a quest
 
 
 def _digits_of_bit(bit: int) -> bytes:
-    """Return what translates bytes into the digits "0" and "1" of their bit at a place."""
+    """Return the table that translates bytes into the digits "0" and "1" of one of their bits."""
     return bytes(ord("0") + (number >> bit & 1) for number in range(256))
 
 
@@ -32,8 +35,8 @@ class NearestSigns:
 
     def __init__(self) -> None:
         self.last = 0
-        self._row_at: list[int] = []
-        self._place_of: dict[int, int] = {}
+        self._row_at: list[int] = []  # by place
+        self._place_of: dict[int, int] = {}  # by row
         self._dimensions: list[Bits] = []
         # A place whose row lost its vector, or got another one at a later place, is not in use.
         self._in_use: Bits = 0
@@ -71,18 +74,21 @@ class NearestSigns:
 
         Of a bank of equal lessons all differ as little, and each that is returned is compared: only the newest are.
         """
-        counts = _count_ones(self._differences(query))
-        nearer, tied = _smallest(counts, self._in_use, limit)
+        difference_counts = _count_ones(self._differences(query))
+        nearer, tied = _smallest(difference_counts, self._in_use, limit)
         return self._rows_at(nearer, limit) + self._rows_at(tied, limit + MOST_TIED)
 
     def _differences(self, query: bytes) -> list[Bits]:
         """Return for each dimension the rows whose sign is not the query's."""
-        every = _ones(len(self._row_at))
+        all_places = _ones(len(self._row_at))
         differences: list[Bits] = []
-        for dimension, positive in enumerate(self._dimensions):
+        for dimension, positive_places in enumerate(self._dimensions):
             byte, bit = divmod(dimension, 8)
             query_is_positive = query[byte] >> bit & 1
-            differences.append(positive ^ every if query_is_positive else positive)
+            if query_is_positive:
+                differences.append(positive_places ^ all_places)
+            else:
+                differences.append(positive_places)
         return differences
 
     def _rows_at(self, places: Bits, most: int) -> list[int]:
@@ -168,10 +174,11 @@ class VectorIndex:
     def forget(self, model: int, rows: Iterable[int]) -> None:
         """Drop rows that have lost their vector."""
         with self._lock:
-            of_model = [signs for (other, _), signs in self._signs.items() if other == model]
-            for nearest in of_model:
+            for (model_of_signs, _), signs in self._signs.items():
+                if model_of_signs != model:
+                    continue
                 for row in rows:
-                    nearest.drop(row)
+                    signs.drop(row)
 
     def _up_to_date(self, reading: Reading, model: int, scope: int) -> NearestSigns:
         """Return the signs of a scope with those that were stored since it was read last.

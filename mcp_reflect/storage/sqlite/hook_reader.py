@@ -1,6 +1,6 @@
-"""What a hook of the command line reads of the bank, with sqlite3 alone and without waiting for anybody.
+"""The bank as a hook of the command line reads it, with sqlite3 alone and without waiting for anybody.
 
-It decides only whether there may be something to say of a call; the services decide what.
+Only one question is answered here: may there be something to say of a call? The services decide what is said.
 """
 
 import json
@@ -12,13 +12,13 @@ from typing import Any, Final, NamedTuple
 from mcp_reflect.errors import InputError
 from mcp_reflect.patterns import lazy_compile
 
-_ANY: Final = "*"
-"""What a query returns in place of its rows where the bank cannot be read: a key or head that fits any call."""
+_FITS_ANY_CALL: Final = "*"
+"""The result of a query where the bank cannot be read: a key or head that fits any call."""
 
 _LOCKED_SECONDS: Final = 0.3
 """How long the names of enforced guards are waited for: the process ends 1.5 s after its time is over."""
 
-_CONTINUED: Final = r"\\\n"
+_JSON_LINE_CONTINUATION: Final = r"\\\n"
 """A backslash at the end of a line, as JSON."""
 
 _CHANGING_OTHERS: Final = lazy_compile(
@@ -29,32 +29,34 @@ _CHANGING_OTHERS: Final = lazy_compile(
 """What may change files that the words do not name: all in a folder, what is searched for, or by a pattern."""
 
 _BACKSLASH: Final = "\\"
-_AROUND: Final = lazy_compile(r"[*?\[]|(?<![\w.~-])(?:[.~]|\.\.(?:/\.\.)*)/?(?![\w./-])")
+_PATTERN_OR_DOTS: Final = lazy_compile(r"[*?\[]|(?<![\w.~-])(?:[.~]|\.\.(?:/\.\.)*)/?(?![\w./-])")
 """A pattern, or a folder that is named by dots alone: what is in it stands nowhere in the words."""
 
 _NAME_IN_GUARD: Final = lazy_compile(r"[^\s`/\\:]{2,}")
 _PLACEHOLDER: Final = lazy_compile(r"<\w+>")
 _WORD: Final = lazy_compile(r"[a-z]{3,}")
-_JOINING: Final = str.maketrans("", "", "\"'`\\")
+_WITHOUT_QUOTES: Final = str.maketrans("", "", "\"'`\\")
 
 # A failure is told only with its correction, and only while the call has not worked since.
-_HEADS: Final = """
+_HEADS_QUERY: Final = """
 SELECT DISTINCT head FROM failures
 WHERE tenant = 'local' AND project IN (?, '') AND retired_at IS NULL AND worked_at IS NULL
   AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
 """
-_GUARDS: Final = "SELECT DISTINCT key, project FROM guards WHERE tenant = 'local' AND key <> ''"
-_GUARDS_OF: Final = """
+_GUARDS_QUERY: Final = (
+    "SELECT DISTINCT key, project FROM guards WHERE tenant = 'local' AND key <> ''"
+)
+_GUARD_TEXTS_QUERY: Final = """
 SELECT DISTINCT lessons.guard FROM guards JOIN lessons ON lessons.id = guards.lesson_id
 WHERE guards.tenant = 'local' AND guards.project IN (SELECT value FROM json_each(?))
   AND guards.key IN (SELECT value FROM json_each(?))
 """
-_NAMES_OF: Final = """
+_NAMES_QUERY: Final = """
 SELECT name, project FROM project_names
 WHERE tenant = 'local' AND project IN (SELECT value FROM json_each(?))
 """
 # Of lessons that a person enforces, or of all where a person chose that for the project.
-_ENFORCED: Final = """
+_ENFORCED_QUERY: Final = """
 SELECT DISTINCT guards.key, guards.project, lessons.id
 FROM guards JOIN lessons ON lessons.id = guards.lesson_id
 WHERE guards.tenant = 'local' AND guards.key <> ''
@@ -62,7 +64,7 @@ WHERE guards.tenant = 'local' AND guards.key <> ''
   AND lessons.source NOT IN ('import', 'rules') AND NOT lessons.outside
 ORDER BY lessons.id LIMIT 1000
 """
-_CALLS: Final = """
+_CALLS_QUERY: Final = """
 SELECT call FROM session_calls WHERE tenant = 'local' AND project = ? AND session = ?
 ORDER BY number
 """
@@ -97,23 +99,22 @@ def may_be_known(bank: str, call: CallAtHand) -> bool:
     """
     name = call.tool.lower()
     words = _with_joined_words(call.text.lower())
-    heads = _first_column(bank, _HEADS, (call.project or "",))
+    heads = _first_column(bank, _HEADS_QUERY, (call.project or "",))
     if any(_may_have_head(head, name, words) for head in heads):
         return True
-    rows = _rows(bank, _GUARDS, ())
+    rows = _rows(bank, _GUARDS_QUERY, ())
     if rows is None:
         return True
-    by_name = [row for row in rows if _may_be_guarded(row[0], name, words)]
-    by_folder = [row for row in _guards_of_files(call, words, rows) if row not in by_name]
-    if not (by_name or by_folder):
+    keys_named = [row for row in rows if _may_be_guarded(row[0], name, words)]
+    keys_of_files = [row for row in _guards_of_files(call, words, rows) if row not in keys_named]
+    if not keys_named and not keys_of_files:
         return False
-    near = _near_projects(bank, call, words, {project for _, project in (*by_name, *by_folder)})
-    guards = _texts_of(bank, by_name, near)
-    guards += [
-        guard
-        for guard in _texts_of(bank, by_folder, near)
-        if _is_in_folder_of(guard, call, words, near)
-    ]
+    projects = {project for _, project in (*keys_named, *keys_of_files)}
+    near = _near_projects(bank, call, words, projects)
+    guards = _texts_of(bank, keys_named, near)
+    for guard in _texts_of(bank, keys_of_files, near):
+        if _is_in_folder_of(guard, call, words, near):
+            guards.append(guard)
     return bool(guards) and _may_meet_a_guard(guards, call)
 
 
@@ -141,7 +142,7 @@ def _texts_of(
     names = [key for key, project in keys if project in near]
     if not names:
         return []
-    return _first_column(bank, _GUARDS_OF, (json.dumps(sorted(near)), json.dumps(names)))
+    return _first_column(bank, _GUARD_TEXTS_QUERY, (json.dumps(sorted(near)), json.dumps(names)))
 
 
 def _is_in_folder_of(
@@ -151,7 +152,7 @@ def _is_in_folder_of(
 
     Its words have a name of the path, or a folder around the project, or it stands inside of that path already.
     """
-    if guard == _ANY or _AROUND.search(words):
+    if guard == _FITS_ANY_CALL or _PATTERN_OR_DOTS.search(words):
         return True
     names = _NAME_IN_GUARD.findall(guard.lower().partition(":")[2])
     inside = f"{words}\n{call.folder.lower()}"
@@ -203,7 +204,7 @@ def _near_projects(
     elsewhere = projects - {call.project, ""}
     if not elsewhere or not call.folder:
         return near
-    names = _rows(bank, _NAMES_OF, (json.dumps(sorted(elsewhere)),))
+    names = _rows(bank, _NAMES_QUERY, (json.dumps(sorted(elsewhere)),))
     if names is None:
         return dict.fromkeys(projects, ())
     for name, project in (*names, *((project, project) for project in elsewhere)):
@@ -283,7 +284,7 @@ def _enforced_rows(bank: str) -> list[tuple[str, str, str]]:
     """
     for wait, is_past_locks in ((_LOCKED_SECONDS, False), (0, True)):
         with suppress(sqlite3.Error), closing(_read_only(bank, wait, is_past_locks)) as connection:
-            return connection.execute(_ENFORCED).fetchall()
+            return connection.execute(_ENFORCED_QUERY).fetchall()
     return []
 
 
@@ -296,8 +297,8 @@ def _is_named(key: str, tool: str, text: str) -> bool:
 
 def calls_of(bank: str, project: str, session: str) -> list[dict[str, Any]] | None:
     """Return the last calls of a session as the bank keeps them, None if it cannot be read."""
-    rows = _first_column(bank, _CALLS, (project, session))
-    if rows == [_ANY]:
+    rows = _first_column(bank, _CALLS_QUERY, (project, session))
+    if rows == [_FITS_ANY_CALL]:
         return None
     return [json.loads(row) for row in rows]
 
@@ -306,7 +307,9 @@ def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str)
     """Return whether a correction may be known of a call that failed: of the same call, or of the same error."""
     name = tool.lower()
     words = text.lower()
-    if any(_may_have_head(head, name, words) for head in _first_column(bank, _HEADS, (project,))):
+    if any(
+        _may_have_head(head, name, words) for head in _first_column(bank, _HEADS_QUERY, (project,))
+    ):
         return True
     errors = _first_column(bank, _CORRECTED_ERRORS, (project, tool))
     printed = output.lower()
@@ -323,10 +326,10 @@ def _may_be_error(fingerprint: str, printed: str) -> bool:
 
 
 def _first_column(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
-    """Return the first column of a query; if the bank cannot be read, `_ANY` alone."""
+    """Return the first column of a query; if the bank cannot be read, `_FITS_ANY_CALL` alone."""
     rows = _rows(bank, query, values)
     if rows is None:
-        return [_ANY]
+        return [_FITS_ANY_CALL]
     return [row[0] for row in rows]
 
 
@@ -353,7 +356,7 @@ def _read_only(bank: str, wait: float = 0, is_past_locks: bool = False) -> sqlit
 
 def _with_joined_words(text: str) -> str:
     r"""Return the text, and again without quotes and backslashes: a shell reads `g''it` and `g\\it` as `git`."""
-    joined = text.replace(_CONTINUED, "").translate(_JOINING)
+    joined = text.replace(_JSON_LINE_CONTINUATION, "").translate(_WITHOUT_QUOTES)
     if joined == text:
         return text
     return f"{text}\n{joined}"
@@ -362,7 +365,7 @@ def _with_joined_words(text: str) -> str:
 def _may_be_guarded(key: str, tool: str, text: str) -> bool:
     """Return whether a call may have this key of a guard: `$ git`, `dist/`, `bundle.js`, `*.go`, `tool search`."""
     word = key.lower().removeprefix("$ ").strip("*/")
-    return key == _ANY or word in text or word.removeprefix("tool ") in tool
+    return key == _FITS_ANY_CALL or word in text or word.removeprefix("tool ") in tool
 
 
 def _may_have_head(head: str, tool: str, text: str) -> bool:
@@ -370,7 +373,7 @@ def _may_have_head(head: str, tool: str, text: str) -> bool:
 
     The head of a shell command has its program and subcommand, which its text must have as words.
     """
-    if head == _ANY:
+    if head == _FITS_ANY_CALL:
         return True
     tool_of_head, _, command = head.lower().partition(":")
     if tool_of_head != "shell":
