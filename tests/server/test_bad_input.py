@@ -281,8 +281,8 @@ async def test_a_run_of_too_many_events_loses_its_middle(engine: Engine) -> None
     stored = await engine.bank.reflections.by_id(engine.scopes.own, found.reflection_id)
     assert isinstance(stored.trace, dict)
     kept: Any = stored.trace["events"]
-    assert found.cut == {"events": 3000, "characters": 0}
-    assert (kept[0]["id"], kept[-1]["id"], len(kept)) == ("e1", "e5000", 2000)
+    assert found.cut == {"events": 4000, "characters": 0}
+    assert (kept[0]["id"], kept[-1]["id"], len(kept)) == ("e1", "e5000", 1000)
 
 
 @one_era
