@@ -106,7 +106,7 @@ class Environment:
                 stdout=log,
                 stderr=log,
                 cwd=self.data,
-                env={**os.environ, "PATH": outside_path()},
+                env={**without_python(), "PATH": outside_path()},
                 creationflags=0x08000208 if WINDOWS else 0,  # no window, own group
                 start_new_session=not WINDOWS,
             )

@@ -134,6 +134,27 @@ async def test_a_worker_and_a_background_process_run_nothing_of_the_folder(hosti
     assert not (hostile.parent / "PWNED").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="it is read on other systems")
+def test_a_child_takes_no_folder_of_libraries_from_a_variable_that_python_reads_isolated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.11 and later read PYTHONEXECUTABLE in spite of `-E` and `-I`, and then `pyvenv.cfg` beside it."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    libraries = tmp_path / "shop" / "lib" / version / "site-packages"
+    libraries.mkdir(parents=True)
+    bait = tmp_path / "PWNED"
+    (libraries / "evil.pth").write_text(f"import os; open({str(bait)!r}, 'w')\n")
+    home = Path(sys.executable).resolve().parent
+    (tmp_path / "shop" / "pyvenv.cfg").write_text(f"home = {home}\n")
+    monkeypatch.setenv("PYTHONEXECUTABLE", str(tmp_path / "shop" / "bin" / "python"))
+    subprocess.run([sys.executable, "-I", "-c", ""], check=True)
+    assert bait.exists()
+    bait.unlink()
+    errors = tmp_path / "errors"
+    assert children.start_in_background(["--version"], errors).wait(30) == 0
+    assert not bait.exists()
+
+
 def test_a_package_that_a_variable_found_is_found_again(tmp_path: Path) -> None:
     """The package lies in a folder that no installation names, as in an archive."""
     (tmp_path / "lib").mkdir()
