@@ -6,7 +6,8 @@ and a value of a field whose name is a secret's is cut whole.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
@@ -16,6 +17,7 @@ from mcp_reflect.security.normal_form import normalize
 from mcp_reflect.security.reading_allowance import shared_allowance
 from mcp_reflect.security.secret_labels import kind_of_name
 from mcp_reflect.security.secret_search import without_secrets
+from mcp_reflect.security.secret_structures import command_words, named_texts, texts_in_json
 from mcp_reflect.security.secret_values import START, mark
 from mcp_reflect.security.texts_of_lists import cut_across, joined_columns
 
@@ -89,11 +91,18 @@ def _cleaned_once(text: str, remembered: CleanedTexts, *, keep_lines: bool) -> C
     clean_form = remembered.get(text)
     if clean_form is not None:
         return clean_form
-    redacted = without_secrets(text, keep_lines=keep_lines)
+    redacted = without_secrets(_without_named_texts(text), keep_lines=keep_lines)
     clean_form = Clean(redacted.text)
     if redacted.is_done:
         remembered.add(text, clean_form)
     return clean_form
+
+
+def _without_named_texts(text: str) -> str:
+    """Return a text that is JSON with marks for the texts that another field of their object names as secrets."""
+    for secret in filter(_reads_as_secret, set(texts_in_json(text, _is_name_of_secret))):
+        text = text.replace(f'"{secret}"', f'"{mark("password")}"')
+    return text
 
 
 # Values
@@ -130,11 +139,43 @@ def _clean_fields(fields: dict[Any, Any]) -> dict[str, Any]:
     """
     name = fields.get("name", fields.get("key"))
     is_named_value = isinstance(name, str) and _is_name_of_secret(name)
+    secrets = {text for text in named_texts(fields, _is_name_of_secret) if _reads_as_secret(text)}
+    secrets.update(_words_cut_from_command(fields))
     cleaned: dict[str, Any] = {}
-    for key, value in fields.items():
+    for key, value in _with_marks(fields, secrets).items():
         is_secret = _is_name_of_secret(str(key)) or (is_named_value and key == "value")
         cleaned[clean_text(str(key))] = _cut_whole(value) if is_secret else _clean(value)
     return cleaned
+
+
+def _reads_as_secret(text: str) -> bool:
+    """Return whether a text would be cut behind a secret's name: `hK29dsPq1xZ`, and not `required` or `${PASSWORD}`."""
+    return str(clean_text(f"password: {text}")).endswith(mark("password"))
+
+
+def _words_cut_from_command(fields: Mapping[Any, Any]) -> list[str]:
+    """Return the words with a secret of a command that stands as a list: `-phK29` of ["mysql", "-u", "root", "-phK29"]."""
+    words = command_words(fields)
+    if not words:
+        return []
+    left = clean_text(" ".join(words)).split(" ")
+    return [word for word in words if word not in left]
+
+
+def _with_marks(value: Any, secrets: AbstractSet[str]) -> Any:
+    """Return a value with a mark for each of its texts that is one of some secrets."""
+    if not secrets:
+        return value
+    match value:
+        case str() if value in secrets:
+            return mark("password")
+        case dict():
+            fields = cast("dict[Any, Any]", value)
+            return {name: _with_marks(item, secrets) for name, item in fields.items()}
+        case list():
+            return [_with_marks(item, secrets) for item in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def _clean_list(items: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,125 @@
+"""Secrets that a JSON object names in one field and has in another: `{"selector": "#password", "text": …}`."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, cast
+
+from mcp_reflect.patterns import lazy_compile
+
+_NAMING: Final = frozenset(
+    "key name selector element label field header column locator parameterkey".split()
+)
+_VALUES: Final = frozenset("value text fill content val parametervalue".split())
+_COLUMNS: Final = ("columns", "fields", "headers", "header")
+_ROWS: Final = ("rows", "data", "values", "records")
+_OF_A_FIELD: Final = frozenset("field input box textbox element".split())
+_WORD: Final = lazy_compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_MOST_NAME: Final = 80
+_MOST_WORDS: Final = (
+    2  # of the end of a name that are read as a secret's: `api_key`, `client secret`
+)
+_MOST_ROWS: Final = 1_000
+_MOST_ARGUMENTS: Final = 200
+_LEAST: Final = 6
+_ENDED: Final = lazy_compile(r"[\])}'\"\s]+$")
+
+IsName = Callable[[str], bool]
+"""Tells whether a name is one of a secret: `api_key`, `password`."""
+
+
+def named_texts(fields: Mapping[Any, Any], is_name: IsName) -> Iterator[str]:
+    """Yield the texts of an object that another of its fields names as secrets; the caller says which look like one.
+
+    | the object                                                  | yields       |
+    |-------------------------------------------------------------|--------------|
+    | {"element": "Password field", "ref": "e12", "text": "hK29"}  | hK29         |
+    | {"columns": ["user", "password"], "rows": [["ada", "hK29"]]} | hK29         |
+    | {"label": "Password", "text": "Forgot it?"}                 | nothing      |
+    """
+    lower = {name.lower(): value for name, value in fields.items() if isinstance(name, str)}
+    if not _NAMING.isdisjoint(lower) and any(
+        _names_secret(lower[name], is_name) for name in _NAMING & lower.keys()
+    ):
+        yield from filter(_is_one_word, (lower[name] for name in _VALUES & lower.keys()))
+    columns = next((lower[name] for name in _COLUMNS if isinstance(lower.get(name), list)), None)
+    rows = next((lower[name] for name in _ROWS if isinstance(lower.get(name), list)), None)
+    if columns is not None and rows is not None:
+        yield from _cells(columns, rows, is_name)
+
+
+def command_words(fields: Mapping[Any, Any]) -> list[str]:
+    """Return the words of a command that an object has as a list, alone or as `args` behind it; none for another one.
+
+    {"command": "mysql", "args": ["-u", "root"]} gives mysql, -u and root.
+    """
+    command, arguments = fields.get("command"), fields.get("args")
+    words: list[Any] = []
+    if isinstance(command, list):
+        words = cast("list[Any]", command)
+    elif isinstance(command, str) and isinstance(arguments, list):
+        words = [command, *cast("list[Any]", arguments)]
+    is_plain = 0 < len(words) <= _MOST_ARGUMENTS
+    if not is_plain or any(not isinstance(word, str) or re.search(r"\s", word) for word in words):
+        return []
+    return words
+
+
+def _cells(columns: list[Any], rows: list[Any], is_name: IsName) -> Iterator[str]:
+    """Yield the cells of the columns of a table that are named after a secret."""
+    places = [
+        place for place, column in enumerate(columns) if _names_secret(_name_of(column), is_name)
+    ]
+    for row in islice(rows if places else [], _MOST_ROWS):
+        if isinstance(row, list):
+            cells = cast("list[Any]", row)
+            yield from filter(_is_one_word, (cells[at] for at in places if at < len(cells)))
+
+
+def _name_of(column: Any) -> Any:
+    if isinstance(column, dict):
+        return cast("dict[str, Any]", column).get("name")
+    return column
+
+
+def _names_secret(name: Any, is_name: IsName) -> bool:
+    """Return whether a name ends in the name of a secret: `#password`, `input[name=api_key]`, `Password field`."""
+    if not isinstance(name, str) or len(name) > _MOST_NAME:
+        return False
+    words = [word.lower() for word in _WORD.findall(_ENDED.sub("", name))]
+    while words and words[-1] in _OF_A_FIELD:
+        words.pop()
+    return words[-1:] == ["token"] or any(
+        is_name("_".join(words[-count:])) for count in range(1, _MOST_WORDS + 1) if words
+    )
+
+
+def _is_one_word(value: Any) -> bool:
+    return isinstance(value, str) and len(value) >= _LEAST and re.search(r"\s", value) is None
+
+
+_MOST_TEXT: Final = 200_000  # characters of a text that is read as JSON
+_MOST_PARTS: Final = 20_000  # of its objects and lists
+
+
+def texts_in_json(text: str, is_name: IsName) -> list[str]:
+    """Return what `named_texts` yields of every object in a text that is JSON, as the text has it."""
+    if text.lstrip()[:1] not in ("{", "[") or len(text) > _MOST_TEXT:
+        return []
+    try:
+        waiting: list[Any] = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return []
+    found: list[str] = []
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            break
+        part = waiting.pop()
+        if isinstance(part, dict):
+            fields = cast("dict[str, Any]", part)
+            found += named_texts(fields, is_name)
+            waiting += fields.values()
+        elif isinstance(part, list):
+            waiting += cast("list[Any]", part)
+    return [json.dumps(secret, ensure_ascii=False)[1:-1] for secret in found]
