@@ -138,6 +138,16 @@ class HostConfig:
         folder = folder_by_system.get(system, folder_elsewhere)
         return Path(path.replace("@", folder, 1)).expanduser()
 
+    @property
+    def _is_codex(self) -> bool:
+        """Whether it is Codex, the one host with a TOML file."""
+        return self.language == "toml"
+
+    @property
+    def _is_goose(self) -> bool:
+        """Whether it is goose, the one host with a YAML file. Its entries have keys of their own and no `extra`."""
+        return self.language == "yaml"
+
     def set_entry(self, text: str, command: ServerCommand | None) -> str:
         """Return the file's text with the server's entry in it; without it if there is no command."""
         return set_entry(self.language, text, self.block, SERVER_NAME, self._entry_for(command))
@@ -152,7 +162,7 @@ class HostConfig:
 
     def entry(self, command: ServerCommand) -> dict[str, Any]:
         """Return the entry that starts the server."""
-        if self.language == "yaml":
+        if self._is_goose:
             return _goose_entry(command)
         entry = command.entry()
         if self.one_list:
@@ -164,13 +174,19 @@ class HostConfig:
     def _service_entry(self, remote: Remote) -> dict[str, Any]:
         """Return the entry of a service: its address, and a header with the token, which the host reads from a variable.
 
-        The file names the variable and never has the token itself. InputError for a host that cannot have a service in
-        its file.
+        The file names the variable and never has the token itself.
+
+        | the host                 | its entry                                                              |
+        |--------------------------|------------------------------------------------------------------------|
+        | Codex                    | names the variable under a key of its own                              |
+        | has no `variable_form`   | InputError: its file cannot have a service                             |
+        | goose                    | the address, the headers, and what goose asks of every entry           |
+        | any other                | the address, the headers and `extra`, after a type if the host has one |
         """
         project_header: dict[str, str] = {}
         if remote.project:
             project_header = {"Mcp-Reflect-Project": remote.project}
-        if self.language == "toml":
+        if self._is_codex:
             return _codex_service(remote, project_header)
         if self.variable_form is None:
             fault = f"{self.title} cannot read an address and a token from its file"
@@ -179,7 +195,7 @@ class HostConfig:
         token = f"Bearer {self.variable_form.replace('NAME', remote.token_env)}"
         headers = {"Authorization": token, **project_header}
         address = {self.url_key: remote.url, "headers": headers}
-        if self.language == "yaml":
+        if self._is_goose:
             return {"type": self.service_type, **_goose_service(remote), **address}
         if self.service_type:
             return {"type": self.service_type, **address, **self.extra}
@@ -195,7 +211,7 @@ def _entry_in_one_list(command: ServerCommand) -> dict[str, Any]:
 
 
 def _goose_entry(command: ServerCommand) -> dict[str, Any]:
-    """Return the entry of goose, the one host with a YAML file."""
+    """Return the entry of a program in goose."""
     return {
         "name": SERVER_NAME,
         "type": "stdio",
@@ -218,7 +234,7 @@ def _goose_service(remote: Remote) -> dict[str, Any]:
 
 
 def _codex_service(remote: Remote, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entry of Codex, the one host with a TOML file: it reads the token's variable by itself."""
+    """Return the entry of a service in Codex, which reads the variable with the token by itself."""
     entry: dict[str, Any] = {"url": remote.url, "bearer_token_env_var": remote.token_env}
     if headers:
         entry["http_headers"] = dict(headers)

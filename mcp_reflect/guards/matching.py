@@ -118,15 +118,24 @@ def may_be_met(guard: Guard, call: Call) -> bool:
 def _uses_if_empty(head: str, call: Call) -> HeadUses:
     """Return the programs that are a guard's head only if variables without a known value are empty.
 
-    The head `terraform destroy` is one in `terraform $X destroy`. The head `rm`, which has no subcommand, is one in
-    `$X rm -rf a`, where the variable stands in the place of the program, and not in `rm $X`.
+    | the head            | the command            | is a use | why                                                  |
+    |---------------------|------------------------|----------|------------------------------------------------------|
+    | `terraform destroy` | `terraform $X destroy` | yes      | `destroy` may be the subcommand, or `$X`             |
+    | `rm`                | `$X rm -rf a`          | yes      | `rm` may be the program, or `$X`                     |
+    | `rm`                | `sudo $X rm -rf a`     | yes      | the same behind what starts the program              |
+    | `terraform`         | `terraform $X destroy` | no       | it is terraform whatever `$X` is: `matches` decides  |
     """
-    words = head.split()
+    head_words = head.split()
+    has_subcommand = len(head_words) > 1
     uses: list[HeadUse] = []
     for program in call.programs_if_unknown_empty:
-        arguments = after_head(words, program)
-        is_only_then = len(words) > 1 or program.command.words[0] != program.invocation.program
-        if arguments is not None and is_only_then:
+        arguments = after_head(head_words, program)
+        if arguments is None:
+            continue
+        # The program of such a command stands behind the variable, unless the command begins with it: then the variable
+        # stands in the place of its subcommand (`words_if_empty`).
+        variable_is_before_program = program.command.words[0] != program.invocation.program
+        if has_subcommand or variable_is_before_program:
             uses.append(HeadUse(program, arguments))
     return HeadUses(tuple(uses))
 

@@ -16,7 +16,7 @@ from mcp_reflect.llm.protocol import (
     LLMError,
     LLMSettingError,
     TimedOutError,
-    whole,
+    without_lone_surrogates,
 )
 from mcp_reflect.llm.providers import Endpoint, open_endpoint, open_package, parse_spec
 from mcp_reflect.llm.sdk import OPENAI_KEY_NAME, OPENAI_URL, OPENAI_URL_SETTING, open_openai
@@ -105,7 +105,9 @@ class OpenAIEmbedder:
             """Ask the endpoint once, by the HTTP client of this request."""
             embeddings = open_openai(self._endpoint, client, _SILENCE_SECONDS).embeddings
             return await embeddings.create(
-                model=self._model, input=list(map(whole, texts)), encoding_format="float"
+                model=self._model,
+                input=list(map(without_lone_surrogates, texts)),
+                encoding_format="float",
             )
 
         answer = await call(self._endpoint, _SILENCE_SECONDS, ask)

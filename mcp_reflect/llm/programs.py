@@ -22,7 +22,7 @@ from mcp_reflect.llm.protocol import (
     Usage,
     count_of,
     reply_of,
-    whole,
+    without_lone_surrogates,
 )
 from mcp_reflect.llm.providers import MAIN, Spec
 from mcp_reflect.models.common import Json, json_of
@@ -177,7 +177,8 @@ class AgentProgram:
 
     async def complete(self, request: Request) -> Reply:
         """Return the program's reply. Raises `RefusedError` where it failed, or has no login."""
-        prompt = whole(f"{request.system}\n\n{request.user}\n".lstrip()).encode()
+        prompt_text = f"{request.system}\n\n{request.user}\n".lstrip()
+        prompt = without_lone_surrogates(prompt_text).encode()
         env = {name: value for name, value in os.environ.items() if name not in _OF_THE_HOST}
         with tempfile.TemporaryDirectory(
             prefix="reflection-", ignore_cleanup_errors=True

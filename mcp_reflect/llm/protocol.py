@@ -139,7 +139,7 @@ class LLM(Protocol):
 
 def reply_of(llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
     """Return the reply; a blank text is an empty one."""
-    text = whole(text)
+    text = without_lone_surrogates(text)
     if stop is Stop.END and not text.strip():
         stop = Stop.EMPTY
     return Reply(text=text, stop=stop, llm=llm, usage=usage)
@@ -157,6 +157,9 @@ def count_of(usage: object, *names: str) -> int:
     return sum(count for count in counts if isinstance(count, int) and count > 0)
 
 
-def whole(text: str) -> str:
-    """Return `text` with U+FFFD for each half of a surrogate pair that stands alone: no encoding has a place for it."""
+def without_lone_surrogates(text: str) -> str:
+    """Return `text` with U+FFFD for each half of a surrogate pair that stands alone: no encoding has a place for it.
+
+    "a\ud83d" -> "a\ufffd"
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -23,7 +23,7 @@ from mcp_reflect.llm.protocol import (
     Usage,
     count_of,
     reply_of,
-    whole,
+    without_lone_surrogates,
 )
 from mcp_reflect.llm.providers import MAIN, Endpoint, Spec, open_endpoint
 from mcp_reflect.llm.reply_schemas import is_closed
@@ -78,7 +78,11 @@ class SdkModel:
         # The import takes two seconds, in which others are answered; `ask` tells what to install where it fails.
         with suppress(ImportError):
             await asyncio.to_thread(import_module, self.PACKAGE)
-        request = replace(request, system=whole(request.system), user=whole(request.user))
+        request = replace(
+            request,
+            system=without_lone_surrogates(request.system),
+            user=without_lone_surrogates(request.user),
+        )
         while True:
             if not (self._takes_schema and request.schema and is_closed(request.schema)):
                 request = replace(request, schema=None)
@@ -260,10 +264,11 @@ def _passes_on(request: Request) -> Callable[[str], None]:
     is_first = True
 
     def pass_on(piece: str) -> None:
-        """Pass a piece on; an empty one is no piece."""
+        """Pass a piece on, without the half of a character with which it may end; an empty one does not count."""
         nonlocal is_first
         if piece and request.on_text:
-            request.on_text(TextChunk(role=request.role, text=whole(piece), first=is_first))
+            text = without_lone_surrogates(piece)
+            request.on_text(TextChunk(role=request.role, text=text, first=is_first))
             is_first = False
 
     return pass_on

@@ -171,16 +171,21 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def is_idle(self) -> bool:
-        """Return whether no request is answered on it."""
+        """Return whether no request is answered on it; `cycle` is uvicorn's object of the latest request."""
         return not self.cycle or self.cycle.response_complete
 
-    def _watch(self, last: Any) -> None:
-        """Look again after the time that a connection may be kept alive; `last` is the latest request now."""
-        self._watched = self.loop.call_later(self.timeout_keep_alive, self._look, last)
+    def _watch(self, latest_request: Any) -> None:
+        """Close the connection if it is unused after the time that one may be kept alive.
 
-    def _look(self, last: Any) -> None:
-        """Close the connection if no other request than `last` came on it and none is answered."""
-        if self.cycle is last and self.is_idle():
+        `latest_request` is the latest one now, as uvicorn has it in `cycle`; None before the first.
+        """
+        self._watched = self.loop.call_later(
+            self.timeout_keep_alive, self._close_if_unused, latest_request
+        )
+
+    def _close_if_unused(self, latest_request: Any) -> None:
+        """Close the connection if no request came on it after `latest_request` and none is answered; else watch on."""
+        if self.cycle is latest_request and self.is_idle():
             self.transport.close()
         else:
             self._watch(self.cycle)

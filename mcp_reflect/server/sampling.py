@@ -35,21 +35,27 @@ class Sampling:
 
     def __init__(self, context: Context[Any, Any]) -> None:
         self._context = context
-        self._modern = (context.protocol_version or "") >= MODERN
+        self._is_modern = (context.protocol_version or "") >= MODERN
         self._replies: list[dict[str, str]] = []
-        if self._modern and context.request_state:
+        if self._is_modern and context.request_state:
             self._replies = json.loads(context.request_state)  # sealed, so they are ours
         self._asked = 0
 
     async def complete(self, request: Request) -> Reply:
-        """Return the host's reply. Raises an LLMError where it declines, fails or is too late."""
+        """Return the host's reply. Raises an LLMError where it declines, fails or is too late.
+
+        In the modern era the server may not ask within a call: where the client has not sent the reply yet, InputNeeded
+        is raised, which ends the call with the request. The tool's body then runs again from its start, so that the
+        same requests come in the same order and are known by their numbers.
+        """
         if self._asked >= MOST_REQUESTS:
             raise protocol.BudgetExceededError(
                 NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once"
             )
+        number = self._asked  # of this request in the call, from 0
         self._asked += 1
-        if self._modern:
-            return self._from_state(self._asked - 1, request)
+        if self._is_modern:
+            return self._from_state(number, request)
         return await self._ask(request)
 
     def _from_state(self, number: int, request: Request) -> Reply:

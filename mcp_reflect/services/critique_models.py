@@ -74,11 +74,15 @@ class CritiqueModels:
                 return has_criteria or self.critic_replied or not verified.faults
 
     async def correct(self, verified: Verified, issues: Sequence[str]) -> tuple[str, ...]:
-        """Return the corrector's steps; empty if nobody can be asked or gave all of them."""
+        """Return the corrector's steps, all of them; empty where no model answers with as many steps as it was sent.
+
+        They take the place of the whole work. A reply with fewer steps, such as the wrong ones alone, would drop the
+        others, so that it is refused like a reply that cannot be read.
+        """
         if self.context.settings.critique == "off":
             return ()
         inputs = {"issues": "\n".join(issues)[:_MAX_INPUT_CHARS]}
-        read_reply = partial(_read_steps, least=len(verified.steps))
+        read_reply = partial(_read_steps, sent_count=len(verified.steps))
         steps = await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_reply)
         return steps or ()
 
@@ -119,8 +123,10 @@ def _read_opinion(value: Any, claims: Sequence[Claim]) -> Opinion:
     return read_opinion(clean(value), "reply", claims=claims, judge=MODEL)
 
 
-def _read_steps(value: Any, least: int) -> tuple[str, ...]:
-    """Return the steps in a corrector's reply, an object or a numbered list in plain text; InputError for fewer than `least`.
+def _read_steps(value: Any, sent_count: int) -> tuple[str, ...]:
+    """Return the steps in a corrector's reply, an object or a numbered list in plain text.
+
+    InputError for fewer steps than the `sent_count` that the model was sent: one that is missing would be lost.
 
     "1. Build. 2. Test.", each on a line of its own -> ("Build.", "Test.")
     """
@@ -135,8 +141,8 @@ def _read_steps(value: Any, least: int) -> tuple[str, ...]:
             "it is missing",
             "Send all steps, with the wrong ones corrected.",
         )
-    if len(steps) < least:
-        fault = f"it has {len(steps)} of {least} steps"
+    if len(steps) < sent_count:
+        fault = f"it has {len(steps)} of {sent_count} steps"
         raise InputError(
             "reply.corrected_steps", fault, "Send all of them; repeat the right ones word for word."
         )

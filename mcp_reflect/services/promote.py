@@ -28,6 +28,7 @@ from mcp_reflect.services.promoted_file import (
     Plan,
     PromotedFile,
     change_to_lines,
+    change_without_block,
     first_promotion,
 )
 from mcp_reflect.services.promoted_lessons import chosen_lessons
@@ -133,7 +134,10 @@ async def apply(context: Context, change: Plan) -> None:
 async def undo_plans(
     context: Context, name: str | None = None, subject: str | None = None
 ) -> list[Plan]:
-    """Return the changes that take our blocks out of the file of a name or subject, else out of every file."""
+    """Return the changes that take our blocks out of the file of a name or subject, else out of every file.
+
+    A file that we made for its block alone is removed. The name may be left out for a subject, whose skill has its own.
+    """
     promotions = await context.bank.promotions.of_project(context.scopes.own)
     if name is not None or subject is not None:
         file = os.path.realpath(path_of(root_of(context), name or "", subject))
@@ -141,4 +145,4 @@ async def undo_plans(
     if not promotions:
         fault = "nothing of this project was promoted"
         raise InputError("--undo", fault, "`mcp-reflect promote` does it.")
-    return [change_to_lines(PromotedFile.of(promotion), promotion, {}) for promotion in promotions]
+    return [change_without_block(PromotedFile.of(promotion), promotion) for promotion in promotions]

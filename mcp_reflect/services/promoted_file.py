@@ -110,16 +110,23 @@ def _header(path: Path, subject: str | None) -> str:
 def change_to_lines(file: PromotedFile, promotion: Promotion, lines: Mapping[str, str]) -> Plan:
     """Return the change that puts these lines, under the ids of their lessons, into our block of a file.
 
-    | lines | the file without the block        | the change                |
-    |-------|-----------------------------------|---------------------------|
-    | some  |                                   | the block has these lines |
-    | none  | has more than we wrote            | the block is taken out    |
-    | none  | has no more: we made it           | the file is removed       |
+    Without any lines the block is taken out: an empty one would be noise for the model that reads the file.
     """
-    if lines:
-        text_with_block = _with_block(file, promotion, lines.values())
-        promoted = replace(promotion, lessons=tuple(lines))
-        return Plan(path=file.path, before=file.text, after=text_with_block, promotion=promoted)
+    if not lines:
+        return change_without_block(file, promotion)
+    text_with_block = _with_block(file, promotion, lines.values())
+    promoted = replace(promotion, lessons=tuple(lines))
+    return Plan(path=file.path, before=file.text, after=text_with_block, promotion=promoted)
+
+
+def change_without_block(file: PromotedFile, promotion: Promotion) -> Plan:
+    """Return the change that takes our block out of a file.
+
+    | the file without the block        | the change                |
+    |-----------------------------------|---------------------------|
+    | has more than we wrote            | the block is taken out    |
+    | has no more: we made it           | the file is removed       |
+    """
     remaining_text = file.without_block(promotion.lead)
     is_ours_alone = promotion.made and remaining_text == promotion.head
     if is_ours_alone:

@@ -52,7 +52,7 @@ class SessionFindings:
         if before is not None:
             if before.finding.worked or not finding.worked:
                 finding = before.finding
-            seen = _merged(before.seen, seen, self.most_lines)
+            seen = _with_another_time(before.seen, seen, self.most_lines)
         self._by_thing[finding.thing] = FoundInSession(finding, seen)
 
     def remove(self, thing: str) -> None:
@@ -67,13 +67,16 @@ class SessionFindings:
         ]
 
 
-def _merged(before: Seen, seen: Seen, most_lines: int) -> Seen:
-    """Return the evidence of both times: how often, the seconds that it cost, and the first lines."""
-    lines = sorted(dict.fromkeys((*before.lines, *seen.lines)), key=_number_of_evidence)
+def _with_another_time(before: Seen, once_more: Seen, most_lines: int) -> Seen:
+    """Return the evidence `before` with that of one more time: the seconds of both, and the first lines of both.
+
+    `before` may be of many times, `once_more` is of one.
+    """
+    lines = sorted(dict.fromkeys((*before.lines, *once_more.lines)), key=_number_of_evidence)
     return replace(
         before,
-        seconds=before.seconds + seen.seconds,
-        times=before.times + 1,
+        seconds=before.seconds + once_more.seconds,
+        times=before.times + once_more.times,
         lines=tuple(lines[:most_lines]),
     )
 

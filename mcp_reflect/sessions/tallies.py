@@ -185,13 +185,14 @@ class Tallies:
 class _OpenFailure:
     """The failures of a lesson in one session, until their cure comes, if it does.
 
-    Only the cure shows that the `unsure` ones were about the lesson. `failed_at_work` is the work (in seconds) that was done
-    in the session until the first failure that is not cured, `lost_seconds` is the work between failures and their cures.
+    Only the cure shows that the `unsure` ones were about the lesson. `work_seconds_at_failure` is what the clock of the
+    session's work (`CallStep.work_seconds`) showed at the first failure that is not cured, None where each is cured;
+    `lost_seconds` is the work between failures and their cures.
     """
 
     certain: list[FailedStep] = field(default_factory=list[FailedStep])
     unsure: list[FailedStep] = field(default_factory=list[FailedStep])
-    failed_at_work: float | None = None
+    work_seconds_at_failure: float | None = None
     lost_seconds: float | None = None
 
     def add(self, step: CallStep, session: str, *, is_certain: bool = True) -> None:
@@ -201,17 +202,21 @@ class _OpenFailure:
             self.certain.append(failed_step)
         else:
             self.unsure.append(failed_step)
-        if self.failed_at_work is None:
-            self.failed_at_work = step.work_seconds
+        if self.work_seconds_at_failure is None:
+            self.work_seconds_at_failure = step.work_seconds
 
     def cure(self, step: CallStep) -> None:
-        """Note that a call as the lesson says worked: so the failures before were about the lesson."""
-        if self.failed_at_work is None:
+        """Note that a call as the lesson says worked: so the failures before were about the lesson.
+
+        The work since the first of them is lost: a failure at 40 s and its cure at 100 s cost 60 s.
+        """
+        if self.work_seconds_at_failure is None:
             return
         self.certain += self.unsure
         self.unsure = []
-        self.lost_seconds = (self.lost_seconds or 0.0) + step.work_seconds - self.failed_at_work
-        self.failed_at_work = None
+        lost_until_cure = step.work_seconds - self.work_seconds_at_failure
+        self.lost_seconds = (self.lost_seconds or 0.0) + lost_until_cure
+        self.work_seconds_at_failure = None
 
 
 def _by_time(failure: FailedStep) -> tuple[float, int]:

@@ -1,6 +1,8 @@
-"""The effect of lessons: the endings of the sessions that were shown one, beside those from which it was held out.
+"""The effect of lessons: the endings of the sessions that followed one, beside those from which it was held out.
 
-A lesson is held out of a session where it would have been shown, and is not, so that its effect can be measured.
+A lesson is held out of a session where it would have been shown, and is not, so that its effect can be measured. The
+two sides are not chosen alike: with the lesson count the sessions that were shown it *and followed it*, without it all
+from which it was held out, since nobody knows which of them would have followed it.
 """
 
 import json
@@ -51,19 +53,20 @@ class EffectRepository(Repository):
     async def of(self, scope: Scope, ids: Iterable[str] | None = None) -> dict[str, Measured]:
         """Return the measured effects of lessons, by id: of those of `ids`, or of all of the project (None).
 
-        The query has two rows for a lesson: one for the sessions that were shown it, and one for those from which it was
-        held out. Both go into one comparison.
+        The query has up to two rows for a lesson: one for the sessions that were shown it and followed it, and one for
+        those from which it was held out. Both go into one comparison.
         """
         values = scoped(scope, ids=list(ids or ()), all_lessons=int(ids is None))
         measured_by_id: dict[str, Measured] = {}
         for row in await self.db.rows("shown_in_counts", values):
             lesson_id = row["lesson_id"]
-            unmeasured = Measured(Comparison(), is_kept_by_person=keeps(row))
-            comparison = measured_by_id.get(lesson_id, unmeasured).comparison
+            comparison = Comparison()
+            if lesson_id in measured_by_id:
+                comparison = measured_by_id[lesson_id].comparison
             sessions = Arm(row["sessions"], int(row["good"]))
-            group = "held_out" if row["held_out"] else "shown"
-            comparison = replace(comparison, **{group: sessions})
-            measured_by_id[lesson_id] = replace(unmeasured, comparison=comparison)
+            arm = "held_out" if row["held_out"] else "shown"  # fields of a Comparison
+            comparison = replace(comparison, **{arm: sessions})
+            measured_by_id[lesson_id] = Measured(comparison, is_kept_by_person=keeps(row))
         return measured_by_id
 
     async def card(self, scope: Scope, session: str | None = None) -> SessionCard | None:

@@ -192,9 +192,17 @@ class RecallRepository(Repository):
             task.result()  # raises if the bank cannot be used
 
     async def _ranked(
-        self, scope: Scope, ask: RecallQuery, vectors: Sequence[QueryVector], *, long: bool = False
+        self,
+        scope: Scope,
+        ask: RecallQuery,
+        vectors: Sequence[QueryVector],
+        *,
+        may_wait: bool = False,
     ) -> RankedHits:
-        """Return the hits for a question, best first, and how many lessons were left out, by reason."""
+        """Return the hits for a question, best first, and how many lessons were left out, by reason.
+
+        With `may_wait`, for a question that no agent waits for, no recall has to wait until it is answered.
+        """
         rank = partial(
             ranked_hits,
             scope=scope,
@@ -203,7 +211,7 @@ class RecallRepository(Repository):
             index=self._vectors,
             now=self.clock.now(),
         )
-        return await self.db.look(scope.tenant, rank, long=long)
+        return await self.db.look(scope.tenant, rank, long=may_wait)
 
     async def _hits_of_same_type(
         self, scope: Scope, ask: RecallQuery, task_type: str
@@ -221,7 +229,7 @@ class RecallRepository(Repository):
     async def would_show(self, scope: Scope, ask: RecallQuery) -> tuple[Hit, ...]:
         """Return the lessons that fit a task best, and log nothing, since no agent is shown them."""
         vectors = await self._vectors_of(text_of(ask))
-        ranked = await self._ranked(scope, ask, vectors, long=True)
+        ranked = await self._ranked(scope, ask, vectors, may_wait=True)
         return ranked.hits
 
     async def _vectors_of(self, text: str) -> list[QueryVector]:

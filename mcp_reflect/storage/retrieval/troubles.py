@@ -127,13 +127,20 @@ def _phrases(terms: Sequence[str], longest: int) -> set[Phrase]:
 
 @cache
 def _cases() -> Cases:
-    """Return the packaged cases: lines `what is seen | the words of its cause`."""
-    pairs = [line.split(" | ") for line in _lines("troubles.txt")]
-    vectors = [word_vector(seen) or b"" for seen, _ in pairs]
-    return Cases(
-        seen=[unpacked(vector) for vector in vectors],
-        behind=[frozenset(terms_of(behind)) - STOP_WORDS for _, behind in pairs],
-    )
+    """Return the packaged cases: lines `what is seen | the words of its cause`.
+
+    The table of word vectors knows a word of each: a case without a vector could never be found.
+    """
+    vectors: list[Unpacked] = []
+    cause_terms: list[frozenset[str]] = []
+    for line in _lines("troubles.txt"):
+        seen, cause = line.split(" | ")
+        vector = word_vector(seen)
+        if vector is None:
+            raise ValueError(f"troubles.txt: no word vector for any word of {seen!r}")
+        vectors.append(unpacked(vector))
+        cause_terms.append(frozenset(terms_of(cause)) - STOP_WORDS)
+    return Cases(seen=vectors, behind=cause_terms)
 
 
 @cache
