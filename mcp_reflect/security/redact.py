@@ -8,6 +8,7 @@ and a value of a field whose name is a secret's is cut whole.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
@@ -39,6 +40,11 @@ _NAME_OF_SECRET: Final = lazy_compile(
     r"|client[_-]?secret|private[_-]?key|authorization)$"
 )
 """A name whose value is a secret whatever the value looks like."""
+
+_DRAWN: Final = lazy_compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[^\s(){}$<>./~][^\s(){}$<>]{5,}")
+"""A word with letters and digits that is no path, call or place for a value."""
+
+_MOST_NAMED: Final = 200  # texts of a text of JSON that its own fields name
 
 _cleaned: Final = CleanedTexts(_MOST_REMEMBERED)
 _cleaned_lines: Final = CleanedTexts(_MOST_REMEMBERED)
@@ -100,7 +106,8 @@ def _cleaned_once(text: str, remembered: CleanedTexts, *, keep_lines: bool) -> C
 
 def _without_named_texts(text: str) -> str:
     """Return a text that is JSON with marks for the texts that another field of their object names as secrets."""
-    for secret in filter(_reads_as_secret, set(texts_in_json(text, _is_name_of_secret))):
+    named = filter(_reads_as_secret, dict.fromkeys(texts_in_json(text, _is_name_of_secret)))
+    for secret in islice(named, _MOST_NAMED):
         text = text.replace(f'"{secret}"', f'"{mark("password")}"')
     return text
 
@@ -149,8 +156,11 @@ def _clean_fields(fields: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _reads_as_secret(text: str) -> bool:
-    """Return whether a text would be cut behind a secret's name: `hK29dsPq1xZ`, and not `required` or `${PASSWORD}`."""
-    return str(clean_text(f"password: {text}")).endswith(mark("password"))
+    """Return whether a text behind a secret's name is one: `hK29dsPq1xZ`, and not `required` or `/run/secrets/db`.
+
+    It is asked of each of very many texts, so that the whole search is not made for it.
+    """
+    return _DRAWN.fullmatch(text) is not None
 
 
 def _words_cut_from_command(fields: Mapping[Any, Any]) -> list[str]:
