@@ -97,7 +97,7 @@ def _flags_missing_in(other: CommandWork, work: CommandWork) -> _MissingFlags:
     | `rm -f y`     | `rm x`    | none  | no: y may be the value of `-f`, and the other lacks it |
     | `head -n 5 x` | `head x`  | none  | no: the other lacks a flag with a value                |
     """
-    words_of_other = {flag for flag, _ in other.program.flags} | {*other.arguments}
+    words_of_other = {flag for flag, _ in other.program.flags.all} | {*other.arguments}
     flags: dict[str, None] = {}
     other_has_all_else = True
     for word, next_word in pairwise((*work.arguments, "")):
@@ -106,7 +106,7 @@ def _flags_missing_in(other: CommandWork, work: CommandWork) -> _MissingFlags:
         if not word.startswith("-"):
             other_has_all_else = False
             continue
-        flags_of_word = [flag for flag, _ in work.program.flags_of_word(word, next_word)]
+        flags_of_word = [flag for flag, _ in work.program.flags.of_word(word, next_word)]
         missing_flags = [flag for flag in flags_of_word if flag not in words_of_other]
         if not missing_flags:
             continue

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.guards.item_kinds import ANY_ARGUMENT
 from mcp_reflect.guards.items import name_of, path_key, tool_key
 from mcp_reflect.guards.knowledge import words_about
-from mcp_reflect.guards.program import ANY_ARGUMENT
 from mcp_reflect.guards.shell_tools import is_shell
 from mcp_reflect.patterns import lazy_compile
 

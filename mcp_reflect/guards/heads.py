@@ -11,7 +11,8 @@ from typing import NamedTuple
 from mcp_reflect.guards.items import is_path
 from mcp_reflect.guards.knowledge import words_about
 from mcp_reflect.guards.options import only_tells, valued_options, whole_subcommand
-from mcp_reflect.guards.program import Program, letters_of_cluster
+from mcp_reflect.guards.program import Program
+from mcp_reflect.guards.program_flags import letters_of_cluster
 from mcp_reflect.shell import program_name, read_option
 
 
@@ -108,7 +109,7 @@ class HeadUses:
         flags: set[str] = set()
         for program, arguments in self.programs:
             flags.update(word for word in arguments if word[:1] == "-")
-            flags.update(flag for flag, _ in program.flags)
+            flags.update(flag for flag, _ in program.flags.all)
         return frozenset(flags)
 
     def may_have(self, group: Sequence[str]) -> bool:

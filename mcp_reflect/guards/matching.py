@@ -198,7 +198,7 @@ def _is_met(guard: Guard, head: str, uses: HeadUses) -> bool:
     for group in groups:
         wanted_flags.update(item.partition("=")[0] for item in group)
     for program, arguments in uses.programs:
-        only_pretends = not wanted_flags.issuperset(program.pretending_flags)
+        only_pretends = not wanted_flags.issuperset(program.flags.pretending)
         if only_pretends or _only_asks(head, arguments):
             continue
         has_all = all(program.has_one_of(group, arguments) for group in groups)
