@@ -1,4 +1,9 @@
-"""Numbers that stand for places in an order: a day, a time, a year, a page, or the score of a match."""
+"""Equations whose numbers stand for places in an order: a day, a time, a year, a page, or the score of a match.
+
+As plain sums such equations look wrong: "22 - 6 = 8 hours" is right for who works from ten at night to six. Each function
+takes the two sides of an equation, the one that is `computed` and its `result`. True means that the equation has such
+a form, so that it may be right and nothing is held against it (`sum_readings`).
+"""
 
 from typing import Final, NamedTuple
 
@@ -11,6 +16,13 @@ _POINTS: Final = range(4)  # for one match
 _MINUTES: Final = 60  # of an hour
 _HOURS: Final = 24
 _DAY: Final = _HOURS * _MINUTES
+
+
+class _Pair(NamedTuple):
+    """The numbers of "12 - 15" or "28/11"."""
+
+    first: WrittenNumber
+    second: WrittenNumber
 
 
 def is_range(computed: SumSide, result: SumSide) -> bool:
@@ -40,11 +52,10 @@ def is_working_day(computed: SumSide, result: SumSide) -> bool:
 def is_score(computed: SumSide, result: SumSide) -> bool:
     """True for "3 - 1 = 3 points", "0-0 = 1 point" and "3 - 2 = 5 goals": the end of a match, and what it gives."""
     score = _two_numbers(computed.tree, "-")
-    shown = result.bounds.exact
     if score is None or computed.units or result.units.isdisjoint(words_for("scored")):
         return False
     goals = score.first.value + score.second.value
-    return shown in {*_POINTS, goals}
+    return result.bounds.exact in {*_POINTS, goals}
 
 
 def is_counted_with_both_ends(computed: SumSide, result: SumSide) -> bool:
@@ -54,13 +65,10 @@ def is_counted_with_both_ends(computed: SumSide, result: SumSide) -> bool:
     """
     ends = _two_numbers(computed.tree, "-")
     value, shown = computed.bounds.exact, result.bounds.exact
-    if (
-        ends is None
-        or value is None
-        or shown is None
-        or computed.units
-        or result.units & CURRENCIES
-    ):
+    if ends is None or value is None or shown is None:
+        return False
+    is_amount = bool(computed.units) or not result.units.isdisjoint(CURRENCIES)
+    if is_amount:
         return False
     are_years = all(number.value in _YEARS for number in ends)
     is_counted = not result.units.isdisjoint(words_for("counted with both ends"))
@@ -88,22 +96,6 @@ def is_day_of_a_month(computed: SumSide, result: SumSide) -> bool:
     return sum(date is not None for date in dates) == 2
 
 
-class _Pair(NamedTuple):
-    """The numbers of "12 - 15" or "28/11"."""
-
-    first: WrittenNumber
-    second: WrittenNumber
-
-
-def _start_of_days(tree: Tree) -> _Pair | None:
-    """Return the "28" and "11" of "28/11 + 5"."""
-    if not isinstance(tree, Operation) or tree.operator not in "+-":
-        return None
-    if not isinstance(tree.right, WrittenNumber) or tree.right.decimals:
-        return None
-    return _two_numbers(tree.left, "/")
-
-
 def is_minutes_later(computed: SumSide, result: SumSide) -> bool:
     """True for "20.15 + 1.50 = 22.05", "7.50 + 25 = 8.15", "3 × 1.30 = 4.30" and "1330 + 45 = 1415": hours and minutes.
 
@@ -112,17 +104,33 @@ def is_minutes_later(computed: SumSide, result: SumSide) -> bool:
     if result.literal is None or computed.units or result.units - {"in"}:
         return False
     minutes, shown_minutes = _minutes_in(computed.tree), _minutes_of(result.literal)
-    if (
-        minutes is None
-        or shown_minutes is None
-        or not any(map(_minutes_of, numbers_in(computed.tree)))
-    ):
+    if minutes is None or shown_minutes is None:
         return False
-    return shown_minutes in {minutes, minutes % _DAY}
+    has_time = any(map(_minutes_of, numbers_in(computed.tree)))  # beside plain minutes
+    return has_time and shown_minutes in {minutes, minutes % _DAY}
+
+
+def is_sum_with_decimals(computed: SumSide, result: SumSide) -> bool:
+    """True for "4.3 + 2.4 = 7.1" overs, "7.9 + 0.10 = 8.3" pounds, and release "1.9 + 0.1 = 2.0".
+
+    What stands behind the point of such a number may be a part that is no tenth, where the work speaks of parts.
+    """
+    return max(_decimals_of_a_sum(computed, result), default=0) > 0
+
+
+def is_sum_with_two_decimals(computed: SumSide, result: SumSide) -> bool:
+    """True for "8.50 + 25 = 9.15" o'clock.
+
+    The two digits behind the point may be minutes, where the work speaks of clocks.
+    """
+    return 2 in _decimals_of_a_sum(computed, result)
 
 
 def _minutes_in(tree: Tree) -> int | None:
-    """Return the minutes of a sum of times and minutes, or of a time by a number."""
+    """Return the minutes of a sum of times and minutes, or of a time by a number; None for any other calculation.
+
+    "7.50 + 25" -> 495, which is 8.15
+    """
     match tree:
         case WrittenNumber():
             minutes = _minutes_of(tree)
@@ -149,25 +157,21 @@ def _minutes_of(number: WrittenNumber) -> int | None:
     return int(hours) * _MINUTES + int(minutes)
 
 
-def has_parts_behind_a_point(computed: SumSide, result: SumSide) -> bool:
-    """True for "4.3 + 2.4 = 7.1" overs, "7.9 + 0.10 = 8.3" pounds, and release "1.9 + 0.1 = 2.0".
-
-    What stands behind the point of such a number is no tenth.
-    """
-    return max(_decimals_of_a_sum(computed, result), default=0) > 0
-
-
-def has_minutes_behind_a_point(computed: SumSide, result: SumSide) -> bool:
-    """True for "8.50 + 25 = 9.15" o'clock."""
-    return 2 in _decimals_of_a_sum(computed, result)
-
-
 def _decimals_of_a_sum(computed: SumSide, result: SumSide) -> list[int]:
     """Return the decimals of two terms without a unit, and of their result."""
     terms = _two_numbers(computed.tree, "+") or _two_numbers(computed.tree, "-")
     if terms is None or computed.units:
         return []
     return [number.decimals for number in (*terms, *numbers_in(result.tree))]
+
+
+def _start_of_days(tree: Tree) -> _Pair | None:
+    """Return the "28" and "11" of "28/11 + 5"."""
+    if not isinstance(tree, Operation) or tree.operator not in "+-":
+        return None
+    if not isinstance(tree.right, WrittenNumber) or tree.right.decimals:
+        return None
+    return _two_numbers(tree.left, "/")
 
 
 def _two_numbers(tree: Tree, operator: str) -> _Pair | None:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mcp_reflect.evidence.calendar_readings import (
-    has_minutes_behind_a_point,
-    has_parts_behind_a_point,
     is_counted_with_both_ends,
     is_day_of_a_month,
     is_later_by_days,
     is_minutes_later,
     is_range,
     is_score,
+    is_sum_with_decimals,
+    is_sum_with_two_decimals,
     is_working_day,
 )
 from mcp_reflect.evidence.percent_readings import (
@@ -69,8 +69,8 @@ _READINGS: Final = (
     SumReading(is_minutes_later),
     SumReading(is_later_by_days),
     SumReading(is_day_of_a_month, "about dates"),
-    SumReading(has_parts_behind_a_point, "about parts"),
-    SumReading(has_minutes_behind_a_point, "about clocks"),
+    SumReading(is_sum_with_decimals, "about parts"),
+    SumReading(is_sum_with_two_decimals, "about clocks"),
     SumReading(has_more_decimals),
     SumReading(is_below_a_term, "about beginning again"),
     SumReading(is_below_a_term, "about clocks"),

@@ -143,6 +143,15 @@ def error_path(loc: Sequence[str | int]) -> str:
     return quoted(path.removeprefix("."), _LONGEST_PATH) or "arguments"
 
 
+def refusal_of_note(note: str, fix: str) -> InputError:
+    """Return the error that refuses what `read` only notes, for a caller that must not guess.
+
+    A note is the path of an argument and its fault: "importance: it is above 1, 1 used".
+    """
+    path, _, fault = note.partition(": ")
+    return InputError(path, fault, fix)
+
+
 def with_notes(error: InputError, notes: Sequence[str], most_names: int) -> InputError:
     """Return the error with the reason for which its argument was ignored, if it was, and the unknown names.
 

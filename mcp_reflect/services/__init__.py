@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import imports as imports
     from mcp_reflect.services import last_message as last_message
     from mcp_reflect.services import learn as learn
+    from mcp_reflect.services import lesson_edits as lesson_edits
     from mcp_reflect.services import lessons as lessons
     from mcp_reflect.services import outcomes as outcomes
     from mcp_reflect.services import promote as promote

@@ -108,7 +108,9 @@ async def edit_lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson
     """Change fields of a lesson; an agent's change of what a person keeps waits for the person."""
     lesson = await lesson_to_change(engine, sent, speaker=speaker)
     if speaker is not Speaker.PERSON and lesson.is_kept_by_person:
-        changes = await services.lessons.checked_changes(engine.context, lesson, sent["changes"])
+        changes = await services.lesson_edits.checked_changes(
+            engine.context, lesson, sent["changes"]
+        )
         await _propose_instead(engine, lesson, ProposalKind.EDIT, "an edit", changes)
     seen = seen_by_speaker(sent, speaker, lesson.id)
     edited = await engine.edit_lesson(lesson.id, sent["changes"], by=speaker, seen=seen)

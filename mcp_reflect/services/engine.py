@@ -195,7 +195,7 @@ class Engine(EngineParts):
 
         The earlier wording stays as a version. ChangedError if the lesson is not as the person was shown it (`seen`).
         """
-        return await services.lessons.edit(self.context, lesson_id, changes, by=by, seen=seen)
+        return await services.lesson_edits.edit(self.context, lesson_id, changes, by=by, seen=seen)
 
     def import_lessons(
         self, lines: Iterable[tuple[int, Mapping[str, Any]]]

@@ -1,7 +1,7 @@
-"""The uses of lessons that agents and persons share: a lesson is recalled, stored, forgotten or edited.
+"""The use of lessons: the tools `recall_lessons`, `store_lesson` and `forget_lesson`, beside a person's `add`.
 
-The tools `recall_lessons`, `store_lesson` and `forget_lesson` are here, beside a person's `add` and the edit of both. A
-lesson that a person keeps is never changed by an agent: its wish becomes a proposal (`proposals.py`).
+A lesson that a person keeps is never changed by an agent: its wish becomes a proposal (`proposals.py`). How a lesson is
+edited is in `lesson_edits`.
 """
 
 import re
@@ -13,7 +13,6 @@ from mcp_reflect import services
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import (
-    EDITABLE,
     Forgotten,
     Lesson,
     LessonDraft,
@@ -22,15 +21,13 @@ from mcp_reflect.models.lesson import (
     Stored,
     Trust,
 )
-from mcp_reflect.models.lesson_words import lesson_parts, short_id, text_of_parts
+from mcp_reflect.models.lesson_words import short_id
 from mcp_reflect.models.outcome import Evidence
 from mcp_reflect.models.proposal import ProposalKind
 from mcp_reflect.models.recall import Recall
-from mcp_reflect.models.shown_digest import NOTHING_SEEN, Seen
 from mcp_reflect.models.shown_lesson import first_sentences
-from mcp_reflect.schemas.imported_lessons import ImportArguments, PersonsArguments
+from mcp_reflect.schemas.imported_lessons import PersonsArguments
 from mcp_reflect.schemas.lessons import (
-    MOST_OF_AGENT,
     ForgetArguments,
     LessonArguments,
     RecallArguments,
@@ -43,9 +40,6 @@ from mcp_reflect.services.proposals import decide_or_keep
 from mcp_reflect.speaker import Speaker
 
 _LESSON_ID: Final = re.compile(r"les_[0-9a-z]{4,}")
-_FIELDS_OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
-"""The fields of a lesson from which its guard, or the guard's words, follow."""
-
 _MAX_SIMILAR_CHARS: Final = 400  # of a lesson that is near in meaning
 _REASON_BY_AGENT: Final = "the agent says that this is better"
 _REASON_BY_PERSON: Final = "a person told the agent so"
@@ -125,6 +119,17 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     return replace(stored, guard=guard, evidence=evidence, ignored=sent.ignored)
 
 
+async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
+    """Store a lesson that a person wrote: it is trusted, and never quarantined."""
+    sent = read(PersonsArguments, arguments, context.settings)
+    scope = scope_of(context.scopes.own, sent.visibility)
+    trusted = replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
+    draft, guard = await guarded(context, scope, trusted)
+    stored = await context.bank.lessons.store(scope, draft, by=Speaker.PERSON)
+    await _plant_roots(context, scope, stored, sent)
+    return replace(stored, guard=guard)
+
+
 def _similar_text(lesson_id: str, text: str) -> str:
     """Return the words for an agent about a lesson that is near in meaning to the one it sent.
 
@@ -138,9 +143,9 @@ async def _plant_roots(
 ) -> None:
     """Note a stored lesson's roots: the files and names that it is about, as they are now.
 
-    The repositories that a Python program brings itself (docs/python.md) keep none.
+    The repositories that a Python program brings itself (`Bank.use`) keep none.
     """
-    if not _is_own_bank(context):
+    if not context.bank.has_own_lessons:
         return
     valid_until = None
     if sent.valid_until is not None:
@@ -191,32 +196,6 @@ async def _propose_replacement(
     )
 
 
-async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
-    """Store a lesson that a person wrote: it is trusted, and never quarantined."""
-    sent = read(PersonsArguments, arguments, context.settings)
-    scope = scope_of(context.scopes.own, sent.visibility)
-    trusted = replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
-    draft, guard = await guarded(context, scope, trusted)
-    stored = await context.bank.lessons.store(scope, draft, by=Speaker.PERSON)
-    await _plant_roots(context, scope, stored, sent)
-    return replace(stored, guard=guard)
-
-
-async def whole_id(context: Context, scope: Scope, name: str, field: str) -> str:
-    """Return the whole id of a lesson that is named by a short one, as hooks show it; errors name the argument `field`.
-
-    The repositories that a Python program brings itself know whole ids alone.
-    """
-    if not _is_own_bank(context):
-        return name
-    return await context.bank.lessons.resolve_id(scope, name, field)
-
-
-def _is_own_bank(context: Context) -> bool:
-    """Return whether the repository of lessons is ours: one that a Python program brings has fewer methods."""
-    return hasattr(context.bank.lessons, "resolve_id")
-
-
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson: no recall shows it, and it stays in the history.
 
@@ -248,98 +227,14 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     )
 
 
-def _words_after(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
-    """Return the mistake, the correction and the text of a lesson after an edit of some of its fields.
+async def whole_id(context: Context, scope: Scope, name: str, field: str) -> str:
+    """Return the whole id of a lesson that is named by a short one, as hooks show it; errors name the argument `field`.
 
-    | the lesson                       | the edit     | afterwards                                            |
-    |----------------------------------|--------------|-------------------------------------------------------|
-    | has a mistake and a correction   | any          | both, edited, and the text that both make             |
-    | is one text, which is advice     | `correction` | the new correction alone: it replaces the advice      |
-    | is one text, which is a mistake  | `correction` | both                                                  |
-    | is one text                      | `mistake`    | the new text                                          |
+    The repositories that a Python program brings itself (`Bank.use`) know whole ids alone.
     """
-    mistake = edited.get("mistake", before.mistake) or ""
-    correction = edited.get("correction", before.correction) or ""
-    is_one_text = before.text == before.mistake
-    _, advice_in_text = lesson_parts(before.text)
-    if is_one_text and "mistake" not in edited and advice_in_text:
-        mistake = ""
-    text = text_of_parts(mistake, correction)
-    if is_one_text and not correction:
-        text = mistake
-    return {"mistake": mistake, "correction": correction, "text": text or before.text}
-
-
-async def checked_changes(
-    context: Context, before: Lesson, changes: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the new values of a lesson's fields, with the text and the guard that follow from them.
-
-    InputError for a field that cannot be changed, and for a value that cannot be stored as it was sent.
-    """
-    if not changes or not changes.keys() <= set(EDITABLE):
-        fault = "it is not an object of fields to change"
-        raise InputError("changes", fault, f"Send any of {', '.join(EDITABLE)}.")
-    values = {
-        "mistake": before.mistake or before.text,
-        "correction": before.correction or before.text,
-        **changes,
-    }
-    sent = read(ImportArguments, values, context.settings)
-    if sent.ignored:  # notes such as "importance: it is above 1, 1 used": an edit does not guess
-        field, _, fault = sent.ignored[0].partition(": ")
-        raise InputError(field, fault, "Send a field of a lesson.")
-    edited = {name: getattr(sent, name) for name in changes}
-    if not changes.keys().isdisjoint(("mistake", "correction")):
-        edited |= _words_after(before, edited)
-    if not changes.keys().isdisjoint(_FIELDS_OF_GUARD):
-        edited |= await _guard_after(context, before, edited)
-    return edited
-
-
-async def _guard_after(
-    context: Context, before: Lesson, edited: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the guard of an edited lesson, and why it is off, if it is.
-
-    | the guard                                              | after the edit                      |
-    |--------------------------------------------------------|-------------------------------------|
-    | is edited itself                                       | as it was sent                      |
-    | is another than the calls make: a person wrote it      | as it was                           |
-    | was derived from the calls                             | derived anew from the edited calls  |
-    """
-    scope = context.scopes.own
-    derived, _ = await guarded(context, scope, replace(before, guard=None))
-    guard: str | None = None  # to be derived anew
-    if "guard" in edited:
-        guard = edited["guard"]
-    elif before.guard != derived.guard:
-        guard = before.guard
-    edited_lesson = replace(before, **{**edited, "guard": guard})
-    after, _ = await guarded(context, scope, edited_lesson)
-    return {"guard": after.guard, "unarmed": after.unarmed}
-
-
-async def edit(
-    context: Context,
-    lesson_id: str,
-    changes: Mapping[str, Any],
-    *,
-    by: Speaker = Speaker.AGENT,
-    seen: Seen = NOTHING_SEEN,
-) -> Lesson:
-    """Change fields of a lesson. The earlier wording stays as a version.
-
-    An agent may raise the importance no higher than that of a lesson which it stores itself: importance decides which
-    lessons stay in a full bank.
-    """
-    lessons = context.bank.lessons
-    before = await lessons.get(context.scopes.own, lesson_id)
-    edited = await checked_changes(context, before, changes)
-    if by is Speaker.AGENT and "importance" in edited:
-        highest = max(MOST_OF_AGENT, before.importance)
-        edited["importance"] = min(edited["importance"], highest)
-    return await lessons.edit(context.scopes.own, lesson_id, edited, by=by, seen=seen)
+    if not context.bank.has_own_lessons:
+        return name
+    return await context.bank.lessons.resolve_id(scope, name, field)
 
 
 def scope_of(scope: Scope, visibility: str) -> Scope:

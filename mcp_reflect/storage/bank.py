@@ -74,6 +74,7 @@ class Bank:
             self.db.on_commit(_STATEMENTS_CHANGING_WORDS, self.embeddings.wake)
         words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         self.lessons = LessonRepository(self.context)
+        self.has_own_lessons = True  # else a Python program brings them (`use`), with fewer methods
         self.recalls = RecallRepository(
             self.context, embeddings=self.embeddings, words_only=words_only
         )
@@ -155,6 +156,7 @@ class Bank:
         """Keep lessons, recalls, outcomes and reflections in another store, whose attributes of these names are used."""
         for name in ("lessons", "recalls", "outcomes", "reflections"):
             setattr(self, name, getattr(store, name))
+        self.has_own_lessons = isinstance(store.lessons, LessonRepository)
 
     async def open(self) -> Opened:
         """Open the bank now; return its schema version and whether it can be written."""

@@ -26,12 +26,8 @@ _UNREADABLE: Final = "The reply says nothing of the work: ask for the critique a
 _NO_SCORE: Final = "Its quality_score {score} is not in 0..1: ask for the critique again."
 _ISSUE_NAMES: Final = ("issue", "description", "text", "message", "problem", "reason")
 _KEYS: Final = frozenset({*FIELDS, "score"})
-_NOTHING: Final = re.compile(
-    r"\W*(?:none|n/?a|null|nothing|no issues(?: found)?|keine?)?\W*", re.IGNORECASE
-)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
-_VALUE: Final = r"(?P<score>\d{1,3}(?:[.,]\d{1,4})?(?:\s{0,3}(?:/|of|out of|von|sur|de|su)\s{0,3}\d{1,3}|\s{0,3}%)?)(?![\d\w/])"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,10 +190,7 @@ def _score_in(reply: str) -> _Scored:
     score, rest = score_in_words(reply)
     if score is not None:
         return _Scored(score, rest)
-    named_score = re.compile(
-        rf"(?:{_pattern('score')})[\s*_`\"':=]{{0,8}}(?:ist |is |est |es )?{_VALUE}", re.IGNORECASE
-    )
-    for match in named_score.finditer(reply):
+    for match in _named_score().finditer(reply):
         score = read_score(match["score"].replace(",", "."))
         if score is not None:
             rest = f"{reply[: match.start()]} {reply[match.end() :]}".strip()
@@ -234,26 +227,50 @@ def _opinion_in(text: str) -> _Opinion:
 
 def _faults_in(sentences: Sequence[str]) -> tuple[str, ...]:
     """Return the sentences that name a fault; `no errors` names none."""
-    denial = re.compile(r"\b(?:no|without|keine?|sin|sans) (?:\w+ )?\w+", re.IGNORECASE)
-    return tuple(part for part in sentences if _words("fault").search(denial.sub("", part)))
+    denied = _denied_words()
+    return tuple(part for part in sentences if _words("fault").search(denied.sub("", part)))
 
 
 def _is_none(text: str) -> bool:
     """Return whether the reply is only a no to the question for issues."""
-    return re.fullmatch(r"\W*(?:none|keine?|ninguno|aucune?)\W*", text, re.IGNORECASE) is not None
+    return _alone("no issues").fullmatch(text) is not None
 
 
 def _is_nothing(text: str) -> bool:
-    """Return whether a field only says that there is nothing to say: "None.", "n/a", "no issues found"."""
-    return _NOTHING.fullmatch(text) is not None
-
-
-def _words(section: str) -> re.Pattern[str]:
-    """Return a pattern that finds any word of a section of reply_words.txt, as a word of its own."""
-    return re.compile(rf"\b(?:{_pattern(section)})\b", re.IGNORECASE)
+    """Return whether a field is empty or only says that there is nothing to say: "None.", "n/a", "no issues found"."""
+    has_words = re.search(r"\w", text) is not None
+    return not has_words or _alone("nothing").fullmatch(text) is not None
 
 
 @cache
-def _pattern(section: str) -> str:
+def _words(section: str) -> re.Pattern[str]:
+    """Return a pattern that finds any word of a section of reply_words.txt, as a word of its own."""
+    return re.compile(rf"\b(?:{_alternatives(section)})\b", re.IGNORECASE)
+
+
+@cache
+def _alone(section: str) -> re.Pattern[str]:
+    """Return a pattern of a text that is nothing but one of the words of a section, with any signs around it."""
+    return re.compile(rf"\W*(?:{_alternatives(section)})\W*", re.IGNORECASE)
+
+
+@cache
+def _named_score() -> re.Pattern[str]:
+    """Return the pattern of a score behind its name: "Score: 7/10", "Bewertung ist 7 von 10", "quality = 70 %"."""
+    signs_between = r"[\s*_`\"':=]{0,8}"
+    highest = rf"\s{{0,3}}(?:/|{_alternatives('of')})\s{{0,3}}\d{{1,3}}"
+    value = rf"\d{{1,3}}(?:[.,]\d{{1,4}})?(?:{highest}|\s{{0,3}}%)?"
+    name = rf"(?:{_alternatives('score')}){signs_between}(?:(?:{_alternatives('is')}) )?"
+    return re.compile(rf"{name}(?P<score>{value})(?![\d\w/])", re.IGNORECASE)
+
+
+@cache
+def _denied_words() -> re.Pattern[str]:
+    """Return the pattern of a denial with what it denies: "no errors", "without any bugs"."""
+    return re.compile(rf"\b(?:{_alternatives('denial')}) (?:\w+ )?\w+", re.IGNORECASE)
+
+
+@cache
+def _alternatives(section: str) -> str:
     """Return the patterns of a section of reply_words.txt as one."""
     return "|".join(read_words_by_heading(_WORDS)[section])
