@@ -29,6 +29,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.guards.item_kinds import ANY_ARGUMENT
 from mcp_reflect.guards.items import name_of, path_key, tool_key
 from mcp_reflect.guards.knowledge import words_about
+from mcp_reflect.guards.options import valued_options
 from mcp_reflect.guards.shell_tools import is_shell
 from mcp_reflect.patterns import lazy_compile
 
@@ -143,6 +144,9 @@ def parse_guard(text: str) -> Guard:
     has, lacks = _read_items(items_text, joins_bare_words=is_of_shell)
     groups_without_empty_items = [tuple(filter(None, group)) for group in has]
     groups = tuple(group for group in groups_without_empty_items if group)
+    if is_of_shell and groups:
+        groups = _with_options_apart(groups)
+        lacks = [_with_joined_value(item) for item in lacks]
     lacks_first_group = (is_of_shell or tool == EDIT) and not has[0]
     if not tool or " " in tool or lacks_first_group:
         missing = _NAMED.get(tool, "the tool's name")
@@ -155,6 +159,59 @@ def parse_guard(text: str) -> Guard:
             "guard", "it would meet every call", f"Name what the wrong call has. {FORMS}"
         )
     return guard
+
+
+def _with_options_apart(groups: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of a shell's guard with the options of its head, and with values joined to their options.
+
+    Options may stand anywhere in a command, so that they are items of their own:
+
+    | written                                  | read                                                    |
+    |------------------------------------------|---------------------------------------------------------|
+    | `git push --force`                       | `git push` with `--force`                               |
+    | `curl` with `-X DELETE`                  | `curl` with `-X=DELETE`                                 |
+    | `kubectl --context prod delete`          | `kubectl delete` with `--context=prod`                  |
+    | `git push --force` or `git push -f`      | InputError: which options belong to which is not clear  |
+    """
+    heads, *others = groups
+    joined = [tuple(map(_with_joined_value, group)) for group in others]
+    if not any(_has_option(head) for head in heads):
+        return (heads, *joined)
+    if len(heads) > 1:
+        fix = f"Name the options behind `with`. {FORMS}"
+        raise InputError("guard", "several programs are named, and one has options", fix)
+    words, options = _words_and_options(heads[0].split())
+    return ((" ".join(words),), *((option,) for option in options), *joined)
+
+
+def _has_option(head: str) -> bool:
+    return any(word[:1] == "-" and len(word) > 1 for word in head.split()[1:])
+
+
+def _words_and_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the program with its subcommands, and its options, each with the value that it is known to take."""
+    head: list[str] = []
+    options: list[str] = []
+    for word in words:
+        takes_this = (
+            bool(options) and options[-1] in valued_options(head) and "=" not in options[-1]
+        )
+        if word[:1] == "-" and len(word) > 1 and head:
+            options.append(word)
+        elif takes_this:
+            options[-1] = f"{options[-1]}={word}"
+        else:
+            head.append(word)
+    return head, options
+
+
+def _with_joined_value(item: str) -> str:
+    """Return an option with its value as one word, `-n=auto` for `-n auto`; any other item as it is."""
+    option, blank, value = item.partition(" ")
+    is_option = option[:1] == "-" and len(option) > 1
+    if not blank or not is_option or " " in value or value.startswith("-"):
+        return item
+    return f"{option}={value}"
 
 
 def _tool_and_items(text: str) -> tuple[str, str]:

@@ -90,7 +90,8 @@ class ProgramFlags:
         |-------------------------------|-----------|---------------------------------------------------------------|
         | `--depth=5`                   |           | `--depth` with 5                                              |
         | `--depth`                     | `5`       | `--depth` with 5                                              |
-        | `-rf`                         | `dist`    | `-r` and `-f`, each with dist: who knows which one takes it   |
+        | `-rf`                         | `dist`    | `-r` and `-f`, each with dist: who knows which one takes it;  |
+        |                               |           | and `-r` with f, as in `-nauto`                               |
         | `-n50`                        |           | `-n` with 50, and `-n50`: it may be a long flag with one dash |
         | `--auto-approve` of terraform |           | the same with one dash and with two: it takes either          |
         """
@@ -111,7 +112,8 @@ class ProgramFlags:
         if not self.has_clusters or len(name) == 2 or name[:2] == "--":
             return [FlagValue(name, value)]
         if _CLUSTER.fullmatch(name) or _CLUSTER_WITH_DIGITS.fullmatch(name):
-            return [FlagValue(f"-{letter}", value) for letter in name[1:]]
+            letters = [FlagValue(f"-{letter}", value) for letter in name[1:]]
+            return [*letters, FlagValue(name[:2], name[2:])]
         return [FlagValue(word[:2], word[2:]), FlagValue(name, value)]
 
     @cached_property

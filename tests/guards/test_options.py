@@ -2,6 +2,7 @@
 
 import pytest
 
+from mcp_reflect.errors import InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import parse_guard
 from mcp_reflect.guards.matching import matches, may_be_met
@@ -453,3 +454,59 @@ def test_words_that_mean_something_else_there_are_not_held(
 ) -> None:
     read = parse_guard(f"Bash: {guard}")
     assert [text for text in texts if matches(read, Call("Bash", {"command": text}))] == []
+
+
+OPTIONS_IN_A_HEAD = (
+    (
+        "`pytest` with `-n auto`",
+        ("pytest -n auto", "pytest -nauto", "pytest -q -n auto tests", "pytest -n=auto"),
+        ("pytest -n 4", "pytest", "pytest auto"),
+    ),
+    (
+        "`kubectl` with `--context prod`",
+        ("kubectl --context prod get pods", "kubectl --context=prod get"),
+        ("kubectl --context dev get", "kubectl get prod"),
+    ),
+    (
+        "`curl` with `-X DELETE`",
+        ("curl -X DELETE https://x", "curl -XDELETE https://x", "curl -sX DELETE x"),
+        ("curl -X GET x", "curl x"),
+    ),
+    (
+        "`git push --force`",
+        ("git push --force", "git push origin main --force", "git push -q --force"),
+        ("git push", "git pull --force"),
+    ),
+    ("`rm -rf`", ("rm -rf a", "rm -fr build", "rm -r -f x"), ("rm a", "rm -r a")),
+    (
+        "`docker system prune -a`",
+        ("docker system prune -a", "docker system prune -af"),
+        ("docker system prune",),
+    ),
+    ("`python -m pytest`", ("python -m pytest", "python -q -m pytest x"), ("python x.py",)),
+    (
+        "`kubectl --context prod delete`",
+        ("kubectl --context prod delete pod x", "kubectl --context=prod delete x"),
+        ("kubectl delete x", "kubectl --context prod get"),
+    ),
+    (
+        "`npx -y prisma migrate reset`",
+        ("npx -y prisma migrate reset",),
+        ("npx prisma migrate deploy",),
+    ),
+)
+
+
+@pytest.mark.parametrize(("guard", "met", "not_met"), OPTIONS_IN_A_HEAD)
+def test_options_of_a_head_and_their_values_may_stand_anywhere_in_a_command(
+    guard: str, met: tuple[str, ...], not_met: tuple[str, ...]
+) -> None:
+    read = parse_guard(f"Bash: {guard}")
+    assert parse_guard(str(read)) == read
+    held = [text for text in (*met, *not_met) if matches(read, Call("Bash", {"command": text}))]
+    assert held == list(met)
+
+
+def test_options_of_one_of_several_heads_are_refused_with_the_fix() -> None:
+    with pytest.raises(InputError, match="Name the options behind `with`"):
+        parse_guard("Bash: `git push --force` or `git push -f`")
