@@ -180,7 +180,7 @@ def _with_options_apart(groups: tuple[tuple[str, ...], ...]) -> tuple[tuple[str,
     if len(heads) > 1:
         fix = f"Name the options behind `with`. {FORMS}"
         raise InputError("guard", "several programs are named, and one has options", fix)
-    words, options = _words_and_options(heads[0].split())
+    words, options = _words_and_options("".join(heads).split())
     return ((" ".join(words),), *((option,) for option in options), *joined)
 
 
