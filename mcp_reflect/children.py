@@ -76,9 +76,10 @@ def is_found_isolated() -> bool:
     return run.returncode == 0 and Path(os.fsdecode(run.stdout)).parent == OUR_FOLDER
 
 
-def start_in_background(words: Sequence[str], errors: Path) -> Child:
+def start_in_background(words: Sequence[str], errors: Path, **variables: str) -> Child:
     """Start a command of ours that outlives this process; what it writes on stderr replaces the file `errors`.
 
+    `variables` are set in its environment, beside those of this process.
     OSError if `errors` is a link: somebody else may have planted it to have another file overwritten.
     """
     flags = os.O_WRONLY | os.O_TRUNC | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -89,7 +90,7 @@ def start_in_background(words: Sequence[str], errors: Path) -> Child:
             stdout=subprocess.DEVNULL,
             stderr=log,
             cwd=OUR_FOLDER,
-            env=our_environment(),
+            env=our_environment(**variables),
             start_new_session=True,
         )
 

@@ -55,10 +55,27 @@ _NOTING_SECONDS: Final = 1.5
 
 
 class HookSpools(NamedTuple):
-    """The files of calls that wait for the bank: one that takes this hook's call, and one with those of earlier hooks."""
+    """The calls that wait for the bank: this hook's, and those of earlier hooks.
+
+    Beside a bank both are in one file, and have a handle each, since they end differently: the call of this hook is
+    dropped when it is noted, and of the earlier ones some may be noted and the others written back.
+    """
 
     of_this_call: Spool
     of_earlier_calls: Spool
+
+    @classmethod
+    def of(cls, settings: Settings, options: dict[str, str]) -> "HookSpools":
+        """Return the spools beside the bank; that of this call is the service's where the options name one."""
+        of_this_call = Spool(settings.bank_path)
+        if "url" in options:
+            of_this_call = team_spool(options, settings.bank_path)
+        return cls(of_this_call, Spool(settings.bank_path))
+
+    def keep(self) -> None:
+        """Write back what was taken out and not noted. A second time does nothing: it is no longer pending."""
+        self.of_earlier_calls.keep()
+        self.of_this_call.keep()
 
 
 def answer_event(
@@ -67,7 +84,13 @@ def answer_event(
     """Print the answer to one event, if there is one.
 
     `sent` is the host's input, of `size` bytes, and `options` are those of the command. `watch` ends this process when
-    its time is over: what is not noted in the bank by then is written into the spool, a file of calls that wait.
+    its time is over, so that each step first tells the watch what it would have to do in its place:
+
+    | when the time is over                      | the watch                                                |
+    |--------------------------------------------|----------------------------------------------------------|
+    | before settings are read                   | prints the line for the person, if there is one          |
+    | later                                      | also writes the calls that are not noted into the spool  |
+    | with a bank on a server, MAX_TEAM_SECONDS  | the same, sooner: a network may never answer             |
     """
     hook = read_hook(event, sent)
     if hook is None:
@@ -75,46 +98,45 @@ def answer_event(
     line = _line_on_repository(hook)
     if line:
         watch.unchecked = lambda: with_line(None, line)
-    settings = replace(
-        Settings.from_env(),
-        bank_busy_seconds=BUSY_SECONDS,
-        sets_aside=False,
-        log_level="error",
-    )
+    settings = _settings_of_hook(hook)
     if size > settings.max_hook_bytes:
         return
-    # The start of a session binds its folder to the project: whatever `.git` says later, that stays.
-    settings = replace(settings, stores_names=hook.moment is Moment.START)
     hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
-    # Two handles of one file: calls that earlier hooks left are taken out by the first, and this call is added by the
-    # second. They end differently: the first may be taken in part, the second is dropped when the call is noted.
-    spool_of_earlier_calls = Spool(settings.bank_path)
-    spool_of_this_call = Spool(settings.bank_path)
-    if "url" in options:
-        spool_of_this_call = team_spool(options, settings.bank_path)
-
-    def keep_what_was_not_noted() -> None:
-        """Write back what was taken out and not noted. A second time does nothing: it is no longer pending."""
-        spool_of_earlier_calls.keep()
-        spool_of_this_call.keep()
-
-    # The watch ends the process without running `finally`, so both have to keep.
-    watch.at_end = keep_what_was_not_noted
+    spools = HookSpools.of(settings, options)
+    watch.at_end = spools.keep  # it ends the process without running `finally`
     if isinstance(settings.bank, ServerUrl):
         watch.within(MAX_TEAM_SECONDS)
     try:
         if "url" in options:
-            answer = answer_by_service(hook, settings, spool_of_this_call, options)
+            answer = answer_by_service(hook, settings, spools.of_this_call, options)
         else:
-            spools = HookSpools(spool_of_this_call, spool_of_earlier_calls)
             answer = _answer(hook, settings, spools, watch.began)
-        if answer:
-            answer = answer_for_host(answer, os.environ)
-        if line:
-            answer = with_line(answer, line)
-        watch.answer(answer)
+        watch.answer(_for_host(answer, line))
     finally:
-        keep_what_was_not_noted()
+        spools.keep()
+
+
+def _settings_of_hook(hook: HookInput) -> Settings:
+    """Return the settings for one hook: no host waits for a busy bank, and no bank is set aside on its behalf.
+
+    The start of a session binds its folder to the project: whatever `.git` says later, that stays.
+    """
+    return replace(
+        Settings.from_env(),
+        bank_busy_seconds=BUSY_SECONDS,
+        sets_aside=False,
+        log_level="error",
+        stores_names=hook.moment is Moment.START,
+    )
+
+
+def _for_host(answer: dict[str, Any] | None, line: str) -> dict[str, Any] | None:
+    """Return an answer in the form that the host reads, with a line for the person if there is one; None for neither."""
+    if answer:
+        answer = answer_for_host(answer, os.environ)
+    if line:
+        return with_line(answer, line)
+    return answer
 
 
 def _line_on_repository(hook: HookInput) -> str:
@@ -259,8 +281,10 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> children.Child
     if settings.llm != "off":
         settings.bank_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = settings.bank_path.with_name(f"{settings.bank_path.name}.distil.log")
+    variables: dict[str, str] = {}
     if isinstance(settings.bank, Path):
-        os.environ[BANK] = str(settings.bank_path)  # the process works in another folder
+        variables = {BANK: str(settings.bank_path)}  # the process works in another folder
     transcript, folder = Path(hook.transcript).absolute(), Path(hook.folder or "").absolute()
     session = ("--session", hook.session, "--folder", str(folder))
-    return children.start_in_background(("reflect", "--json", *session, str(transcript)), log)
+    command = ("reflect", "--json", *session, str(transcript))
+    return children.start_in_background(command, log, **variables)
