@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.common import unpacked
+from mcp_reflect.sessions.hosts.codex_outputs import (
+    command_result,
+    never_ran,
+    output_of_call,
+    output_of_script,
+)
 from mcp_reflect.sessions.hosts.codex_scripts import ScriptCalls, calls_in
 from mcp_reflect.sessions.hosts.messages import MessagesReader, first_of, id_of
 from mcp_reflect.sessions.records import (
@@ -25,9 +31,6 @@ from mcp_reflect.sessions.records import (
 _TYPES: Final = frozenset(
     "session_meta response_item event_msg turn_context compacted world_state".split()
 )
-_RESULT_FIELDS: Final = frozenset({"exit_code", "session_id", "wall_time_seconds"})
-"""Fields beside the output in the whole result of a command, by which one is known."""
-
 _SCRIPTS: Final = frozenset({"exec", "js_repl"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _OUTPUTS: Final = frozenset(
@@ -38,11 +41,6 @@ _LOOKING: Final = frozenset(
     {"web_search_call", "tool_search_call", "file_search_call", "image_generation_call"}
 )
 _MAY_RUN: Final = re.compile(r"Exec|Command|(?:Tool|Agent)Call")  # in the kind of a host's note
-_ENVELOPE: Final = re.compile(
-    r"(?P<ending>Script (?:completed|failed|running[^\n]{0,80}|terminated[^\n]{0,80}))\n"
-    r"(?:Wall time[^\n]{0,40}\n)?(?:Output:\n?)?"
-)
-_NEVER_RAN: Final = re.compile(r"\s*(?:aborted by user|aborted|Script failed\b.{0,200}SyntaxError)")
 _OF_HOST: Final = re.compile(
     r"\s*<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|"
     r"permissions|collaboration_mode|apps_instructions|hook_prompt)\b|\s*# AGENTS\.md instructions"
@@ -54,21 +52,30 @@ def is_of_codex(record: Record) -> bool:
     return record.get("type") in _TYPES and "payload" in record
 
 
+class _OpenScript(NamedTuple):
+    """A script that has not ended: its calls, and how many commands of scripts the host had noted when it began."""
+
+    script: ScriptCalls
+    noted_before: int
+
+
 class CodexReader(MessagesReader):
     """Reads the lines of a rollout.
 
-    `read_elsewhere` has the keys of items that were read in the session from which this one was forked.
+    The same thing may be there several times: in a copy of a line, as an item that the model saw and as the host's note
+    of it, and in the session from which this one was forked. `read_elsewhere` has the keys of what was read in that
+    session: those of items (`item_key`), and the ids of notes.
     """
 
     def __init__(self, listener: Listener, read_elsewhere: frozenset[str] = frozenset()) -> None:
         """Tell `listener` what is read, without the items in `read_elsewhere`."""
         super().__init__(listener, read_elsewhere)
         self._speaker = PromptAuthor.PERSON
-        self._scripts: dict[str, ScriptCalls] = {}  # by the ids of the calls that run them
-        self._direct: set[str] = set()  # ids of the calls that are no scripts
-        self._seen: set[str] = set()  # keys of the items that were read
-        self._items = 0  # commands of scripts that the host noted
-        self._items_before: dict[str, int] = {}  # their number when a script began, by its call
+        self._read_item_keys: set[str] = set()
+        self._read_note_ids: set[str] = set()
+        self._ids_of_models_calls: set[str] = set()  # without the calls that run scripts
+        self._open_scripts: dict[str, _OpenScript] = {}  # by the ids of the calls that run them
+        self._noted_count = 0  # commands of scripts that the host noted
 
     def add(self, record: Record) -> None:
         """Read a line of a session.
@@ -86,11 +93,11 @@ class CodexReader(MessagesReader):
             case "session_meta":
                 self._begin(payload)
             case "event_msg" if payload.get("type") == "item_completed":
-                self._add_item(as_record(payload.get("item")))
+                self._add_note(as_record(payload.get("item")))
             case "event_msg" if _is_of_person(payload):
                 self.listener.unseen()
-            case "response_item" if not self._is_known(payload):
-                self._add_payload(payload)
+            case "response_item":
+                self._add_item(payload)
             case _:
                 pass
 
@@ -102,20 +109,16 @@ class CodexReader(MessagesReader):
         if _is_of_program(facts):
             self._speaker = PromptAuthor.PROGRAM
 
-    def _is_known(self, payload: Record) -> bool:
-        """Return whether an item was read before, here or in the session that this one copied, and note it."""
-        key = item_key(payload)
-        if not key:
-            return False
-        was_read_before = key in self.read_elsewhere or key in self._seen
-        self._seen.add(key)
-        return was_read_before
+    def _was_item_read(self, key: str) -> bool:
+        """Return whether an item was read before, here or in the session that this one copied; without a key it was not."""
+        return key != "" and (key in self.read_elsewhere or key in self._read_item_keys)
 
-    def _add_payload(self, payload: Record) -> None:
-        """Read an item; the first row that fits decides.
+    def _add_item(self, payload: Record) -> None:
+        """Read an item, once; the first row that fits decides.
 
         | the item                                             | is read as                                       |
         |------------------------------------------------------|--------------------------------------------------|
+        | was read before                                      | nothing                                          |
         | a call of `exec`, which runs a script                | the beginning of a script                        |
         | the output of a script                               | its end                                          |
         | any other call                                       | a call                                           |
@@ -123,15 +126,19 @@ class CodexReader(MessagesReader):
         | a call of a kind that a newer version has            | something that nobody saw                        |
         | any other                                            | a message: an answer, or words                   |
         """
+        key = item_key(payload)
+        if self._was_item_read(key):
+            return
+        self._read_item_keys.add(key)
         kind = payload.get("type")
         if kind in _CALLS and payload.get("name") in _SCRIPTS:
             self._begin_script(payload)
-        elif kind in _OUTPUTS and str(id_of(payload)) in self._scripts:
+        elif kind in _OUTPUTS and str(id_of(payload)) in self._open_scripts:
             self._end_script(payload)
         elif kind in _CALLS:
-            self._direct.add(str(id_of(payload)))
+            self._ids_of_models_calls.add(str(id_of(payload)))
             self.add_call(payload)
-        elif kind in _OUTPUTS and _NEVER_RAN.match(text_of(payload.get("output"))):
+        elif kind in _OUTPUTS and never_ran(text_of(payload.get("output"))):
             self.listener.withdrawn(id_of(payload))
             self.listener.unseen()
         elif str(kind).endswith("_call") and kind not in _LOOKING:
@@ -151,37 +158,35 @@ class CodexReader(MessagesReader):
     # Code mode.
 
     def _begin_script(self, payload: Record) -> None:
-        """Keep the calls of a script until it ends, since only then it is known whether the host told them itself."""
+        """Keep the calls of a script until it ends, since only then it is known whether the host noted them itself."""
         sent = unpacked(payload.get("input", payload.get("arguments")))
         fields = as_record(sent)
         script = as_text(fields.get("code", fields.get("input"))) or text_of(sent)
         call_id = str(id_of(payload))
-        self._scripts[call_id] = calls_in(script)
-        self._items_before[call_id] = self._items
+        self._open_scripts[call_id] = _OpenScript(calls_in(script), noted_before=self._noted_count)
 
     def _end_script(self, payload: Record) -> None:
-        """Tell the calls of a script with their outputs, unless the host told them itself.
+        """Tell the calls of a script with their outputs, unless the host notes them itself.
 
-        | the host tells calls itself | the script                         | is told as                                 |
+        | the host notes calls itself | the script                         | is told as                                 |
         |-----------------------------|------------------------------------|--------------------------------------------|
-        | yes                         | completed, and all calls were told | nothing more                               |
+        | yes                         | completed, and all calls are noted | nothing more                               |
         | yes                         | any other                          | something that nobody saw                  |
         | no                          | is plain, and ran                  | its calls, each with its output            |
         | no                          | is plain, but could not be parsed  | its calls, and something that nobody saw   |
         | no                          | any other                          | something that nobody saw                  |
         """
         call_id = str(id_of(payload))
-        script = self._scripts.pop(call_id)
-        items_before = self._items_before.pop(call_id)
-        ending, outputs = _output_of_script(payload.get("output"))
-        if self._items > 0:  # this host tells the commands of scripts
-            lacks_some = self._items - items_before < len(script.calls)
+        script, noted_before = self._open_scripts.pop(call_id)
+        ending, outputs = output_of_script(payload.get("output"))
+        if self._noted_count > 0:  # this host notes the commands of scripts
+            lacks_some = self._noted_count - noted_before < len(script.calls)
             if lacks_some or not ending.startswith("Script completed"):
                 self.listener.unseen()
             return
         has_failed = ending.startswith("Script failed")
         has_run = has_failed or ending.startswith("Script completed") or not ending
-        could_not_be_parsed = _NEVER_RAN.match("\n".join(outputs)) is not None
+        could_not_be_parsed = never_ran("\n".join(outputs))
         if not script.plain or not has_run or could_not_be_parsed:
             self.listener.unseen()
         if script.plain and has_run:
@@ -196,20 +201,22 @@ class CodexReader(MessagesReader):
         """
         is_only = len(script.calls) == 1
         for number, call in enumerate(script.calls):
-            answer = _output_of_call(outputs, call.shown, is_only=is_only)
-            if answer is None:
+            output = output_of_call(outputs, call.shown, is_only=is_only)
+            if output is None:
                 self.listener.unseen()
                 continue
-            name = f"{call_id}.{number}"
-            text, code = _printed_and_code(answer)
-            self.listener.called(call.tool, call.arguments, name)
+            id_in_script = f"{call_id}.{number}"
+            result = command_result(output)
+            self.listener.called(call.tool, call.arguments, id_in_script)
             failed = script_failed and is_only
-            self.listener.answered(text, name, failed=failed, exit_code=code)
+            self.listener.answered(
+                result.printed, id_in_script, failed=failed, exit_code=result.exit_code
+            )
 
-    def _add_item(self, item: Record) -> None:
+    def _add_note(self, item: Record) -> None:
         """Tell what a script did, as the host noted it; the first row that fits decides.
 
-        | the item                                              | is told as                              |
+        | the noted item                                        | is told as                              |
         |-------------------------------------------------------|-----------------------------------------|
         | is of a call that the model made itself, or was read  | nothing: that call is told already      |
         | is of a kind that a newer version has, and may run    | something that nobody saw               |
@@ -217,19 +224,20 @@ class CodexReader(MessagesReader):
         | was declined                                          | calls that never ran                    |
         | is any other                                          | calls with their answers                |
         """
-        name = as_text(item.get("id"))
-        if not name or name in self._direct or name in self._seen or name in self.read_elsewhere:
+        note_id = as_text(item.get("id"))
+        was_read = note_id in self._read_note_ids or note_id in self.read_elsewhere
+        if not note_id or was_read or note_id in self._ids_of_models_calls:
             return
         calls = _calls_of(item)
         if not calls:
             if _MAY_RUN.search(as_text(item.get("type"))):
                 self.listener.unseen()
             return
-        self._seen.add(name)
-        self._items += 1
+        self._read_note_ids.add(note_id)
+        self._noted_count += 1
         status = item.get("status")
         for number, call in enumerate(calls):
-            call_id = _numbered(name, number)
+            call_id = _numbered(note_id, number)
             self.listener.called(call.tool, call.arguments, call_id)
             if status == "declined":
                 self.listener.withdrawn(call_id)
@@ -239,11 +247,11 @@ class CodexReader(MessagesReader):
                 self.listener.answered(call.answer, call_id, failed=failed, exit_code=code)
 
 
-def _numbered(name: str, number: int) -> str:
-    """The id of a call of an item: the first has the item's own."""
+def _numbered(note_id: str, number: int) -> str:
+    """The id of a call of a note: the first has the note's own, so that a withdrawal finds it."""
     if number == 0:
-        return name
-    return f"{name}.{number}"
+        return note_id
+    return f"{note_id}.{number}"
 
 
 def _is_of_program(facts: Record) -> bool:
@@ -267,7 +275,7 @@ class _NotedCall(NamedTuple):
 
 
 def _calls_of(item: Record) -> list[_NotedCall]:
-    """The calls that an item tells: one command, one call of an MCP server, or an edit for each changed file."""
+    """The calls that a note tells: one command, one call of an MCP server, or an edit for each changed file."""
     match item.get("type"):
         case "CommandExecution":
             command = {"command": item.get("command")}
@@ -287,63 +295,8 @@ def _calls_of(item: Record) -> list[_NotedCall]:
             return []
 
 
-class _ScriptOutput(NamedTuple):
-    """How a script ended ("Script completed", empty where nobody tells it), and the outputs that it showed, in order."""
-
-    ending: str
-    outputs: list[str]
-
-
-def _output_of_script(output: object) -> _ScriptOutput:
-    """Return the output of a script without the lines that the host writes before it."""
-    outputs = [text_of(part) for part in as_list(output)] or [text_of(output)]
-    envelope = _ENVELOPE.match(outputs[0])
-    if envelope is None:
-        return _ScriptOutput("", outputs)
-    rest_of_first = outputs[0][envelope.end() :]
-    if rest_of_first.strip():
-        return _ScriptOutput(envelope["ending"], [rest_of_first, *outputs[1:]])
-    return _ScriptOutput(envelope["ending"], outputs[1:])
-
-
-def _output_of_call(outputs: Sequence[str], number: int | None, *, is_only: bool) -> str | None:
-    """The output of a call among those of its script, None where it is not known which.
-
-    All of them are that of the only call of a script, else the one with the call's `number`.
-    """
-    if is_only:
-        return "\n".join(outputs)
-    if number is None or number >= len(outputs):
-        return None
-    return outputs[number]
-
-
-def _printed_and_code(text: str) -> "_CommandResult":
-    """What a command printed, and its exit code (None for none), of the whole result that a script shows as JSON.
-
-    '{"output": "1 failed", "exit_code": 1}' gives ("1 failed", 1). Any other text is what the command printed. A command
-    that still runs has a session in place of a code.
-    """
-    result = as_record(unpacked(text.strip()))
-    is_result = "output" in result and not _RESULT_FIELDS.isdisjoint(result)
-    if not is_result:
-        return _CommandResult(text, None)
-    session = result.get("session_id")
-    if "exit_code" not in result and session is not None:
-        running = f"Process running with session ID {session}\n{result['output']}"
-        return _CommandResult(running, None)
-    return _CommandResult(text_of(result["output"]), result.get("exit_code"))
-
-
-class _CommandResult(NamedTuple):
-    """What a command printed, and its exit code as it was told; None where nobody tells it."""
-
-    printed: str
-    exit_code: object
-
-
 def record_key(record: Record) -> str:
-    """The key of the item on a line."""
+    """The key of what a line tells: the id of the host's note, or the key of an item."""
     payload = as_record(record.get("payload"))
     if payload.get("type") == "item_completed":
         return as_text(as_record(payload.get("item")).get("id"))
