@@ -23,6 +23,7 @@ from mcp_reflect.evidence.claim_terms import ClaimTerms, Rarity, claim_terms
 from mcp_reflect.evidence.deciding import DecidingOutputs, Effort
 from mcp_reflect.evidence.newest import EDITED, made_again
 from mcp_reflect.evidence.outputs import Output, read_outputs_of
+from mcp_reflect.evidence.particulars import has_particular
 from mcp_reflect.evidence.roles import HISTORY
 from mcp_reflect.evidence.shown_outputs import (
     MOST_BYTES,
@@ -110,11 +111,10 @@ class Outputs:
     def _bound_lines(
         self, claim: ClaimTerms, outputs: DecidingOutputs, *, is_few: bool
     ) -> list[BoundLine]:
-        """Return the lines that are plainly about a claim."""
+        """Return the lines that are plainly about a claim: they have what it is on in particular, or answer it."""
         lines = outputs.lines_for(claim, _LINES_OF_FEW if is_few else _LINES_OF_MANY)
-        if is_few:
-            lines += self._answering.lines_for(claim, lines)
-        return lines
+        answers = self._answering.lines_for(claim, lines) if is_few else []
+        return [*(line for line in lines if has_particular(line, claim)), *answers]
 
 
 def _newest_of_each(outputs: Sequence[Output]) -> list[Output]:
