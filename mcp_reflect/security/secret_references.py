@@ -8,7 +8,7 @@ from typing import Final
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_values import Secret, Span
-from mcp_reflect.security.views import Change, View
+from mcp_reflect.security.text_view import Change, View
 
 _MOST: Final = 200  # references and assignments of a text
 _AROUND: Final = 300  # characters on each side of a reference in which its use is read

@@ -25,7 +25,8 @@ from mcp_reflect.security.secret_references import referenced_secrets
 from mcp_reflect.security.secret_shapes import placed_secrets, private_keys, shaped_secrets
 from mcp_reflect.security.secret_tables import letters_of
 from mcp_reflect.security.secret_values import START, Secret, mark
-from mcp_reflect.security.views import Change, View, views_of
+from mcp_reflect.security.text_view import Change, View
+from mcp_reflect.security.views import views_of
 
 LONGEST_SECRET: Final = 20_000
 """Characters of the longest secret that is found, a private key: by so many pieces of a text overlap."""

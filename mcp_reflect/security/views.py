@@ -1,22 +1,17 @@
 """Views of a text: what it says where a program escaped, encoded, quoted or wrapped it.
 
-A secret is searched in every view, and cut out of the text itself: a view knows the way back.
+A secret is searched in every view, and cut out of the text itself: a view knows the way back (`text_view`). The ways of
+writing a text are in the table _DECODINGS, below the functions that undo them; what is done to lines is in `line_views`.
 """
 
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.secret_labels import has_names
-from mcp_reflect.security.secret_shapes import long_words
-
-_SHORT: Final = 5_000  # characters of a text of which every view is read
-_LONG_WORD: Final = 20  # characters before a line end that may be a part of a key
+from mcp_reflect.security.line_views import views_of_lines
+from mcp_reflect.security.text_view import Change, Changes
 
 _ESCAPE: Final = lazy_compile(
     r"\\{1,16}(?:(?:u001[bB]|x1[bB]|033|e)(\[[0-?]{0,60}[ -/]{0,8}[@-~])"  # a color of a terminal
@@ -44,104 +39,7 @@ _JOINED: Final = (
         r"(?:[+.&]|\|\|)?[ \t]{0,8}(?:\r?\n[ \t]{0,80})?(?P=quote)(?=[^\s\"'])"
     )
 )
-_CONTINUED: Final = lazy_compile(r"\\[ \t]{0,8}\r?\n[ \t]{0,80}")
-_FOLDED_BLOCK: Final = lazy_compile(r":[ \t]{0,8}>[+-]?[ \t]{0,8}\n")  # of YAML
-_INDENT: Final = lazy_compile(r"\n[ \t]{1,80}")
-_PREFIXES: Final = (
-    # a time, with the job and step of a workflow before it, and a level and a logger behind it
-    r"(?:[^\t\n]{1,60}\t){0,2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,12}Z (?![A-Z]{4,8}\b)",
-    (
-        r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}[ \t]{1,4}(?:\S{1,40}[ \t]{1,4})?"
-        r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?"
-    ),
-    r"[ \t]{0,20}(?:[+>|│┃#*]|//|--?)(?=[ \t\w\"'|-])[ \t]?",  # a diff, a quotation, a comment, a cell of a table
-    r"[\w./-]{1,80}:\d{1,7}:(?:\d{1,5}:)?[ \t]?",  # grep -n
-    r"[\w./-]{1,80}-\d{1,7}-",  # grep -C
-    r"[ \t]{0,8}\d{1,6}[:|\t→][ \t]?",  # a numbered line
-    r"E {3}(?= )",  # pytest
-    r"[\w.-]{1,40}[ \t]{1,8}\|[ \t]?",  # docker compose logs
-)
-_PREFIX: Final = lazy_compile(rf"^(?:{'|'.join(_PREFIXES)})|<br ?/?>|\\\|", re.MULTILINE)
-_WIDTHS: Final = frozenset(
-    (40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132)
-)  # columns at which programs wrap
-_LEAST_WIDTH: Final = 32
-_MOST_LINES: Final = 100  # of a wrapped secret; more lines are data
-_INSTEAD: Final = {"<": "\n", "\\": "|"}  # of a prefix, by its first sign
 _SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
-
-
-Change = tuple[int, int, str]
-"""Where a view differs from its text: start and end in the text, and what stands there in the view."""
-
-
-class Changes(NamedTuple):
-    """The changes that make a view, sorted and apart; whether only secrets that cross one of them count."""
-
-    changes: Sequence[Change]
-    only_across: bool = False
-    is_local: bool = False
-    """Few changes of a long text: only the text around them has to be read again."""
-
-
-class _Position(NamedTuple):
-    """A place of a view: in the text that the change `number` put in, or behind it, at `place` of the text itself."""
-
-    number: int
-    is_changed: bool
-    place: int = -1
-
-
-class View:
-    """A text with changes applied, and the way back from its places to those of the text."""
-
-    def __init__(self, text: str, changes: Sequence[Change]) -> None:
-        self._changes = changes
-        self._starts: list[int] = []  # of what each change put in, in the view
-        pieces: list[str] = []
-        place = length = 0
-        for start, end, instead in changes:
-            length += start - place
-            self._starts.append(length)
-            length += len(instead)
-            pieces += (text[place:start], instead)
-            place = end
-        pieces.append(text[place:])
-        self.text = "".join(pieces)
-
-    def crosses_a_change(self, start: int, end: int) -> bool:
-        """True where a part of the view does not lie in one piece."""
-        first = self._position(start)
-        last = self._position(end - 1)
-        return (first.number, first.is_changed) != (last.number, last.is_changed)
-
-    def changes_in(self, start: int, end: int) -> range:
-        """Return the numbers of the changes of which a part of the view has something."""
-        first = self._position(start)
-        last = self._position(end - 1)
-        return range(first.number if first.is_changed else first.number + 1, last.number + 1)
-
-    def span_in_text(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a part of the view stands in the text; a change counts as a whole."""
-        first = self._position(start)
-        last = self._position(end - 1)
-        begins = first.place
-        if first.is_changed:
-            begins = self._changes[first.number][0]
-        ends = last.place + 1
-        if last.is_changed:
-            ends = self._changes[last.number][1]
-        return begins, ends
-
-    def _position(self, at: int) -> _Position:
-        number = bisect_right(self._starts, at) - 1
-        if number < 0:
-            return _Position(number, is_changed=False, place=at)
-        _, end, instead = self._changes[number]
-        behind = at - self._starts[number] - len(instead)
-        if behind < 0:
-            return _Position(number, is_changed=True)
-        return _Position(number, is_changed=False, place=end + behind)
 
 
 def views_of(text: str) -> Iterator[Changes]:
@@ -150,8 +48,7 @@ def views_of(text: str) -> Iterator[Changes]:
         if decoding.has_signs(text):
             changes = [*decoding.changes_in(text)]
             yield Changes(changes, only_across=decoding.only_across, is_local=decoding.is_local)
-    if "\n" in text or "<br" in text or _PREFIX.match(text):
-        yield from _views_of_lines(text)
+    yield from views_of_lines(text)
 
 
 class Decoding(NamedTuple):
@@ -170,17 +67,6 @@ class Decoding(NamedTuple):
         if not self.signs:
             return not text.isascii()
         return any(sign in text for sign in self.signs)
-
-
-def _views_of_lines(text: str) -> Iterator[Changes]:
-    """Yield the changes that join lines which belong together, and take off what stands before each of them."""
-    yield Changes([(*end.span(), "") for end in _CONTINUED.finditer(text)])
-    if block := _FOLDED_BLOCK.search(text):
-        yield Changes([*_unfolded(text, block.end() - 1)])
-    if len(text) <= _SHORT or has_names(text) or long_words(text):
-        prefixes = _PREFIX.finditer(text)
-        yield Changes([(*prefix.span(), _INSTEAD.get(prefix[0][0], "")) for prefix in prefixes])
-        yield Changes(_wraps(text), only_across=True)
 
 
 def _plain_percents(text: str) -> list[Change]:
@@ -206,15 +92,6 @@ def _plain_mail(text: str) -> Iterator[Change]:
         yield (*code.span(), plain)
 
 
-def _unfolded(text: str, start: int) -> Iterator[Change]:
-    """Yield the line ends of a folded block of YAML, which stand for a blank, or for nothing inside a long word."""
-    for end in _INDENT.finditer(text, start):
-        instead = " "
-        if _is_broken(text, end.start()):
-            instead = ""
-        yield (*end.span(), instead)
-
-
 def _plain_escapes(text: str) -> Iterator[Change]:
     r"""Yield what escapes of JSON and of programs stand for: `\n`, `\u003d`, and `\u001b[1m` for nothing."""
     for escape in _ESCAPE.finditer(text):
@@ -222,6 +99,16 @@ def _plain_escapes(text: str) -> Iterator[Change]:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
+    r"""Return what an escape stands for.
+
+    | the escape             | stands for                                             |
+    |------------------------|--------------------------------------------------------|
+    | a color: `\u001b[1m`   | nothing                                                |
+    | a sign: `\n`, `\"`     | a line end, that sign                                  |
+    | half a surrogate pair  | a blank: alone it is no letter                         |
+    | a blank beyond ASCII   | a plain one, which patterns of secrets know            |
+    | any other: `\x3d`      | the letter of that code                                |
+    """
     color, code_of_unicode, sign, code_of_byte = escape.groups()
     if color:
         return ""
@@ -270,10 +157,10 @@ def _plain_cells(text: str) -> Iterator[Change]:
     """Yield the doubled quotes in cells of CSV: `1,"{""user"": ""ada""}"` has `{"user": "ada"}`."""
     for cell in _CELL_IN_QUOTES.finditer(text):
         start, end = cell.start() + 1, cell.end() - 1
-        at = text.find('""', start, end)
-        while at >= 0:
-            yield (at, at + 2, '"')
-            at = text.find('""', at + 2, end)
+        index = text.find('""', start, end)
+        while index >= 0:
+            yield (index, index + 2, '"')
+            index = text.find('""', index + 2, end)
 
 
 def _plain_entities(text: str) -> Iterator[Change]:
@@ -286,6 +173,7 @@ def _plain_entities(text: str) -> Iterator[Change]:
 
 
 def _plain_base64(text: str) -> Iterator[Change]:
+    """Yield what long words in base64 stand for, if that is text: `cGFzc3dvcmQ9aHVudGVyMg==` is `password=hunter2`."""
     import base64  # noqa: PLC0415 - few texts have any, and a hook has no time
 
     for run in _BASE64.finditer(text):
@@ -295,60 +183,6 @@ def _plain_base64(text: str) -> Iterator[Change]:
             continue
         if plain.isprintable() or "\n" in plain:
             yield (*run.span(), plain)
-
-
-def _wraps(text: str) -> list[Change]:
-    """Return the line ends at which a program wrapped a line, through words; the lines that are whole are left out."""
-    lines = text.split("\n")
-    widths = _widths_of(lines)
-    wrapped = [
-        len(line) in widths
-        and (line[-1:].isalnum() or following[:1].isalnum())
-        and not following[:1].isspace()
-        for line, following in pairwise(lines)
-    ]
-    wrapped = _without_long_runs(wrapped)
-    if not any(wrapped):
-        return []
-    changes: list[Change] = []
-    place = 0
-    for line, before, after in zip(lines, [False, *wrapped], [*wrapped, False], strict=True):
-        end = place + len(line)
-        if after:
-            changes.append((end, end + 1, ""))
-        elif not before and line:
-            changes.append((place, end, ""))
-        place = end + 1
-    return changes
-
-
-def _widths_of(lines: Sequence[str]) -> set[int]:
-    """Return the widths at which lines may be wrapped: the usual ones, and the longest one where several have it."""
-    lengths = Counter(map(len, lines))
-    longest = max(lengths)
-    widths: set[int] = set(_WIDTHS)
-    if lengths[longest] > 1:
-        widths.add(longest)
-    return {width for width in widths if width >= _LEAST_WIDTH}
-
-
-def _without_long_runs(wrapped: Sequence[bool]) -> list[bool]:
-    """Return which lines are wrapped, but for those of a long run: so many lines are data, and no secret."""
-    kept: list[bool] = []
-    for is_wrapped, run in groupby(wrapped):
-        count = len(list(run))
-        kept += [is_wrapped and count <= _MOST_LINES] * count
-    return kept
-
-
-def _is_broken(text: str, end: int) -> bool:
-    """True if a long word with a digit continues on the next line."""
-    before = text[max(0, end - _LONG_WORD) : end]
-    return (
-        len(before) == _LONG_WORD
-        and not any(map(str.isspace, before))
-        and any(map(str.isdigit, before))
-    )
 
 
 _DECODINGS: Final = (
