@@ -23,6 +23,11 @@ _PACKAGE_MANAGERS: Final = frozenset(_LISTS["package managers"])
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w{0,80}\+?=.{0,2000}", re.DOTALL)
 _SHELLS: Final = frozenset(_LISTS["shells"])
 _INTERPRETERS: Final = frozenset(_LISTS["interpreters"])
+_LOOKS: Final = [
+    (kind, program, words)
+    for kind in ProofKind
+    for program, *words in map(str.split, _LISTS.get(f"looks {kind}", ()))
+]
 _SHOWS_NOTHING: Final = frozenset(_LISTS["shows nothing"])
 _INSTALLING: Final = frozenset(_LISTS["installing"])
 _WITH_WORDS: Final = frozenset({"-c", "-lc", "-Command"})
@@ -91,6 +96,7 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
     | the command                                           | proves                                          |
     |-------------------------------------------------------|-------------------------------------------------|
     | `pytest --help`                                       | nothing: it does not do its work                |
+    | `prisma migrate status`, one that only looks          | nothing (`kinds_looked_at`)                     |
     | `cargo test`, an entry of the table                   | what the table says                             |
     | `make test`, a runner                                 | what the table says, and what its target's name does |
     | `gleam test`, `bin/lint`, in no entry                 | what its name or first word does                |
@@ -104,6 +110,8 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
         program, *rest = rest
     if is_idle((program, *rest)) or rest == ["-h"]:
         return frozenset()
+    if kinds_looked_at(words) and not _is_named(words, extra):
+        return frozenset()
     operands = _operands_of(rest)
     entries = _entries_by_program(extra).get(program, ())
     kinds = {entry.kind for entry in entries if _follows(entry.wanted, rest, operands, program)}
@@ -115,6 +123,26 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
         return frozenset(kinds)
     name = _name_of(program, rest, operands, is_listed=bool(entries))
     return frozenset(kinds) | kinds_of_name(name)
+
+
+def kinds_looked_at(words: Sequence[str]) -> frozenset[ProofKind]:
+    """Return of what a command only tells what was done or would be: a migration of `manage.py migrate shop --plan`."""
+    return frozenset(
+        kind for kind, program, wanted in _LOOKS if program in words[:1] and _has(words, wanted)
+    )
+
+
+def _has(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Return whether a command has the wanted options anywhere, and the other wanted words as its first operands."""
+    options = {word for word in wanted if word.startswith("-")}
+    operands = [word for word in wanted if word not in options]
+    return options.issubset(words) and _operands_of(words[1:])[: len(operands)] == operands
+
+
+def _is_named(words: Sequence[str], extra: Sequence[str]) -> bool:
+    """Return whether an entry of the setting begins a command: a person may take `prisma migrate status` for a proof."""
+    programs = [entry.partition(":")[2].split() for entry in extra]
+    return any(program and list(words[: len(program)]) == program for program in programs)
 
 
 def _operands_of(words: Sequence[str]) -> list[str]:
@@ -213,7 +241,7 @@ def _script_file(rest: Sequence[str], operands: Sequence[str]) -> str:
 
 def may_prove(words: Sequence[str]) -> bool:
     """Return whether a command does more than look, move files, wait or get what a project needs."""
-    if not words or words[0] in _SHOWS_NOTHING:
+    if not words or words[0] in _SHOWS_NOTHING or kinds_looked_at(words):
         return False
     first_operands = _operands_of(words[1:])[:1]
     return _INSTALLING.isdisjoint(first_operands)

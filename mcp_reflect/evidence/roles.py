@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.evidence import claim_words
-from mcp_reflect.evidence.command_kinds import kinds_of, may_show_any
+from mcp_reflect.evidence.command_kinds import kinds_looked_at, kinds_of, may_show_any
 from mcp_reflect.evidence.kinds import CHECKS
 from mcp_reflect.evidence.word_lists import pattern_of, read_word_list
 
@@ -51,7 +51,7 @@ def roles_in(text: str) -> frozenset[str]:
 def roles_of_command(words: Sequence[str]) -> set[str]:
     """Return the roles of a command without its wrappers: of `pytest -q` these are tests, MENDED and RAN."""
     kinds = kinds_of(words)
-    roles: set[str] = set(kinds)
+    roles: set[str] = set(kinds | kinds_looked_at(words))
     if not words:
         return roles
     if words[0] in HISTORY_COMMANDS:

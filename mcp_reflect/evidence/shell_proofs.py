@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_reflect.evidence.answered_call import AnsweredCall, exit_code
 from mcp_reflect.evidence.chains import ChainedCommand, ends_the_chain, is_shown_by_all, prepares
-from mcp_reflect.evidence.command_kinds import kinds_of, may_show_any
+from mcp_reflect.evidence.command_kinds import kinds_looked_at, kinds_of, may_show_any
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.outcomes import ReportedEnding
 from mcp_reflect.evidence.proofs import MOST_SHOWN, SessionProofs
@@ -57,6 +57,7 @@ class ChainReader:
         kinds = [kinds_of(link.words, self.programs) for link in links]
         is_known = run.call.answered and not run.is_unended
         for index, link in enumerate(links):
+            self._note_look(link.words, run)
             shown_kinds = kinds[index]
             if not prepares(link.words) and may_show_any(link.words, shown_kinds, self.programs):
                 shown_kinds |= self._note_unknown(link.words, shown_kinds, run)
@@ -88,6 +89,13 @@ class ChainReader:
             answer=run.call.answer,
             ending=ending,
         )
+
+    def _note_look(self, words: Sequence[str], run: AnsweredScript) -> None:
+        """Note a command that only looks as one that may show its kinds, where no run shows them: it takes none back."""
+        looked_at = kinds_looked_at(words)
+        if looked_at:
+            shown_kinds = {proof.kind for proof in self.proofs.proofs}
+            self._add_possible(looked_at - shown_kinds, words[0], run)
 
     def _note_unknown(
         self, words: Sequence[str], known_kinds: frozenset[ProofKind], run: AnsweredScript

@@ -379,6 +379,59 @@ def test_a_command_is_known_behind_its_wrappers(command: str, kind: ProofKind | 
 
 def test_a_person_extends_the_table() -> None:
     assert kinds_of(["bin/verify"], ("tests: bin/verify",)) == {ProofKind.TESTS}
+    status = ["prisma", "migrate", "status"]
+    assert kinds_of(status) == set()
+    assert kinds_of(status, ("migration: prisma migrate status",)) == {ProofKind.MIGRATION}
+
+
+MIGRATIONS = [
+    ("alembic upgrade head", "FAILED: Multiple head revisions are present"),
+    ("python manage.py migrate", "django.db.utils.ProgrammingError: column exists"),
+    ("npx prisma migrate deploy", "Error: P3018"),
+    ("bin/rails db:migrate", "bin/rails aborted!"),
+]
+
+
+@pytest.mark.parametrize(
+    ("run", "look"),
+    list(
+        zip(
+            MIGRATIONS,
+            [
+                "alembic upgrade head --sql",
+                "python manage.py migrate shop --plan",
+                "npx prisma migrate status",
+                "bin/rails db:migrate:status",
+            ],
+            strict=True,
+        )
+    ),
+)
+def test_a_look_at_migrations_takes_no_failure_back_and_may_bear_a_claim_out(
+    run: tuple[str, str], look: str
+) -> None:
+    command, error = run
+    failed, looked = ("Bash", command, f"Exit code 1\n{error}"), ("Bash", look, "up to date")
+    assert verdicts("Migrations applied.", failed, looked) == [DoubtKind.FAILED]
+    assert verdicts("Migrations applied.", looked, failed) == [DoubtKind.FAILED]
+    assert verdicts("Migrations applied.", failed, ("Bash", command, ""), looked) == []
+    assert verdicts("The schema is up to date.", EDIT, looked) == []
+    assert verdicts("Migrations applied.", EDIT) == [DoubtKind.NEVER]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The migration file is in db/migrate.",
+        "The new schema is in place of the old one.",
+        "The migrations are run by CI at each deployment.",
+        "The database has run out of space.",
+        "I have run the tests against the database.",
+        "Migrations have to be run by hand.",
+    ],
+)
+def test_words_near_a_migration_do_not_claim_that_it_ran(message: str) -> None:
+    assert verdicts(message, EDIT) == []
 
 
 DONE = [
