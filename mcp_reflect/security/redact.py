@@ -15,6 +15,7 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.cleaned_texts import CleanedTexts
 from mcp_reflect.security.normal_form import normalize
+from mcp_reflect.security.printed_outputs import cut_printed, cut_printed_in_next
 from mcp_reflect.security.reading_allowance import shared_allowance
 from mcp_reflect.security.secret_labels import kind_of_name
 from mcp_reflect.security.secret_search import without_secrets
@@ -144,6 +145,7 @@ def _clean_fields(fields: dict[Any, Any]) -> dict[str, Any]:
 
     An object may be such a field itself: {"name": "DB_PASSWORD", "value": "x"} has a secret under "value".
     """
+    fields = cut_printed(fields, _clean_lines)
     name = fields.get("name", fields.get("key"))
     is_named_value = isinstance(name, str) and _is_name_of_secret(name)
     secrets = {text for text in named_texts(fields, _is_name_of_secret) if _reads_as_secret(text)}
@@ -190,6 +192,7 @@ def _with_marks(value: Any, secrets: AbstractSet[str]) -> Any:
 
 def _clean_list(items: Sequence[Any]) -> list[Any]:
     """Return a list clean: each of its items, and what stands across several of them, as a key with a line an item."""
+    items = cut_printed_in_next(items, _clean_lines)
     cleaned = [_clean(item) for item in cut_across(items, _clean_lines)]
     for joined in joined_columns(cleaned):  # it is not read once more before it is stored
         _cleaned_lines.add(joined, Clean(joined))

@@ -175,6 +175,10 @@ _FORMS: Final = {
     "%UUID%": r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     "%TEXT%": r"b?[\"'`](?P<secret>[^\"'\n\\]{4,200})[\"'`]",
     "%ARGUMENT%": r"(?:[^,()\"'\n]{1,80}|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')",
+    "%PRINTED%": (  # the only word of the next line, or of what is left of a quotation there
+        r"[\"'`]{0,2}[ \t\r]{0,8}\n[ \t]{0,20}(?P<secret>[^\s$\"\\]{6,4000}(?<![\"'`)»”]))"
+        r"(?:[\"'`)»”][^\n]{0,200}|[ \t\r]{0,8}(?:\n|$))"
+    ),
     "%END%": r"(?=[.`\"',;:)*]{0,3}(?:\s|$))",
 }
 """What the patterns of secret_places.txt have in common, by the names that stand there."""

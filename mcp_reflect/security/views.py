@@ -17,6 +17,10 @@ _ESCAPE: Final = lazy_compile(
     r"\\{1,16}(?:(?:u001[bB]|x1[bB]|033|e)(\[[0-?]{0,60}[ -/]{0,8}[@-~])"  # a color of a terminal
     r"|u([0-9a-fA-F]{4})|([nrt\"'/])|x([0-9a-fA-F]{2}))"
 )
+_LINE_OR_QUOTE: Final = lazy_compile(
+    r"(?P<line>\\{1,16})n|(?P<quote>\\{0,16})[\"'](?=\s{0,80}[,\]})]|[ \t]{0,80}(?:\n|\Z))"
+)
+"""An escaped line end, or a quote that may end a literal: a list or an object goes on behind it, or its line ends."""
 _BYTES: Final = lazy_compile(r"(?:\\{1,2}x[89a-fA-F][0-9a-fA-F]){2,4}")  # a letter in UTF-8
 _ENTITY: Final = lazy_compile(r"&(?:quot|apos|amp|lt|gt|nbsp|#\d{1,5}|#[xX][0-9a-fA-F]{1,4});")
 _QUOTE_IN_QUOTES: Final = lazy_compile(r"'(?:\\'|\"'\")'")  # of a shell: 'it'\''s'
@@ -93,9 +97,42 @@ def _plain_mail(text: str) -> Iterator[Change]:
 
 
 def _plain_escapes(text: str) -> Iterator[Change]:
-    r"""Yield what escapes of JSON and of programs stand for: `\n`, `\u003d`, and `\u001b[1m` for nothing."""
+    r"""Yield what escapes of JSON and of programs stand for: `\n`, `\u003d`, and `\u001b[1m` for nothing.
+
+    The quote that ends a literal of several lines ends its last line as well.
+    """
+    ends = _ends_of_literals(text)
     for escape in _ESCAPE.finditer(text):
-        yield (*escape.span(), _unescaped(escape))
+        while ends and ends[-1].end() <= escape.start():
+            yield _line_ended(ends.pop())
+        is_end = bool(ends) and ends[-1].start() < escape.end()
+        yield _line_ended(ends.pop()) if is_end else (*escape.span(), _unescaped(escape))
+    while ends:
+        yield _line_ended(ends.pop())
+
+
+def _ends_of_literals(text: str) -> list[re.Match[str]]:
+    r"""Return the quotes that end a literal with escaped line ends, the last one first.
+
+    An escaped quote of the literal itself has at least as many backslashes before it as its line ends have: `\n` of
+    JSON within JSON is `\\n`, its end is `\"`, and a quote in it is `\\\"`.
+    """
+    if "n" not in text:
+        return []
+    ends: list[re.Match[str]] = []
+    depth = 0  # backslashes of a line end of the literal that is open
+    for sign in _LINE_OR_QUOTE.finditer(text):
+        if sign["line"]:
+            depth = len(sign["line"])
+        elif len(sign["quote"]) < depth:
+            ends.append(sign)
+            depth = 0
+    ends.reverse()
+    return ends
+
+
+def _line_ended(quote: re.Match[str]) -> Change:
+    return (*quote.span(), f"\n{quote[0][-1]}")
 
 
 def _unescaped(escape: re.Match[str]) -> str:
