@@ -19,7 +19,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.warning import HookInput, Moment
-from mcp_reflect.security.gate import clean_output
+from mcp_reflect.security.gate import clean_answer
 from mcp_reflect.services.hook_events import hook_answer
 from mcp_reflect.storage.spool import Spool, team_spool
 
@@ -76,10 +76,8 @@ def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
 
     Outputs are cut to their ends, and the transcript to its last characters, so that a request stays small.
     """
-    output_ends = {
-        "result": clean_output(hook.result, _END_CHARS),
-        "error": clean_output(hook.error, _END_CHARS),
-    }
+    answer = clean_answer(hook.arguments, hook.result, hook.error, _END_CHARS)
+    output_ends: dict[str, Any] = answer._asdict()
     sent = replace(hook, folder=None, began_with=None, transcript=None, **output_ends)
     return {"hook": compact(asdict(sent)), "transcript": transcript[-MOST_TRANSCRIPT_CHARS:]}
 

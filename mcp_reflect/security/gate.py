@@ -7,10 +7,10 @@ gives a plain str again. Only the functions here and of `text_ends` keep the typ
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from mcp_reflect.security.clean import Clean
-from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text, without_printed
 from mcp_reflect.security.text_ends import clean_ends
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -72,6 +72,22 @@ def clean_output(value: Any, most: int) -> CleanJson:
     if len(text) <= 2 * most:
         return clean_value(value)
     return clean_ends(text, most)
+
+
+class CleanAnswer(NamedTuple):
+    """What a call printed or answered, and its error, clean."""
+
+    result: CleanJson
+    error: CleanJson
+
+
+def clean_answer(arguments: Any, result: Any, error: str | None, most: int) -> CleanAnswer:
+    """Return the answer of a call clean, read together with its arguments, each part as its ends (`clean_output`).
+
+    What `pass show work/db` prints is a secret because of the command, not of its looks.
+    """
+    call = without_printed({"arguments": arguments, "result": result, "error": error})
+    return CleanAnswer(clean_output(call["result"], most), clean_output(call["error"], most))
 
 
 def clean_record(record: Mapping[str, Any], printed: Iterable[str], most: int | None) -> CleanJson:

@@ -13,8 +13,11 @@ from mcp_reflect.security.texts_of_lists import CleanLines, cut_across
 
 _COMMANDS: Final = ("command", "cmd", "script")
 _CALLS: Final = ("arguments", "tool_input", "input", "args", "params")
-_OUTPUTS: Final = ("content", "stdout", "output", "result", "text", "stderr", "error")
-_ANSWERS: Final = ("tool_response", "tool_result", "response", "result", "output")
+_OUTPUTS: Final = frozenset(
+    "content stdout output result text stderr error response tool_response tool_result".split()
+)
+_MOST_WORDS: Final = 200  # of a command that stands as a list
+_MOST_DEPTH: Final = 3  # of answers in answers: {"result": {"content": [{"text": "X"}]}}
 _FIRST_WORD: Final = lazy_compile(
     r"(?:Exit code \d{1,3}\r?\n)?\s{0,20}(?P<word>\S{4,4000})[ \t\r]{0,80}(?:\n|\Z)"
 )
@@ -57,22 +60,39 @@ def _command_of(fields: Mapping[Any, Any]) -> str:
     calls = [fields, *(fields[name] for name in _CALLS if isinstance(fields.get(name), dict))]
     for call in calls:
         for name in _COMMANDS:
-            if isinstance(call.get(name), str):
-                return call[name]
+            command = _as_line(call.get(name), call.get("args"))
+            if command:
+                return command
     return ""
 
 
+def _as_line(command: Any, arguments: Any) -> str:
+    """Return a command as a line, also one that stands as a list (`["bash", "-lc", "pass show db"]`), or with one behind it."""
+    words = [command]
+    if isinstance(command, list):
+        words = cast("list[Any]", command)
+    if isinstance(arguments, list):
+        words = [*words, *cast("list[Any]", arguments)]
+    return " ".join(word for word in words[:_MOST_WORDS] if isinstance(word, str))
+
+
 def _cut_outputs(
-    command: str, fields: Mapping[Any, Any], clean_lines: CleanLines
+    command: str, fields: Mapping[Any, Any], clean_lines: CleanLines, depth: int = 0
 ) -> dict[Any, Any]:
-    """Return an object with its outputs, and those of an answer in it, read as the lines behind a command."""
+    """Return an object with its outputs, and those of the answers in it, read as the lines behind a command."""
     cut = dict(fields)
-    for name in _OUTPUTS:
-        if isinstance(cut.get(name), str):
-            cut[name] = _cut_output(command, cut[name], clean_lines)
-    for name in _ANSWERS:
-        if isinstance(cut.get(name), dict):
-            cut[name] = _cut_outputs(command, cut[name], clean_lines)
+    for name in _OUTPUTS & cut.keys():
+        match cut[name]:
+            case str(output):
+                cut[name] = _cut_output(command, output, clean_lines)
+            case dict() if depth < _MOST_DEPTH:
+                answer = cast("dict[Any, Any]", cut[name])
+                cut[name] = _cut_outputs(command, answer, clean_lines, depth + 1)
+            case [dict(), *others] if depth < _MOST_DEPTH:
+                first = cast("dict[Any, Any]", cut[name][0])
+                cut[name] = [_cut_outputs(command, first, clean_lines, depth + 1), *others]
+            case _:
+                continue
     return cut
 
 

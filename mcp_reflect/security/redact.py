@@ -125,6 +125,11 @@ def clean(value: Any) -> Any:
         return _clean(value)
 
 
+def without_printed(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call with its answer without the secrets that its command printed alone; all else stays as it is."""
+    return cut_printed(call, _clean_lines)
+
+
 def _clean(value: Any) -> Any:
     """Return what `clean` does, for a part of the value that it was given."""
     match value:

@@ -21,9 +21,8 @@ from mcp_reflect.moments.advice_on_failures import WarningBefore, warn_before
 from mcp_reflect.moments.expected_failures import WatchedCall
 from mcp_reflect.moments.guarded import guarded, mode_in
 from mcp_reflect.moments.payload import KEPT_CHARS
-from mcp_reflect.security.gate import clean_middles, clean_output
+from mcp_reflect.security.gate import clean_answer, clean_middles
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.security.text_ends import clean_ends
 from mcp_reflect.services.call_endings import (
     answer_to_failure,
     answered_call,
@@ -315,8 +314,8 @@ async def after_call(
     scope, call = await _look_up(
         context, tool, arguments, session=session, project=project, where=where
     )
-    clean_result = cast("Json", await asyncio.to_thread(clean_output, result, KEPT_CHARS))
-    clean_error = None if error is None else clean_ends(error, KEPT_CHARS)
+    answer = await asyncio.to_thread(clean_answer, arguments, result, error, KEPT_CHARS)
+    clean_result, clean_error = cast("tuple[Json, str | None]", answer)
     answered = answered_call(call.tool, call.arguments, clean_result, clean_error)
     if not witnessed:
         await context.bank.warnings.note(scope, call.session)

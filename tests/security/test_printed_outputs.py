@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.security.gate import clean_answer
 from mcp_reflect.security.redact import clean, clean_text
 
 DRAWN = "hK29dsPq1xZ7wQ2m"
@@ -64,11 +65,25 @@ def test_a_secret_in_another_field_than_its_command_is_cut(command: str) -> None
         {"tool_input": {"command": command}, "tool_response": {"stdout": f"{DRAWN}\n"}},
         {"tool_input": {"command": command}, "error": f"Exit code 1\n{DRAWN}\nbroken pipe"},
         [{"tool": "Bash", "arguments": {"command": command}}, {"content": DRAWN}],
+        {"arguments": {"command": ["bash", "-lc", command]}, "output": DRAWN},
+        {"input": {"command": command}, "result": {"content": [{"type": "text", "text": DRAWN}]}},
     ]
     for value in values:
         cleaned = clean(value)
         assert DRAWN not in json.dumps(cleaned)
         assert clean(cleaned) == cleaned
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_hook_keeps_of_a_call_has_no_secret_that_it_printed(command: str) -> None:
+    call = {"command": command}
+    results: list[Any] = [DRAWN, {"stdout": f"{DRAWN}\n", "stderr": ""}]
+    for result in results:
+        error = f"Exit code 1\n{DRAWN}\nerror: broken pipe"
+        answer = clean_answer(call, result, error, 1_000)
+        assert DRAWN not in str(answer)
+        assert "broken pipe" in str(answer.error)
+    assert clean_answer(call, None, None, 1_000) == (None, None)
 
 
 LOOK_ALIKES: list[tuple[str, str]] = [
