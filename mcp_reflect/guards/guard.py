@@ -144,13 +144,15 @@ def parse_guard(text: str) -> Guard:
     has, lacks = _read_items(items_text, joins_bare_words=is_of_shell)
     groups_without_empty_items = [tuple(filter(None, group)) for group in has]
     groups = tuple(group for group in groups_without_empty_items if group)
-    if is_of_shell and groups:
-        groups = _with_options_apart(groups)
-        lacks = [_with_joined_value(item) for item in lacks]
-    lacks_first_group = (is_of_shell or tool == EDIT) and not has[0]
-    if not tool or " " in tool or lacks_first_group:
+    first_group = groups_without_empty_items[0]
+    lacks_first_group = (is_of_shell or tool == EDIT) and not first_group
+    has_option_for_program = is_of_shell and any(head[0] == "-" for head in first_group)
+    if not tool or " " in tool or lacks_first_group or has_option_for_program:
         missing = _NAMED.get(tool, "the tool's name")
         raise InputError("guard", f"it does not name {missing}", FORMS)
+    if is_of_shell:
+        groups = _with_options_apart(groups)
+        lacks = [_with_joined_value(item) for item in lacks]
     if sum(map(len, groups)) + len(lacks) > _MOST_ITEMS:
         raise InputError("guard", f"it has more than {_MOST_ITEMS} parts", FORMS)
     guard = Guard(tool, groups, tuple(filter(None, lacks)))

@@ -17,7 +17,9 @@ from mcp_reflect.errors import InputError, NotAllowedError
 from mcp_reflect.models.access import AccessRole, Principal
 from mcp_reflect.models.lesson import GuardMode, Lesson, State, Trust
 from mcp_reflect.models.shown_digest import digest_of_proposal
-from mcp_reflect.server.tenants import _WRITING  # pyright: ignore[reportPrivateUsage] - the list is the contract
+from mcp_reflect.server.tenants import (
+    _ACT_BY_WRITING_TOOL,  # pyright: ignore[reportPrivateUsage] - the list is the contract
+)
 from mcp_reflect.services.curation import USES
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.tool_functions import TOOL_FUNCTIONS
@@ -177,9 +179,9 @@ async def test_no_way_of_an_agent_changes_what_a_person_keeps(
 
 def test_every_tool_that_writes_and_every_use_has_a_row() -> None:
     rows = {" ".join(name.split(",")[0].split()[:2]) for name in TRIES}
-    assert {f"tool {name}" for name in _WRITING} <= rows
+    assert {f"tool {name}" for name in _ACT_BY_WRITING_TOOL} <= rows
     assert {f"use {name}" for name in USES if name not in _READS} <= rows
-    assert set(_WRITING) <= set(TOOL_FUNCTIONS)
+    assert set(_ACT_BY_WRITING_TOOL) <= set(TOOL_FUNCTIONS)
 
 
 @pytest.mark.parametrize("approved", [True, False])
