@@ -451,5 +451,5 @@ def test_a_file_is_guarded_from_editors_that_name_it_in_their_own_way(
     "text", ["Bash: ``", "Edit: ``", "PowerShell: ``", "Bash: `` with `--force`", "Bash: `--force`"]
 )
 def test_a_guard_without_a_program_or_a_file_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="it does not name the (?:program|file)"):
+    with pytest.raises(InputError, match=r"it does not name the (?:program|file)"):
         parse_guard(text)
