@@ -202,14 +202,17 @@ class Call:
 
     @property
     def may_reach_any_file(self) -> bool:
-        """Whether it changes more than the files that its words name: by `rm -r web`, `rm *.js`, `find -name a -delete`.
+        """Whether it changes more than the files that its words name: by `rm -r web`, `git restore web`, `rm *.js`.
 
         A guard of any file may then be met, so that none can be left out by its key.
         """
         if len(self.changes) > _MOST_CHANGES:
             return False
         return any(
-            change.removes or change.names or not WILDCARDS.isdisjoint(change.path)
+            change.removes
+            or change.restores
+            or change.names
+            or not WILDCARDS.isdisjoint(change.path)
             for change in self.changes
         )
 

@@ -18,6 +18,7 @@ from mcp_reflect.shell.searches import FOUND, FileSearch, search_of, searches_be
 from mcp_reflect.shell.tables import words_of_table
 
 _LINKING: Final = "ln"
+_ANY_NAME: Final = "*"
 _TABLES_OF_OPERANDS: Final = (
     "programs that remove their operands",
     "programs that move their operands",
@@ -120,9 +121,15 @@ def _with_arguments(invocation: Invocation, arguments: tuple[str, ...]) -> Invoc
 
 
 def _found(search: FileSearch, change: PathChange) -> Iterator[PathChange]:
-    """Yield the change of what a search gives to a program; nothing where it is not certain what is found."""
-    if search.is_certain:
-        yield replace(change, path=search.path, names=search.names)
+    """Yield the change of what a search gives to a program; nothing where it is not certain what is found.
+
+    A search without names, `find config -type f`, finds its folder, which may be a file, and all below it.
+    """
+    if not search.is_certain:
+        return
+    yield replace(change, path=search.path, names=search.names)
+    if search.finds_all and not change.removes:
+        yield replace(change, path=search.path, names=(_ANY_NAME,))
 
 
 def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange]:

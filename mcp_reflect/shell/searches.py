@@ -44,6 +44,7 @@ class FileSearch:
 
     `is_certain` is false where a test decides of which the words say nothing, such as the age of a file. With `deletes`
     the search removes what it finds. With `is_appended` another program gets it behind its own arguments, as by `xargs`.
+    `finds_all` is true of a search that finds each file below `path`, whatever its name.
     """
 
     path: str
@@ -51,6 +52,7 @@ class FileSearch:
     is_certain: bool = True
     deletes: bool = False
     is_appended: bool = False
+    finds_all: bool = False
 
 
 def search_of(invocation: Invocation) -> list[FileSearch]:
@@ -73,6 +75,7 @@ def _read_tests(words: Sequence[str]) -> FileSearch:
     names: list[str] = []
     is_certain = True
     deletes = False
+    finds_files = True
     index = 0
     while index < len(words):
         word = words[index]
@@ -81,6 +84,7 @@ def _read_tests(words: Sequence[str]) -> FileSearch:
             names += words[index : index + 1]
             index += 1
         elif word in _TYPES:
+            finds_files = "f" in "".join(words[index : index + 1])
             index += 1
         elif word == "-delete":
             deletes = True
@@ -88,7 +92,8 @@ def _read_tests(words: Sequence[str]) -> FileSearch:
             index = _behind_action(words, index)
         elif word not in _DECIDE_NOTHING:
             is_certain = False
-    return FileSearch("", tuple(names), is_certain, deletes)
+    finds_all = is_certain and finds_files and not names
+    return FileSearch("", tuple(names), is_certain, deletes, finds_all=finds_all)
 
 
 def _behind_action(words: Sequence[str], index: int) -> int:

@@ -7,10 +7,13 @@ import json
 import re
 import sqlite3
 from contextlib import closing, suppress
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.patterns import lazy_compile
+
+if TYPE_CHECKING:
+    from mcp_reflect.storage.sqlite.unnamed_changes import UnnamedChange
 
 _FITS_ANY_CALL: Final = "*"
 """The result of a query where the bank cannot be read: a key or head that fits any call."""
@@ -21,18 +24,10 @@ _LOCKED_SECONDS: Final = 0.3
 _JSON_LINE_CONTINUATION: Final = r"\\\n"
 """A backslash at the end of a line, as JSON."""
 
-_CHANGING_OTHERS: Final = lazy_compile(
-    r"\b(?:rm|mv|xargs|unlink|rmdir|rimraf|trash|shred|del|erase|rename|remove-item|move-item)\b|-delete\b|-exec|-ok"
-    r"|\b(?:truncate|tee|cp|ln|install|prettier|eslint|black|gzip|sponge|(?:sed|perl|awk)\b.{0,400}\s-\w*i"
-    r"|git\b.{0,400}\s(?:restore|checkout|clean|stash))\b.{0,4000}[*?\[]"
-)
-"""What may change files that the words do not name: all in a folder, what is searched for, or by a pattern."""
+_JSON_BLANKS: Final = (r"\n", r"\r", r"\t")
+"""Ends of lines and tabs, as JSON: the letter in them is none of the word behind it."""
 
 _BACKSLASH: Final = "\\"
-_PATTERN_OR_DOTS: Final = lazy_compile(r"[*?\[]|(?<![\w.~-])(?:[.~]|\.\.(?:/\.\.)*)/?(?![\w./-])")
-"""A pattern, or a folder that is named by dots alone: what is in it stands nowhere in the words."""
-
-_NAME_IN_GUARD: Final = lazy_compile(r"[^\s`/\\:]{2,}")
 _PLACEHOLDER: Final = lazy_compile(r"<\w+>")
 _WORD: Final = lazy_compile(r"[a-z]{3,}")
 _WITHOUT_QUOTES: Final = str.maketrans("", "", "\"'`\\")
@@ -106,32 +101,67 @@ def may_be_known(bank: str, call: CallAtHand) -> bool:
     if rows is None:
         return True
     keys_named = [row for row in rows if _may_be_guarded(row[0], name, words)]
-    keys_of_files = [row for row in _guards_of_files(call, words, rows) if row not in keys_named]
-    if not keys_named and not keys_of_files:
+    unnamed = _unnamed_files(call, words, [row for row in rows if row not in keys_named])
+    if not keys_named and not unnamed.keys:
         return False
-    projects = {project for _, project in (*keys_named, *keys_of_files)}
+    projects = {project for _, project in (*keys_named, *unnamed.keys)}
     near = _near_projects(bank, call, words, projects)
     guards = _texts_of(bank, keys_named, near)
-    for guard in _texts_of(bank, keys_of_files, near):
-        if _is_in_folder_of(guard, call, words, near):
-            guards.append(guard)
+    guards += _guards_of_unnamed_files(bank, call, words, unnamed, near)
     return bool(guards) and _may_meet_a_guard(guards, call)
 
 
-def _guards_of_files(
-    call: CallAtHand, words: str, rows: list[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    """Return the keys of files, each with its project, that a call may change without naming them: see _CHANGING_OTHERS.
+class _UnnamedFiles(NamedTuple):
+    """The keys of guarded files, each with its project, that a call may change without naming them, and how it may."""
+
+    keys: list[tuple[str, str]]
+    change: "UnnamedChange | None" = None
+
+
+def _unnamed_files(call: CallAtHand, words: str, rows: list[tuple[str, str]]) -> _UnnamedFiles:
+    """Return what a call may change of the guarded files that have these keys, though it does not name them.
 
     A call inside of a guarded folder, or beside a guarded file, need not name it whole.
     """
-    folder = call.folder.lower()
-    changes_others = _has_command(call.arguments) and _CHANGING_OTHERS.search(words) is not None
+    keys = [row for row in rows if not row[0].startswith(("$ ", "tool "))]
+    if not keys:
+        return _UnnamedFiles([])
+    from mcp_reflect.storage.sqlite.unnamed_changes import unnamed_change  # noqa: PLC0415 - few banks guard files
+
+    change = unnamed_change(call.tool.lower(), call.arguments, words)
+    if change is None:
+        folder = call.folder.lower()
+        keys = [row for row in keys if _may_be_guarded(row[0], "", folder)]
+    return _UnnamedFiles(keys, change)
+
+
+def _guards_of_unnamed_files(
+    bank: str,
+    call: CallAtHand,
+    words: str,
+    unnamed: _UnnamedFiles,
+    near: dict[str, tuple[str, ...]],
+) -> list[str]:
+    """Return the guards of files that a call may change without naming them.
+
+    Its words have what may stand for a file, as a pattern does, or a name of the path, or a folder around the project.
+    """
+    if not unnamed.keys:
+        return []
+    from mcp_reflect.storage.sqlite.unnamed_changes import (  # noqa: PLC0415 - few calls need it
+        UnnamedChange,
+        has_name_of,
+        may_stand_for_files,
+    )
+
+    reaches_any = may_stand_for_files(unnamed.change, words)
+    if unnamed.change is UnnamedChange.REMOVES:
+        reaches_any = reaches_any or _is_around_project(call, words, near)
+    inside = f"{words}\n{call.folder.lower()}"
     return [
-        row
-        for row in rows
-        if not row[0].startswith(("$ ", "tool "))
-        and (changes_others or _may_be_guarded(row[0], "", folder))
+        guard
+        for guard in _texts_of(bank, unnamed.keys, near)
+        if reaches_any or guard == _FITS_ANY_CALL or has_name_of(guard, inside)
     ]
 
 
@@ -145,19 +175,8 @@ def _texts_of(
     return _first_column(bank, _GUARD_TEXTS_QUERY, (json.dumps(sorted(near)), json.dumps(names)))
 
 
-def _is_in_folder_of(
-    guard: str, call: CallAtHand, words: str, near: dict[str, tuple[str, ...]]
-) -> bool:
-    """Return whether a call may change what a guard of files names, though it does not name the file.
-
-    Its words have a name of the path, or a folder around the project, or it stands inside of that path already.
-    """
-    if guard == _FITS_ANY_CALL or _PATTERN_OR_DOTS.search(words):
-        return True
-    names = _NAME_IN_GUARD.findall(guard.lower().partition(":")[2])
-    inside = f"{words}\n{call.folder.lower()}"
-    if any(name.strip("*") in inside for name in names if name not in ("or", "without")):
-        return True
+def _is_around_project(call: CallAtHand, words: str, near: dict[str, tuple[str, ...]]) -> bool:
+    """Return whether a call names a folder around its project, or around one of the near ones."""
     folders = (call.folder.lower(), *(root for roots in near.values() for root in roots))
     for folder in folders:
         words = words.replace(f"{folder}/", "")  # what lies in it is no folder around it
@@ -181,13 +200,6 @@ def _is_around_named(folder: str, words: str) -> bool:
             end = words.find(around, end + 1)
         around = around.rpartition("/")[0]
     return False
-
-
-def _has_command(arguments: Any) -> bool:
-    """Return whether the arguments of a call may be those of a shell."""
-    if not isinstance(arguments, dict):
-        return isinstance(arguments, str)
-    return any(name in arguments for name in ("command", "cmd", "script", "input"))
 
 
 def _near_projects(
@@ -356,7 +368,10 @@ def _read_only(bank: str, wait: float = 0, is_past_locks: bool = False) -> sqlit
 
 def _with_joined_words(text: str) -> str:
     r"""Return the text, and again without quotes and backslashes: a shell reads `g''it` and `g\\it` as `git`."""
-    joined = text.replace(_JSON_LINE_CONTINUATION, "").translate(_WITHOUT_QUOTES)
+    joined = text.replace(_JSON_LINE_CONTINUATION, "")
+    for escaped in _JSON_BLANKS:
+        joined = joined.replace(escaped, " ")
+    joined = joined.translate(_WITHOUT_QUOTES)
     if joined == text:
         return text
     return f"{text}\n{joined}"
