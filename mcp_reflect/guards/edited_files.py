@@ -1,6 +1,6 @@
 """The files that a call of an editing tool changes: those that its arguments name, or that its patches change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mcp_reflect.guards.folders import NamedChange
@@ -10,10 +10,26 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.shell import patched_files
 
 _EDIT_WORDS: Final = frozenset(
-    "edit write create insert replace patch update str move rename".split()
+    "edit multiedit write create insert replace patch update str move rename".split()
 )
+_EDIT_WORDS_TOGETHER: Final = (frozenset(("apply", "diff")),)
+_EDITOR: Final = "editor"
+"""A word in the names of tools whose argument `command` says what they do: `text_editor`."""
+
+_READING_COMMANDS: Final = frozenset("view read open show list find search print".split())
 _REMOVING_WORDS: Final = frozenset("move rename delete remove".split())
 _WORDS_FOR_FILES: Final = frozenset("file files path paths folder directory dir lines".split())
+_LISTS_OF_CHANGES: Final = (
+    *("replacements", "edits", "changes", "operations", "modifications", "file_edits"),
+    *("files", "paths", "file_paths", "filePaths"),
+)
+"""Arguments that list what is changed, each with its file."""
+
+_WORDS_FOR_LISTED_FILES: Final = frozenset(
+    "edit multiedit write replace patch delete remove".split()
+)
+"""Words of tools that change each file in a list of names: another one, `create_archive`, may only read them."""
+
 _SOURCE_ARGUMENTS: Final = ("source", "old_path", "from")
 _TARGET_ARGUMENTS: Final = ("destination",)
 _MOST_PARTS: Final = 400
@@ -43,23 +59,46 @@ def files_changed_by_tool(tool: str, arguments: Json) -> tuple[NamedChange, ...]
     | `Edit` with `file_path: a.py`                  | a.py                                       |
     | `move_file` with `source: a`, `destination: b` | a, which is removed, and b                 |
     | `apply_patch` with `*** Update File: a.py`     | a.py                                       |
+    | `edit_files` with `files: [{"path": "a.py"}]`  | a.py                                       |
+    | `str_replace_editor` with `command: view`      | nothing: it only shows the file            |
     | `Read` with `file_path: a.py`                  | nothing: its name has no word for a change |
     """
     words = tool_words(tool)
-    if not _changes_files(words):
+    if not _changes_files(words, arguments):
         return ()
     values: dict[str, Json] = {"patch": arguments}
     if isinstance(arguments, dict):
         values = arguments
-    named_files = tuple(_files_in_arguments(values, removes=not words.isdisjoint(_REMOVING_WORDS)))
+    removes = not words.isdisjoint(_REMOVING_WORDS)
+    named_files = [*_files_in_arguments(values, removes=removes)]
+    for changed in _listed_changes(values, words):
+        named_files += _files_in_arguments(changed, removes=removes)
     if named_files:
-        return named_files
+        return tuple(named_files)
     return tuple(
         NamedChange(joined("", path), is_in_known_folder=True) for path in _files_in_patches(values)
     )
 
 
-def _files_in_arguments(values: dict[str, Json], *, removes: bool) -> Iterator[NamedChange]:
+def _listed_changes(
+    values: Mapping[str, Json], words: frozenset[str]
+) -> Iterator[Mapping[str, Json]]:
+    """Yield the changes that a tool lists, each with the arguments that it would have alone.
+
+    `replacements: [{"filePath": "a.py"}]` has one, and so has `files: ["a.py"]` of a tool with one of some words.
+    """
+    for name in _LISTS_OF_CHANGES:
+        listed = values.get(name)
+        if not isinstance(listed, list):
+            continue
+        for item in listed[:_MOST_PARTS]:
+            if isinstance(item, dict):
+                yield item
+            elif isinstance(item, str) and words & _WORDS_FOR_LISTED_FILES:
+                yield {"path": item}
+
+
+def _files_in_arguments(values: Mapping[str, Json], *, removes: bool) -> Iterator[NamedChange]:
     """Yield the files that the arguments name; a tool that removes a file, or moves it away, names its source too."""
     names = _PATH_ARGUMENTS
     if removes:
@@ -74,13 +113,29 @@ def _files_in_arguments(values: dict[str, Json], *, removes: bool) -> Iterator[N
             )
 
 
-def _changes_files(words: frozenset[str]) -> bool:
-    """Return whether a tool with these words in its name changes files: `Edit`, `write_file`, `delete_file`.
+def _changes_files(words: frozenset[str], arguments: Json) -> bool:
+    """Return whether a tool with these words in its name changes files; the first row that fits decides.
 
-    A word for removing alone does not say so, since a tool may remove anything else: `delete_issue`.
+    A word for removing alone does not say so, since a tool may remove anything else.
+
+    | the tool                                          | changes files                  |
+    |---------------------------------------------------|--------------------------------|
+    | has a `command`, and shows with it: `view`        | no                             |
+    | is an editor with a `command`: `text_editor`      | yes                            |
+    | has a word for a change: `Edit`, `write_file`     | yes                            |
+    | is called by the word for removing alone: `Delete` | yes                           |
+    | has a word for removing, and one for files        | yes; so not `delete_issue`     |
     """
-    if words & _EDIT_WORDS:
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    if isinstance(command, str):
+        if command.lower() in _READING_COMMANDS:
+            return False
+        if _EDITOR in words:
+            return True
+    if words & _EDIT_WORDS or any(map(words.issuperset, _EDIT_WORDS_TOGETHER)):
         return True
+    if words <= _REMOVING_WORDS:
+        return bool(words)
     return bool(words & _REMOVING_WORDS) and bool(words & _WORDS_FOR_FILES)
 
 

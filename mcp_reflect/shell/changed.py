@@ -13,7 +13,7 @@ from mcp_reflect.shell.commands import Command
 from mcp_reflect.shell.files import IN_PLACE, copied_into, patched_files
 from mcp_reflect.shell.options import read_option, values_of
 from mcp_reflect.shell.programs import Invocation
-from mcp_reflect.shell.received import fetched, taken_out
+from mcp_reflect.shell.received import fetched, taken_out, written_by_subcommand
 from mcp_reflect.shell.searches import FOUND, FileSearch, search_of, searches_before
 from mcp_reflect.shell.tables import words_of_table
 
@@ -149,6 +149,7 @@ def _by_program(invocation: Invocation, command: Command) -> Iterator[PathChange
     | `tar -xf a.tar b`, `unzip -o a.zip b`                    | what it is told to take out: b       |
     | `sd old new a`                                           | a                                    |
     | fetches a file: `docker cp web:/a b`, `aws s3 cp`        | its target: b                        |
+    | writes by a subcommand: `vercel env pull a`              | a                                    |
     | `find … -delete`                                         | what it finds                        |
     """
     name = invocation.name.lower()
@@ -188,7 +189,9 @@ def _by_transfer(name: str, words: Sequence[str]) -> Iterator[PathChange]:
         yield from (PathChange(word[3:]) for word in words if word.startswith("of="))
     if name in ("tar", "unzip"):
         yield from map(PathChange, taken_out(name, words))
-    file = fetched(name, _operands(name, words), words)
+    operands = _operands(name, words)
+    yield from map(PathChange, written_by_subcommand(name, operands, words))
+    file = fetched(name, operands, words)
     if file is not None:
         yield PathChange(file.target)
         yield PathChange(f"{file.target}/{file.name}", if_folder=True)

@@ -13,6 +13,7 @@ from typing import Final
 from mcp_reflect.shell.bounds import TooMuchError
 from mcp_reflect.shell.options import VALUED, Option, read_option
 from mcp_reflect.shell.program_names import base_name, program_name
+from mcp_reflect.shell.substituted import prints_settings
 from mcp_reflect.shell.tables import (
     Wrapper,
     interpreters,
@@ -237,6 +238,7 @@ def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
     | `--entrypoint X`                                     | is left out, and X comes before the other words |
     | another option, with its values                      | is left out                                     |
     | `NAME=value`                                         | is left out                                     |
+    | `$(cat .env)` behind `env`                           | is left out: it prints such settings            |
     | an operand of the wrapper: the image of `docker run` | is left out, as many as the wrapper has         |
     | a version, `18` of `nvm exec 18 npm`                 | is left out: no program is called so            |
     | any other                                            | is the program                                  |
@@ -259,7 +261,7 @@ def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
                 entrypoint = _value_of(option, words[index + 1 :])
             next_values = int(option.takes_next) + int(option.name in wrapper.with_two_values)
             index += 1 + next_values
-        elif _ASSIGNMENT.match(word):
+        elif _ASSIGNMENT.match(word) or (wrapper.name == "env" and prints_settings(word)):
             index += 1
         elif operands_left:
             operands_left -= 1

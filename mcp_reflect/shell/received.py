@@ -1,8 +1,9 @@
 """The files that a command gets from an archive, a container, another machine or a store, and writes here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from mcp_reflect.shell.options import values_of
 from mcp_reflect.shell.tables import words_of_table
 
 _NOT_FETCHED: Final = frozenset(("--dryrun", "--dry-run", "--help"))
@@ -68,3 +69,18 @@ def fetched(program: str, operands: Sequence[str], words: Sequence[str]) -> Fetc
             case _:
                 return None
     return None
+
+
+def written_by_subcommand(
+    program: str, operands: Sequence[str], words: Sequence[str]
+) -> Iterator[str]:
+    """Yield the files that a subcommand writes: `.env` of `vercel env pull .env` and of `dotenvx set A b -f .env`."""
+    for entry in words_of_table("subcommands that write their operands"):
+        name, *subcommands = entry.split(":")
+        count = len(subcommands)
+        if name == program and list(operands[:count]) == subcommands:
+            yield from operands[count:]
+    for entry in words_of_table("options of a subcommand that name a file to write"):
+        name, subcommand, option = entry.split(":")
+        if name == program and operands[:1] == [subcommand]:
+            yield from values_of(words, frozenset((option,)))

@@ -3,7 +3,6 @@
 import io
 import json
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from mcp_reflect.guards.guard import parse_guard
 from mcp_reflect.guards.matching import matches, may_be_met
 from mcp_reflect.guards.places import CallPlace, ProjectFolder
 from mcp_reflect.guards.views import views_of
-from mcp_reflect.shell.changed import changes_files
 from mcp_reflect.shell.tables import words_of_table
 from mcp_reflect.storage.sqlite.hook_reader import CallAtHand, may_be_known
 from tests.cli.commands import Command
@@ -70,7 +68,7 @@ class Shop:
 @pytest.fixture
 def shop(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Shop]:
+) -> Shop:
     bank = tmp_path / "bank.db"
     folder = repository(tmp_path / "shop")
     monkeypatch.chdir(folder)
@@ -165,6 +163,14 @@ TOOLS: tuple[tuple[str, Any], ...] = (
     ("delete_file", {"path": "src"}),
     ("Edit", {"file_path": "config"}),
     ("Read", {"file_path": "config/prod.yaml"}),
+    ("Delete", {"path": "config"}),
+    ("multi_replace_string_in_file", {"replacements": [{"filePath": "config/prod.yaml"}]}),
+    ("text_editor", {"command": "write", "path": "config/prod.yaml"}),
+    ("str_replace_editor", {"command": "view", "path": "config/prod.yaml"}),
+    ("Bash", {"command": "cd web\nrm -r ../config"}),
+    ("Bash", {"command": "git status\ngit restore config"}),
+    ("Bash", {"command": "for f in config/*\ndo\n\tsed -i s/a/b/ $f\ndone"}),
+    ("Bash", {"command": "env $(cat .env | xargs) npm start"}),
 )
 
 
@@ -193,17 +199,32 @@ def test_each_program_that_changes_files_is_looked_at_where_a_pattern_names_them
         "options that name a file to write",
     )
     entries = {entry for table in tables for entry in words_of_table(table)}
-    entries |= {entry.replace(":", " ") for entry in words_of_table("commands that fetch a file from elsewhere")}
-    assert changes_files("sed")
+    for table in (
+        "commands that fetch a file from elsewhere",
+        "subcommands that write their operands",
+    ):
+        entries |= {entry.replace(":", " ") for entry in words_of_table(table)}
+    for entry in words_of_table("options of a subcommand that name a file to write"):
+        entries.add(entry.replace(":", " ", 1))
     missed: list[str] = []
+    met = 0
     for entry in sorted(entries):
         program, _, option = entry.partition(":")
-        for words in (f"{option} a b config/*.yaml", f"-i a b config/*.yaml", f"x {option} config/pro?.yaml"):
-            command = f"{program} {words}"
-            arguments = {"command": command}
-            if shop.is_met("Bash", arguments) and not shop.is_looked_at("Bash", arguments):
-                missed.append(command)
-    assert missed[:30] == []
+        for words in (
+            f"{option} a b config/*.yaml",
+            "-i a b config/*.yaml",
+            f"x {option} config/pro?.yaml",
+            "a:b config/*.yaml",
+            "config/*.yaml",
+        ):
+            call = {"command": f"{program} {words}"}
+            if not shop.is_met("Bash", call):
+                continue
+            met += 1
+            if not shop.is_looked_at("Bash", call):
+                missed.append(call["command"])
+    assert missed == []
+    assert met > 100
 
 
 def test_no_command_of_other_tests_passes_that_a_guard_meets(shop: Shop) -> None:
@@ -217,7 +238,7 @@ def test_no_command_of_other_tests_passes_that_a_guard_meets(shop: Shop) -> None
         for call in calls
         if shop.is_met("Bash", call) and not shop.is_looked_at("Bash", call)
     ]
-    assert missed[:30] == []
+    assert missed == []
 
 
 QUICK = r"""

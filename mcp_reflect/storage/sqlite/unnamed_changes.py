@@ -32,7 +32,7 @@ _WRITING: Final = frozenset(
         *("biome", "oxlint", "rubocop", "markdownlint", "ktlint", "taplo", "dprint"),
         *("curl", "wget", "sort", "gcc", "g++", "clang", "clang++", "cc", "ld", "pandoc"),
         *("openssl", "esbuild", "tsc", "dot", "gpg", "gpg2", "sops", "kustomize", "jsonnet"),
-        *("iconv", "gomplate", "xmllint", "op", "vercel", "dotenvx"),
+        *("iconv", "gomplate", "xmllint", "op", "vercel", "vc", "doppler", "dotenvx"),
     )
 )
 """Programs that write the files that they are told, which a pattern or a variable may stand for."""
@@ -41,9 +41,7 @@ _WORD: Final = lazy_compile(r"[\w+-]+")
 _OPTION_IN_PLACE: Final = lazy_compile(r"\s--?\w*i")
 _REDIRECT: Final = lazy_compile(r">>?(?![>&]|\s*/dev/null)")
 _PATTERN: Final = lazy_compile(r"[*?\[]")
-_PATTERN_OR_DOTS: Final = lazy_compile(
-    r"[*?\[]|(?<![\w.~-])(?:[.~]|\.\.(?:/\.\.)*)/?(?![\w./-])"
-)
+_PATTERN_OR_DOTS: Final = lazy_compile(r"[*?\[]|(?<![\w.~-])(?:[.~]|\.\.(?:/\.\.)*)/?(?![\w./-])")
 """A pattern, or a folder that is named by dots alone: what is in it stands nowhere in the words."""
 
 _EXPANDED: Final = lazy_compile(r'[*?\[$`]|\{[^\s{}"]*(?:,|\.\.)')
