@@ -51,7 +51,7 @@ _SOME_OF: Final = lazy_compile(
     re.IGNORECASE,
 )
 _OF: Final = lazy_compile(
-    r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(\d{1,6})(?!\w|\.\d)"
+    r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(?:(?:the|all|den|les|las|los|os|des) )?(\d{1,6})(?!\w|\.\d)"
 )
 _WORDS_BEHIND: Final = lazy_compile(
     r"(?: (?!(?:all|every|and|alle|und|tous|toutes|todas|todos|tutti)\b)[\w-]{1,30}){1,3}",
