@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind
-from mcp_reflect.evidence.outcomes import ReportedEnding, read_outcome
+from mcp_reflect.evidence.outcomes import ReportedEnding, RunEnding, read_outcome
 from mcp_reflect.evidence.roles import (
     CHANGED,
     HISTORY,
@@ -54,6 +54,7 @@ SUMMARY: Final = pattern_of("summary")
 TESTS_SUMMARY: Final = pattern_of("summary tests")
 ERROR: Final = pattern_of("error")
 ITEM: Final = pattern_of("item")
+_NO_RESULT: Final = pattern_of("no result")
 _EDIT: Final = re.compile(pattern_of("edit").pattern, re.IGNORECASE | re.MULTILINE)
 _REJECTED: Final = re.compile(pattern_of("rejected edit").pattern, re.IGNORECASE | re.MULTILINE)
 
@@ -320,8 +321,51 @@ class Output:
         is_of_kind = kind in self.roles or (kind is ProofKind.ANY and MENDED in self.roles)
         if not is_of_kind:
             return False
-        ending = ReportedEnding.of_command(self.result.tool or "", self.result.exit_code)
-        return read_outcome(kind, self.content, ending).passed is False
+        return self.outcome_of(kind).passed is False
+
+    def outcome_of(self, kind: ProofKind) -> RunEnding:
+        """Return how this ended as a run of a kind: it is read once, however many claims ask."""
+        if kind not in self._outcomes:
+            ending = ReportedEnding.of_command(self.result.tool or "", self.result.exit_code)
+            self._outcomes[kind] = read_outcome(kind, self.content, ending)
+        return self._outcomes[kind]
+
+    @cached_property
+    def _outcomes(self) -> dict[ProofKind, RunEnding]:
+        """How it ended, by the kinds that were asked for."""
+        return {}
+
+    @cached_property
+    def error_places(self) -> tuple[int, ...]:
+        """The places of the lines that name an error."""
+        return tuple(
+            place
+            for place, line in enumerate(self.lines)
+            if ERROR.search(line[:MOST_FORM]) and tells_result(line)
+        )
+
+    @cached_property
+    def summary_place(self) -> int | None:
+        """The place of the last line that sums the run up."""
+        return self._last_result(SUMMARY)
+
+    @cached_property
+    def tests_summary_place(self) -> int | None:
+        """The place of the last line that sums tests up."""
+        return self._last_result(TESTS_SUMMARY)
+
+    def _last_result(self, form: re.Pattern[str]) -> int | None:
+        """Return the place of the last line of a form that may tell a result."""
+        for place in range(len(self.lines) - 1, -1, -1):
+            line = self.lines[place][:MOST_FORM]
+            if form.search(line) and tells_result(line):
+                return place
+        return None
+
+
+def tells_result(line: str) -> bool:
+    """Return whether a line may tell a result: not a warning of the program on itself, a log line, a traceback's head."""
+    return _NO_RESULT.search(line[:MOST_FORM]) is None
 
 
 def _says_rejected(line: str) -> bool:

@@ -5,8 +5,7 @@ from typing import Final
 
 from mcp_reflect.evidence.claim_terms import ClaimTerms
 from mcp_reflect.evidence.kinds import ProofKind
-from mcp_reflect.evidence.outcomes import ReportedEnding, read_outcome
-from mcp_reflect.evidence.outputs import ERROR, MOST_FORM, SUMMARY, TESTS_SUMMARY, Output
+from mcp_reflect.evidence.outputs import MOST_FORM, Output, tells_result
 from mcp_reflect.evidence.roles import HISTORY, MENDED, RAN
 from mcp_reflect.evidence.word_lists import pattern_of
 
@@ -22,7 +21,6 @@ _IS_LAST: Final = 0.6
 _IS_BESIDE_LAST: Final = 0.3
 
 _OF_HISTORY: Final = pattern_of("history result")
-_NO_RESULT: Final = pattern_of("no result")
 _ENDED_EARLY: Final = pattern_of("ended early")
 _LAST_LINES: Final = 3
 
@@ -46,7 +44,7 @@ def results_of(
         return _history_lines(output)
     results = _deciding_lines(output, kinds)
     summary = _last_summary(output, kinds)
-    for index in _error_lines(output):
+    for index in output.error_places:
         if index != summary:
             results.setdefault(index, _NAMES_ERROR)
     if summary is not None and (not results or counts or ProofKind.TESTS in kinds):
@@ -72,7 +70,7 @@ def leading_line(output: Output, claim: ClaimTerms) -> int | None:
     if ended:
         return ended[0]
     summary = _last_summary(output, claim.kinds)
-    indexes = _error_lines(output)
+    indexes = [*output.error_places]
     if summary is not None:
         indexes.append(summary)
     return max(indexes, default=None)
@@ -84,11 +82,10 @@ def _deciding_lines(output: Output, kinds: Collection[ProofKind]) -> dict[int, f
     for kind in kinds:
         if kind not in output.roles:
             continue
-        ending = ReportedEnding.of_command(output.result.tool or "", output.result.exit_code)
-        line = read_outcome(kind, output.content, ending).line[:_COMPARED].strip(" =")
+        line = output.outcome_of(kind).line[:_COMPARED].strip(" =")
         indexes = (index for index, text in enumerate(output.lines) if line and line in text)
         index = next(indexes, None)
-        if index is not None and _tells_result(output.lines[index]):
+        if index is not None and tells_result(output.lines[index]):
             results[index] = _DECIDES
     return results
 
@@ -104,24 +101,9 @@ def _history_lines(output: Output) -> dict[int, float]:
 
 def _last_summary(output: Output, kinds: Collection[ProofKind]) -> int | None:
     """Return the index of the last line that sums the run up, of tests where the claim speaks of them."""
-    patterns = [SUMMARY]
-    if ProofKind.TESTS in kinds:
-        patterns.insert(0, TESTS_SUMMARY)
-    for pattern in patterns:
-        for index in range(len(output.lines) - 1, -1, -1):
-            line = output.lines[index][:MOST_FORM]
-            if pattern.search(line) and _tells_result(line):
-                return index
-    return None
-
-
-def _error_lines(output: Output) -> list[int]:
-    """Return the indexes of the lines that name an error."""
-    return [
-        index
-        for index, line in enumerate(output.lines)
-        if ERROR.search(line[:MOST_FORM]) and _tells_result(line)
-    ]
+    if ProofKind.TESTS in kinds and output.tests_summary_place is not None:
+        return output.tests_summary_place
+    return output.summary_place
 
 
 def _last_lines(output: Output) -> Mapping[int, float]:
@@ -133,8 +115,3 @@ def _last_lines(output: Output) -> Mapping[int, float]:
     if output.roles and len(output.lines) <= _MOST_UNKNOWN:
         return {last: _IS_LAST}
     return {}
-
-
-def _tells_result(line: str) -> bool:
-    """Return whether a line may tell a result: not a warning of the program on itself, a log line, a traceback's head."""
-    return _NO_RESULT.search(line[:MOST_FORM]) is None

@@ -90,16 +90,16 @@ def _is_known(shape: type[Arguments], name: str) -> bool:
 
 
 def _few_names(
-    shape: type[Arguments], values: dict[str, Any], context: ReadContext
+    shape: type[Arguments], values: Mapping[str, Any], context: ReadContext, path: str = ""
 ) -> dict[str, Any]:
     """Return the arguments, of very many only the first: it takes time to find what each name may mean.
 
-    Those whose names are fields of the shape come before others.
+    Those whose names are fields of the shape come before others; `path` stands before the note on what was left out.
     """
     if len(values) <= _MOST_NAMES:
-        return values
+        return dict(values)
     names = _first_names(shape, values)
-    context.ignored.append(f"{len(values) - len(names)} more names{UNKNOWN}")
+    context.ignored.append(f"{path}{len(values) - len(names)} more names{UNKNOWN}")
     return {name: values[name] for name in names}
 
 
@@ -117,8 +117,9 @@ def named(
     noted in `context.ignored`, with `path` before them.
     """
     by_field: dict[str, Any] = {}
-    for name in sorted(values, key=lambda name: name not in shape.model_fields):
-        value = values[name]
+    few = _few_names(shape, values, context, path)
+    for name in sorted(few, key=lambda name: name not in shape.model_fields):
+        value = few[name]
         if value is None:
             continue
         field_name = field_of(shape, name)
