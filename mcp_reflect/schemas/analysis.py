@@ -22,7 +22,7 @@ _FIX: Final = (
 )
 _MAX_LESSON_CHARS: Final = 600  # characters of a text that is a lesson; a longer one is a report
 _MAX_KEY_CHARS: Final = 100  # characters of a name that is looked up
-_MOST_KEYS: Final = 200  # that are looked up in other spellings
+_MOST_KEYS: Final = 500  # of an object: it takes time to find what each may mean
 _SHOWN_IDS: Final = 5
 _LEAST_CONFIDENCE: Final = {"high": 0.75, "medium": 0.4}  # the first that is reached
 _ID: Final = re.compile(r"\be\d{1,9}\b")
@@ -224,7 +224,9 @@ def _object_in(value: str, plain: str) -> dict[str, Json] | None:
     is_object_alone = plain.startswith(("{", "[", "```"))
     if found_object is None or is_object_alone:
         return found_object
-    has_reflection = "reflection" in _fields_of(found_object)
+    if len(found_object) > _MOST_KEYS:
+        return None
+    has_reflection = any(_field(key) == "reflection" for key in found_object)
     if has_reflection:
         return found_object
     return None
@@ -234,19 +236,23 @@ def _of_object(value: dict[str, Json]) -> _AnalysisParts:
     """Take an object apart, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
     if len(value) == 1:
         (inner,) = value.values()
-        if isinstance(inner, dict) and any(_fields_of(inner)):
+        if isinstance(inner, dict) and len(inner) <= _MOST_KEYS and any(map(_field, inner)):
             value = inner
     lesson = value.get("lesson")
     if isinstance(lesson, dict):
         value = {key: item for key, item in value.items() if key != "lesson"} | lesson
+    if len(value) > _MOST_KEYS:
+        fix = f"Send at most {_MOST_KEYS}, and longer data as text."
+        raise InputError("analysis", f"it has {len(value):,} fields", fix)
     return _by_field(value.items())
 
 
-def _by_field(pairs: Collection[tuple[str, Json]]) -> _AnalysisParts:
+def _by_field(pairs: Iterable[tuple[str, Json]]) -> _AnalysisParts:
     """Return the values of our fields, of each the first that is not empty, and all else as text under its own key."""
     values: dict[str, Json] = {}
     others: dict[str, str] = {}
-    for (key, item), name in zip(pairs, _fields_of(key for key, _ in pairs), strict=True):
+    for key, item in pairs:
+        name = _field(key)
         if name is not None and values.get(name) in _EMPTY_VALUES:
             values[name] = item
         elif name is None or item not in _EMPTY_VALUES:
@@ -273,7 +279,7 @@ def _of_markdown(text: str) -> _AnalysisParts:
     | has other headings of ours alone                  | is none                             |
     """
     sections = split_sections(text)
-    if not any(_fields_of(title for title, _ in sections)):
+    if not any(_field(title) for title, _ in sections):
         return _AnalysisParts({"reflection": text}, {}, text)
     values, others, _ = _by_field(sections)
     for name in values.keys() & {"tags", "symptoms", "keywords"}:
@@ -291,18 +297,6 @@ def _field(key: str) -> str | None:
     if not name:
         return None
     return field_of(AnalysisArguments, name)
-
-
-def _fields_of(keys: Iterable[str]) -> Iterator[str | None]:
-    """Yield the field that each key means, None for none.
-
-    Behind very many a key has to be the field's own name: it takes time to find what each may mean.
-    """
-    for place, key in enumerate(keys):
-        if place < _MOST_KEYS:
-            yield _field(key)
-        else:
-            yield key if key in AnalysisArguments.model_fields else None
 
 
 def _verdict(sent: AnalysisArguments, scores: Mapping[str, Score]) -> Assessment | None:

@@ -6,11 +6,15 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.digest import Outputs
 from mcp_reflect.evidence.runs import MOST_READ_IN_ALL, clipped_results
 from mcp_reflect.evidence.work import statements_of
 from mcp_reflect.limits import Limits
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.replan.words import content, most_telling_first
+from mcp_reflect.schemas.analysis import read_analysis
+from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.reading import read
 from mcp_reflect.schemas.run import ReflectArguments
 from mcp_reflect.schemas.stored_runs import plain_run
@@ -119,3 +123,40 @@ async def test_outputs_that_critique_does_not_read_are_counted_as_others(client:
     work = {"goal": "x", "response": "All 40 tests pass.", "tool_results": outputs}
     found = await told(client, "critique", work)
     assert found["other_outputs"] == 390 - len(found.get("outputs", []))
+
+
+def _claims_and_lines(form: str, count: int) -> Callable[[], object]:
+    """Return the digest of many claims beside an output that says the same."""
+    text = "\n".join(form.format(place) for place in range(count))
+    result = ToolResult(content=text, tool="pytest", exit_code=1)
+    claims = statements_of([text]).claims
+    return lambda: Outputs([result]).digest(claims)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["- All {0} tests pass in module m{0}.", "Step {0} works", "file_{0}.py: ok", "| {0} | 7 |"],
+)
+def test_how_an_output_ended_is_read_once_for_all_claims(form: str) -> None:
+    few, many = (_claims_and_lines(form, count) for count in (100, 600))
+    few()  # it has compiled what it needs
+    assert steps_of(many) < 4 * steps_of(few)
+
+
+def _reading_of_work(count: int) -> CritiqueArguments:
+    """Return a work beside an output with so many names that no output has."""
+    output = {f"k{place}": place for place in range(count)}
+    return read(CritiqueArguments, {"response": "2+2 is 4", "tool_results": [output]})
+
+
+def test_of_very_many_names_in_one_object_the_first_are_read_and_the_others_counted() -> None:
+    assert "tool_results[0].8800 more names: no such argument" in _reading_of_work(9_000).ignored
+    few = steps_of(lambda: _reading_of_work(300))
+    assert steps_of(lambda: _reading_of_work(9_000)) < 10 * few
+
+
+def test_an_analysis_of_very_many_fields_is_refused_at_once() -> None:
+    few, many = ({f"note {place}": place for place in range(count)} for count in (400, 10_000))
+    assert read_analysis({**few, "mistake": "ran npm", "correction": "Run pnpm here"}).mistake
+    with pytest.raises(InputError, match="analysis: it has 10,000 fields"):
+        read_analysis(many)
