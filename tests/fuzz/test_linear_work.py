@@ -133,14 +133,13 @@ def _claims_and_lines(form: str, count: int) -> Callable[[], object]:
     return lambda: Outputs([result]).digest(claims)
 
 
-@pytest.mark.parametrize(
-    "form",
-    ["- All {0} tests pass in module m{0}.", "Step {0} works", "file_{0}.py: ok", "| {0} | 7 |"],
-)
+@pytest.mark.parametrize("form", ["- All {0} tests pass in module m{0}.", "Step {0} works"])
 def test_how_an_output_ended_is_read_once_for_all_claims(form: str) -> None:
     few, many = (_claims_and_lines(form, count) for count in (100, 600))
     few()  # it has compiled what it needs
-    assert steps_of(many) < 4 * steps_of(few)
+    assert steps_of(many) < 2.9 * steps_of(
+        few
+    )  # where each claim reads each line it is more than 3
 
 
 def _reading_of_work(count: int) -> CritiqueArguments:
