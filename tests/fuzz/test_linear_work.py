@@ -11,6 +11,7 @@ from mcp_reflect.evidence.digest import Outputs
 from mcp_reflect.evidence.runs import MOST_READ_IN_ALL, clipped_results
 from mcp_reflect.evidence.work import statements_of
 from mcp_reflect.limits import Limits
+from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.replan.words import content, most_telling_first
 from mcp_reflect.schemas.analysis import read_analysis
@@ -137,9 +138,8 @@ def _claims_and_lines(form: str, count: int) -> Callable[[], object]:
 def test_how_an_output_ended_is_read_once_for_all_claims(form: str) -> None:
     few, many = (_claims_and_lines(form, count) for count in (100, 600))
     few()  # it has compiled what it needs
-    assert steps_of(many) < 2.9 * steps_of(
-        few
-    )  # where each claim reads each line it is more than 3
+    most_ratio = 2.9  # where each claim reads each line, it is more than three
+    assert steps_of(many) < most_ratio * steps_of(few)
 
 
 def _reading_of_work(count: int) -> CritiqueArguments:
@@ -155,7 +155,8 @@ def test_of_very_many_names_in_one_object_the_first_are_read_and_the_others_coun
 
 
 def test_an_analysis_of_very_many_fields_is_refused_at_once() -> None:
-    few, many = ({f"note {place}": place for place in range(count)} for count in (400, 10_000))
+    few: dict[str, Json] = {f"note {place}": place for place in range(400)}
+    many: dict[str, Json] = {f"note {place}": place for place in range(10_000)}
     assert read_analysis({**few, "mistake": "ran npm", "correction": "Run pnpm here"}).mistake
     with pytest.raises(InputError, match="analysis: it has 10,000 fields"):
         read_analysis(many)
