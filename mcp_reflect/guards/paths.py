@@ -178,6 +178,7 @@ def _is_same_part(part: str, item_part: str) -> bool:
     |------------------|------------------|--------------------------------------------|
     | `di*`            | `dist`           | yes                                        |
     | `*`              | `.env`           | no: the shell's `*` leaves out such a name |
+    | `.e*`            | `.env`           | yes                                        |
     | `a.pem`          | `*.pem`          | yes                                        |
     """
     if part == item_part:
@@ -185,7 +186,8 @@ def _is_same_part(part: str, item_part: str) -> bool:
     if len(part) + len(item_part) > _MOST_PATTERN_CHARS:
         return False
     is_item_pattern = not WILDCARDS.isdisjoint(item_part)
-    is_shell_pattern = not WILDCARDS.isdisjoint(part) and not item_part.startswith(".")
+    is_left_out = item_part.startswith(".") and not part.startswith(".")
+    is_shell_pattern = not WILDCARDS.isdisjoint(part) and not is_left_out
     if is_shell_pattern and not is_item_pattern and fnmatchcase(item_part, part):
         return True
     return is_item_pattern and fnmatchcase(part, item_part)

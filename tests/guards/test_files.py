@@ -130,6 +130,8 @@ CHANGED = {
         "f() { rm $1/config/prod.yaml; }; f $PWD",
     ],
     "*.pem": ["rm keys/a.pem", "tee a.pem"],
+    ".env": ["sed -i s/a/b/ .env*", "rm .e*", "rm .env"],
+    ".github/workflows/ci.yml": ["for f in .git*/workflows/*.yml; do sed -i s/a/b/ $f; done"],
     "/etc/hosts": ["sudo tee -a /etc/hosts", "sed -i s/a/b/ /etc/hosts", "cd /etc && rm hosts"],
     "~/.npmrc": ["rm ~/.npmrc", "echo x >> ~/.npmrc", "cd ~ && rm .npmrc", "cd ~; tee .npmrc"],
 }
@@ -231,6 +233,7 @@ UNCHANGED = {
         "git -C $PWD/web rm config/prod.yaml",
     ],
     "*.pem": ["rm keys/a.pub", "cat a.pem"],
+    ".env": ["rm *", "sed -i s/a/b/ *env", "rm .envrc*", "rm .g*"],
     "/etc/hosts": ["cat /etc/hosts", "tee etc/hosts", "rm /etc/hosts.bak"],
     "~/.npmrc": ["tee .npmrc", "cat ~/.npmrc"],
 }
