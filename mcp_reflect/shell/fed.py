@@ -328,8 +328,9 @@ def _of_words(invocation: Invocation) -> str:
         return inner[0]
     if name in _JOINING | _ONE_WORD | _SCRIPTS_AS_WORDS:
         return ""
-    # `docker exec web 'the script'`: a program with blanks is none.
-    if invocation.wrappers and " " in invocation.program.strip():
+    # `docker exec web 'the script'`: a program with blanks is none. What `$(ssh-agent -s)` prints, nobody knows.
+    is_substitution = invocation.program.startswith(("$(", "`"))
+    if invocation.wrappers and " " in invocation.program.strip() and not is_substitution:
         return " ".join((invocation.program, *invocation.arguments))
     return ""
 

@@ -8,7 +8,7 @@ import pytest
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.guard import parse_guard
-from mcp_reflect.guards.matching import matches
+from mcp_reflect.guards.matching import matches, may_be_met
 
 
 def call_of(call: str | dict[str, Any]) -> Call:
@@ -453,3 +453,21 @@ def test_a_file_is_guarded_from_editors_that_name_it_in_their_own_way(
 def test_a_guard_without_a_program_or_a_file_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"it does not name the (?:program|file)"):
         parse_guard(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'eval "$(ssh-agent -s)" && git push',
+        "eval `ssh-agent -s`; ssh-add k; git push origin main",
+        "eval $(minikube docker-env) && git status",
+        'sh -c "$(cat x)" && git push',
+        'eval "$(direnv hook bash)"; git push',
+    ],
+)
+def test_a_script_that_a_command_prints_is_not_known_and_holds_nothing(text: str) -> None:
+    guard = parse_guard("Bash: `git push` with `--force`")
+    call = Call("Bash", {"command": text})
+    assert (matches(guard, call), may_be_met(guard, call)) == (False, False)
+    forced = Call("Bash", {"command": f"{text} && git push --force"})
+    assert matches(guard, forced)
