@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-_BEFORE_PATH: Final = re.compile(r"-[A-Za-z]|[-\w]+=")
+_BEFORE_PATH: Final = re.compile(r"^(?:-[A-Za-z]|[-\w]{1,80}=)")
 """What may stand before a path in the word of an option: `-u./x.vim`, `--init=./x`."""
 
 

@@ -23,7 +23,7 @@ _MOST_WORDS: Final = (
 _MOST_ROWS: Final = 1_000
 _MOST_ARGUMENTS: Final = 200
 _LEAST: Final = 6
-_ENDED: Final = lazy_compile(r"[\])}'\"\s]+$")
+_ENDS: Final = "])}'\" \t\r\n"  # signs that may close a name
 
 IsName = Callable[[str], bool]
 """Tells whether a name is one of a secret: `api_key`, `password`."""
@@ -87,7 +87,7 @@ def _names_secret(name: Any, is_name: IsName) -> bool:
     """Return whether a name ends in the name of a secret: `#password`, `input[name=api_key]`, `Password field`."""
     if not isinstance(name, str) or len(name) > _MOST_NAME:
         return False
-    words = [word.lower() for word in _WORD.findall(_ENDED.sub("", name))]
+    words = [word.lower() for word in _WORD.findall(name.rstrip(_ENDS))]
     while words and words[-1] in _OF_A_FIELD:
         words.pop()
     return words[-1:] == ["token"] or any(

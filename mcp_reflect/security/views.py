@@ -27,7 +27,7 @@ _QUOTE_IN_QUOTES: Final = lazy_compile(r"'(?:\\'|\"'\")'")  # of a shell: 'it'\'
 _CELL_IN_QUOTES: Final = lazy_compile(
     r"(?:^|(?<=[,;\t]))\"(?=[^\"])(?:[^\"]|\"\"){2,4000}+\"(?=[,;\t\r\n]|\Z)", re.MULTILINE
 )
-_RETURN: Final = lazy_compile(r"\r+(?=\n)")
+_RETURN: Final = lazy_compile(r"\r(?=\n)")
 _HIGHLIGHT: Final = lazy_compile(r"</?(?:em|b|i|u|strong|mark|span|font|code|wbr)\b[^<>\n]{0,80}>")
 _PERCENT: Final = lazy_compile(r"(?:%[0-9A-Fa-f]{2})+")
 _WIDE: Final = lazy_compile(

@@ -329,7 +329,8 @@ def _of_words(invocation: Invocation) -> str:
     if name in _JOINING | _ONE_WORD | _SCRIPTS_AS_WORDS:
         return ""
     # `docker exec web 'the script'`: a program with blanks is none. What `$(ssh-agent -s)` prints, nobody knows.
-    is_substitution = invocation.program.startswith(("$(", "`"))
+    is_in_script = bool(invocation.wrappers) and invocation.wrappers[-1] in _SHELLS | _IN_OWN_SHELL
+    is_substitution = is_in_script and invocation.program.startswith(("$(", "`"))
     if invocation.wrappers and " " in invocation.program.strip() and not is_substitution:
         return " ".join((invocation.program, *invocation.arguments))
     return ""

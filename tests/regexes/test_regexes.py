@@ -21,9 +21,7 @@ HOPELESS_SECONDS = 1.5
 # Patterns that never read a text from outside, or only short pieces of one, with what bounds them.
 BOUNDED = {
     "mcp_reflect.llm.prompts._PARTS": "templates of the person who runs the server",
-    "mcp_reflect.evidence.outcomes._READERS": "lines cut at 1,000 characters",
-    "mcp_reflect.sessions.drafts._SHAPES": "values of arguments, matched at their beginning",
-    "mcp_reflect.sessions.drafts._ASSIGNED": "words of a command",
+    "mcp_reflect.evidence.outcomes._PATTERNS": "lines cut at 1,000 characters",
     "mcp_reflect.security.secret_sentences._BARE": "matched at one place, behind the sign of a sentence",
     "mcp_reflect.security.secret_sentences._TO": "matched at one place, behind the name of a secret",
 }
@@ -95,6 +93,11 @@ def test_the_work_of_no_pattern_grows_faster_than_the_text() -> None:
     slow = super_linear(found, source)
     # A busy machine makes one slow by chance, and hardly the same one twice.
     assert super_linear({name: found[name] for name in slow}, source) == {}
+
+
+def test_each_pattern_that_is_left_out_is_there() -> None:
+    names = {name.partition("[")[0] for name in patterns()}
+    assert BOUNDED.keys() <= names
 
 
 @pytest.mark.fuzz
