@@ -95,6 +95,7 @@ def test_the_work_of_no_pattern_grows_faster_than_the_text() -> None:
     assert super_linear({name: found[name] for name in slow}, source) == {}
 
 
+@pytest.mark.fuzz
 def test_each_pattern_that_is_left_out_is_there() -> None:
     names = {name.partition("[")[0] for name in patterns()}
     assert BOUNDED.keys() <= names
