@@ -142,14 +142,11 @@ def parse_guard(text: str) -> Guard:
     tool, items_text = _tool_and_items(text.strip())
     is_of_shell = tool in (SHELL, POWERSHELL)
     has, lacks = _read_items(items_text, joins_bare_words=is_of_shell)
-    groups_without_empty_items = [tuple(filter(None, group)) for group in has]
-    groups = tuple(group for group in groups_without_empty_items if group)
-    first_group = groups_without_empty_items[0]
-    lacks_first_group = (is_of_shell or tool == EDIT) and not first_group
-    has_option_for_program = is_of_shell and any(head[0] == "-" for head in first_group)
-    if not tool or " " in tool or lacks_first_group or has_option_for_program:
+    first_group, *other_groups = (tuple(filter(None, group)) for group in has)
+    if not _is_about_something(tool, first_group):
         missing = _NAMED.get(tool, "the tool's name")
         raise InputError("guard", f"it does not name {missing}", FORMS)
+    groups = tuple(filter(None, (first_group, *other_groups)))
     if is_of_shell:
         groups = _with_options_apart(groups)
         lacks = [_with_joined_value(item) for item in lacks]
@@ -161,6 +158,24 @@ def parse_guard(text: str) -> Guard:
             "guard", "it would meet every call", f"Name what the wrong call has. {FORMS}"
         )
     return guard
+
+
+def _is_about_something(tool: str, first_group: Sequence[str]) -> bool:
+    """Return whether a guard names its tool, and in its first group what it is on.
+
+    | the tool          | the first group has to have                      |
+    |-------------------|--------------------------------------------------|
+    | Bash, PowerShell  | programs, of which none begins as an option does |
+    | Edit              | files                                            |
+    | any other         | nothing                                          |
+    """
+    if not tool or " " in tool:
+        return False
+    if tool == EDIT:
+        return bool(first_group)
+    if tool in (SHELL, POWERSHELL):
+        return bool(first_group) and not any(head.startswith("-") for head in first_group)
+    return True
 
 
 def _with_options_apart(groups: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
@@ -179,15 +194,23 @@ def _with_options_apart(groups: tuple[tuple[str, ...], ...]) -> tuple[tuple[str,
     joined = [tuple(map(_with_joined_value, group)) for group in others]
     if not any(_has_option(head) for head in heads):
         return (heads, *joined)
-    if len(heads) > 1:
+    head, *further_heads = heads
+    if further_heads:
         fix = f"Name the options behind `with`. {FORMS}"
         raise InputError("guard", "several programs are named, and one has options", fix)
-    words, options = _words_and_options("".join(heads).split())
-    return ((" ".join(words),), *((option,) for option in options), *joined)
+    words, options = _words_and_options(head.split())
+    groups_of_options = [(option,) for option in options]
+    return ((" ".join(words),), *groups_of_options, *joined)
 
 
 def _has_option(head: str) -> bool:
-    return any(word[:1] == "-" and len(word) > 1 for word in head.split()[1:])
+    """Return whether an option stands behind the program of a head: `git push --force`."""
+    return any(map(_is_option, head.split()[1:]))
+
+
+def _is_option(word: str) -> bool:
+    """Return whether a word begins as an option does; `-` alone stands for the input of a program."""
+    return word[:1] == "-" and len(word) > 1
 
 
 def _words_and_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -195,12 +218,10 @@ def _words_and_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
     head: list[str] = []
     options: list[str] = []
     for word in words:
-        takes_this = (
-            bool(options) and options[-1] in valued_options(head) and "=" not in options[-1]
-        )
-        if word[:1] == "-" and len(word) > 1 and head:
+        waits_for_value = bool(options) and options[-1] in valued_options(head)
+        if _is_option(word) and head:
             options.append(word)
-        elif takes_this:
+        elif waits_for_value:
             options[-1] = f"{options[-1]}={word}"
         else:
             head.append(word)
@@ -210,8 +231,7 @@ def _words_and_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _with_joined_value(item: str) -> str:
     """Return an option with its value as one word, `-n=auto` for `-n auto`; any other item as it is."""
     option, blank, value = item.partition(" ")
-    is_option = option[:1] == "-" and len(option) > 1
-    if not blank or not is_option or " " in value or value.startswith("-"):
+    if not blank or not _is_option(option) or " " in value or value.startswith("-"):
         return item
     return f"{option}={value}"
 

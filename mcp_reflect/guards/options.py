@@ -112,7 +112,7 @@ def _option_with_attached_value(word: str, head: Sequence[str]) -> Option:
     return Option()
 
 
-def ends_options(head: Sequence[str]) -> bool:
+def _ends_options(head: Sequence[str]) -> bool:
     """Return whether the options of a program end at its first operand, as those of `docker run`."""
     return ":".join(head) in _tables()["options before the first operand"]
 
@@ -131,7 +131,7 @@ def option_words(program: str, words: Sequence[str]) -> Iterator[OptionWord]:
         index += 1
         if word == "--" and program not in _tables()["hands on"]:
             return
-        if word[:1] != "-" and ends_options(head):
+        if word[:1] != "-" and _ends_options(head):
             return
         if word[:1] != "-" and len(head) < _LONGEST_HEAD:
             head.append(word)

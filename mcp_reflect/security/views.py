@@ -43,6 +43,9 @@ _JOINED: Final = (
         r"(?:[+.&]|\|\|)?[ \t]{0,8}(?:\r?\n[ \t]{0,80})?(?P=quote)(?=[^\s\"'])"
     )
 )
+_FROM_ASCII_TO_FULL_WIDTH: Final = (
+    0xFEE0  # between the codes of a sign and of the same in full width
+)
 _SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
 
 
@@ -92,8 +95,11 @@ def _unquoted(codes: str) -> str:
 def _plain_mail(text: str) -> Iterator[Change]:
     """Yield what the codes of quoted-printable stand for, and the line ends that it put in."""
     for code in _MAIL_CODE.finditer(text):
-        plain = "" if "\n" in code[0] else _unquoted(code[0].replace("=", "%"))
-        yield (*code.span(), plain)
+        is_line_end = "\n" in code[0]
+        if is_line_end:
+            yield (*code.span(), "")
+        else:
+            yield (*code.span(), _unquoted(code[0].replace("=", "%")))
 
 
 def _plain_escapes(text: str) -> Iterator[Change]:
@@ -105,8 +111,11 @@ def _plain_escapes(text: str) -> Iterator[Change]:
     for escape in _ESCAPE.finditer(text):
         while ends and ends[-1].end() <= escape.start():
             yield _line_ended(ends.pop())
-        is_end = bool(ends) and ends[-1].start() < escape.end()
-        yield _line_ended(ends.pop()) if is_end else (*escape.span(), _unescaped(escape))
+        is_end_of_literal = bool(ends) and ends[-1].start() < escape.end()
+        if is_end_of_literal:
+            yield _line_ended(ends.pop())
+        else:
+            yield (*escape.span(), _unescaped(escape))
     while ends:
         yield _line_ended(ends.pop())
 
@@ -132,6 +141,7 @@ def _ends_of_literals(text: str) -> list[re.Match[str]]:
 
 
 def _line_ended(quote: re.Match[str]) -> Change:
+    """Return the change that puts a line end before the quote that ends a literal."""
     return (*quote.span(), f"\n{quote[0][-1]}")
 
 
@@ -154,7 +164,9 @@ def _unescaped(escape: re.Match[str]) -> str:
     code = int(code_of_unicode or code_of_byte, 16)
     is_half = 0xD800 <= code < 0xE000
     is_other_blank = code > 0x7F and chr(code).isspace()
-    return " " if is_half or is_other_blank else chr(code)
+    if is_half or is_other_blank:
+        return " "
+    return chr(code)
 
 
 def _plain_bytes(text: str) -> Iterator[Change]:
@@ -170,8 +182,10 @@ def _plain_bytes(text: str) -> Iterator[Change]:
 def _plain_widths(text: str) -> Iterator[Change]:
     """Yield the signs of full width as those of ASCII, and any blank as a plain one."""
     for sign in _WIDE.finditer(text):
-        plain = " " if sign[0].isspace() else chr(ord(sign[0]) - 0xFEE0)
-        yield (*sign.span(), plain)
+        if sign[0].isspace():
+            yield (*sign.span(), " ")
+        else:
+            yield (*sign.span(), chr(ord(sign[0]) - _FROM_ASCII_TO_FULL_WIDTH))
 
 
 def _removals(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Change]]:
@@ -206,7 +220,9 @@ def _plain_entities(text: str) -> Iterator[Change]:
 
     for entity in _ENTITY.finditer(text):
         plain = unescape(entity[0])
-        yield (*entity.span(), " " if plain.isspace() else plain)
+        if plain.isspace():
+            plain = " "
+        yield (*entity.span(), plain)
 
 
 def _plain_base64(text: str) -> Iterator[Change]:
@@ -229,9 +245,8 @@ _DECODINGS: Final = (
     Decoding(("%",), _plain_percents),
     Decoding(_OF_MAIL, _plain_mail, is_local=True),
     Decoding(('"', "'"), _removals(_JOINED), only_across=True, is_local=True),
-    Decoding(
-        ("<",), _removals(_HIGHLIGHT), only_across=True
-    ),  # a search's marks around what it found
+    # The marks of a search around what it found
+    Decoding(("<",), _removals(_HIGHLIGHT), only_across=True),
     Decoding((), _plain_widths),
     Decoding(('""',), _plain_cells, is_local=True),
     Decoding(("'\\''", "'\"'\"'"), _plain_quotes, is_local=True),

@@ -15,6 +15,9 @@ from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, RecordReader, parsed
 from mcp_reflect.sessions.run_builder import RunBuilder, name_of_tool
 
+LONGEST_PAUSE: Final = 300.0
+"""Seconds between two records that count as work at most: for longer the person was away."""
+
 LOOKING_TOOLS: Final = frozenset(
     "read grep glob ls webfetch websearch todowrite toolsearch read_file read_many_files list_directory "
     "search_file_content google_web_search notebookread exitplanmode view_image update_plan skill".split()
@@ -98,6 +101,7 @@ class CallReader(RunBuilder):
     | attribute       | what it has                                                              |
     |-----------------|--------------------------------------------------------------------------|
     | `known`         | whether any record was of a known form                                   |
+    | `line`, `time`  | the line and the time (seconds since 1970) of the latest record, where it is noted |
     | `work_seconds`  | the work in the session until the latest record                          |
     | `sent_at_work`  | the same until the call that was just answered was sent                  |
     | `read_elsewhere` | the keys of records that were read in the session which this one copied |
@@ -108,8 +112,22 @@ class CallReader(RunBuilder):
     sent_at_work: float = 0.0
     _open: dict[str, _OpenCall] = field(default_factory=dict[str, _OpenCall])
     read_elsewhere: frozenset[str] = frozenset()
+    line: int = 0
+    time: float | None = None
     _reader: RecordReader | None = None
     _line_number: int = 0
+
+    def note_record(self, line: int, time: float | None) -> None:
+        """Note the line and the time of the next record; the time since the record before counts as work.
+
+        A record without a time leaves that of the one before. Work is no more than `LONGEST_PAUSE` between two.
+        """
+        self.line = line
+        if time is None:
+            return
+        if self.time is not None:
+            self.work_seconds += min(max(time - self.time, 0.0), LONGEST_PAUSE)
+        self.time = time
 
     def call_ended(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None

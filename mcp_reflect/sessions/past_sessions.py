@@ -42,8 +42,6 @@ from mcp_reflect.sessions.undoing import Edit, edit_of, undoes_changes
 from mcp_reflect.shell import READING_PROGRAMS
 from mcp_reflect.text.signature import fingerprint
 
-# Seconds between two records that count as work at most: for longer the person was away.
-LONGEST_PAUSE: Final = 300.0
 MOST_SAID: Final = 600  # characters of a person's words that are kept
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
@@ -91,7 +89,6 @@ class SessionReader(CallReader):
 
     | attribute             | what it has                                                                        |
     |-----------------------|------------------------------------------------------------------------------------|
-    | `line`, `time`        | the line and the time (seconds since 1970) of the latest record                    |
     | `works_for_person`    | whether a person, and no program, wrote the latest prompt                          |
     | `found`               | what was found so far                                                              |
     | `_calls`, `_edits`    | the latest calls and edits                                                         |
@@ -102,8 +99,6 @@ class SessionReader(CallReader):
 
     host: str = ""
     most_lines: int = MOST_LINES
-    line: int = 0
-    time: float | None = None
     works_for_person: bool = True
     found: SessionFindings = field(default_factory=lambda: SessionFindings(""))
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=RECENT_CALLS))
@@ -121,14 +116,8 @@ class SessionReader(CallReader):
         self.found = SessionFindings(self.host, self.most_lines)
 
     def begin_record(self, number: int, record: Record) -> None:
-        """Note the line of the next record, and its time; the time since the record before counts as work."""
-        self.line = number
-        time = _seconds_of(record.get("timestamp"))
-        if time is None:
-            return
-        if self.time is not None:
-            self.work_seconds += min(max(time - self.time, 0.0), LONGEST_PAUSE)
-        self.time = time
+        """Note the line of the next record, and its time."""
+        self.note_record(number, _seconds_of(record.get("timestamp")))
 
     def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Note a person's words, and whether it is a person whom the agent works for now.

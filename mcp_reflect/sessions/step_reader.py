@@ -7,7 +7,7 @@ from typing import Final
 from mcp_reflect.models.common import Json
 from mcp_reflect.sessions.call_reader import CallReader
 from mcp_reflect.sessions.own_calls import is_own_refusal, is_own_tool
-from mcp_reflect.sessions.past_sessions import LONGEST_PAUSE, is_word_of_host
+from mcp_reflect.sessions.past_sessions import is_word_of_host
 from mcp_reflect.sessions.records import PromptAuthor, Record
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
 from mcp_reflect.sessions.session_steps import CallStep, PromptStep, Step, SteppedSession
@@ -33,24 +33,13 @@ def read_steps(path: Path, copied: frozenset[str] = frozenset()) -> SteppedSessi
 
 @dataclass(slots=True)
 class StepReader(CallReader):
-    """Gathers the prompts and calls of a session in order. `line` and `time` are those of the latest record."""
+    """Gathers the prompts and calls of a session in order."""
 
-    line: int = 0
-    time: float | None = None
     steps: list[Step] = field(default_factory=list[Step])
 
     def begin_record(self, number: int, record: Record) -> None:
-        """Note the line of the next record, and its time.
-
-        The time since the record before counts as work, but no more than `LONGEST_PAUSE`: nobody works who is gone for longer.
-        """
-        self.line = number
-        time = seconds_of(record.get("timestamp"))
-        if time is None:
-            return
-        if self.time is not None:
-            self.work_seconds += min(max(time - self.time, 0.0), LONGEST_PAUSE)
-        self.time = time
+        """Note the line of the next record, and its time."""
+        self.note_record(number, seconds_of(record.get("timestamp")))
 
     def prompted(self, text: str, by: PromptAuthor = PromptAuthor.PERSON) -> None:
         """Note a person's prompt; words of a program or of the host are none."""

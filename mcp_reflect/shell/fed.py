@@ -328,12 +328,20 @@ def _of_words(invocation: Invocation) -> str:
         return inner[0]
     if name in _JOINING | _ONE_WORD | _SCRIPTS_AS_WORDS:
         return ""
-    # `docker exec web 'the script'`: a program with blanks is none. What `$(ssh-agent -s)` prints, nobody knows.
-    is_in_script = bool(invocation.wrappers) and invocation.wrappers[-1] in _SHELLS | _IN_OWN_SHELL
-    is_substitution = is_in_script and invocation.program.startswith(("$(", "`"))
-    if invocation.wrappers and " " in invocation.program.strip() and not is_substitution:
+    # `docker exec web 'the script'`: a program with blanks is none.
+    has_blanks = " " in invocation.program.strip()
+    if invocation.wrappers and has_blanks and not _is_printed_script(invocation):
         return " ".join((invocation.program, *invocation.arguments))
     return ""
+
+
+def _is_printed_script(invocation: Invocation) -> bool:
+    """Return whether a shell runs what another command prints, which nobody knows: the word of `eval "$(ssh-agent -s)"`.
+
+    Read as a script, that word would be its own program again and again.
+    """
+    shell = invocation.wrappers[-1]
+    return shell in _SHELLS | _IN_OWN_SHELL and invocation.program.startswith(("$(", "`"))
 
 
 def _of_parallel(words: tuple[str, ...]) -> str:
